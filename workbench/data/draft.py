@@ -1,0 +1,87 @@
+"""What a reader found, before it is believed: rows with the place each came from, and the faults met on the way."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.records import Document, Qrel, Query
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRow:
+    """One alternative of one need, as it stands in a file; `text` is None where the file does not repeat it."""
+
+    query_id: str
+    need: str
+    doc_id: str
+    start: int
+    end: int
+    text: str | None
+    where: str
+
+
+@dataclass
+class Draft:
+    """Everything that was read; `where` beside each row is `file:line`. Made by a reader, judged by `checks.faults`."""
+
+    name: str
+    documents: list[tuple[Document, str]] = field(default_factory=list)
+    queries: list[tuple[Query, str]] = field(default_factory=list)
+    qrels: list[tuple[Qrel, str]] = field(default_factory=list)
+    evidence: list[EvidenceRow] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def require(path: Path, what: str) -> Path:
+    """The path, if it is there; else one line that says what was looked for."""
+    if not path.exists():
+        raise InputError(f"{what} {path} does not exist", "give its path (dataset.path in an experiment)")
+    return path
+
+
+def read_text(path: Path, draft: Draft) -> str:
+    """A file's text as UTF-8; what cannot be decoded becomes a fault that names the byte."""
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        draft.faults.append(f"{path}:{line} is not UTF-8 (byte 0x{raw[error.start]:02x}); save the file as UTF-8")
+        text = raw.decode("utf-8", "replace")
+    if text.startswith("\ufeff"):
+        draft.faults.append(f"{path}:1 begins with a byte order mark, which shifts every offset by one; save the file without it")
+        text = text[1:]
+    return text
+
+
+def json_lines(path: Path, draft: Draft) -> Iterator[tuple[dict[str, Any], str]]:
+    """The objects of a JSON Lines file with their `file:line`; a line that is no object becomes a fault."""
+    # Not splitlines(): a document may hold U+2028 or U+0085, which JSON leaves unescaped.
+    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            draft.faults.append(f"{where} is not JSON ({error.msg} at column {error.colno})")
+            continue
+        if isinstance(row, dict):
+            yield row, where
+        else:
+            draft.faults.append(f"{where} is a JSON {type(row).__name__}, not an object")
+
+
+def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: Draft) -> str | None:
+    """The first of the keys that the row has, as text; a number is an id written without quotes. None, with a fault, if there is none."""
+    for key in keys:
+        value = row.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    draft.faults.append(f"{where} has no text in {' or '.join(repr(key) for key in keys)}")
+    return None

@@ -1,0 +1,136 @@
+"""One Chroma collection for each (chunks, embedding), in a directory of its own: built once, audited, renamed, then only read.
+
+Two processes that write one collection lose vectors in silence, and builds are not reproducible: so a build happens aside and
+under a lock, nothing is ever added to a finished index, and what it holds is checked before it is believed.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+
+from workbench.embedding.cache import Vectors
+from workbench.errors import IndexBuildError
+from workbench.fingerprint import fingerprint
+from workbench.records import Chunk
+from workbench.store import store_errors, sync
+
+VERSION = 1
+COLLECTION = "chunks"
+SPACE = "cosine"
+_MANIFEST = "workbench.json"
+_SELF_RECALL = 0.95
+_AUDITED = 200
+
+
+def index_key(vectors_key: str) -> str:
+    """What decides an index: its vectors, the space and the version of Chroma, whose files do not outlive an upgrade."""
+    return fingerprint("index", VERSION, vectors_key, SPACE, version("chromadb"))
+
+
+def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool:
+    """Build the index in `folder` unless it is there; True if this call built it. IndexBuildError if its audit fails."""
+    if (folder / _MANIFEST).is_file():
+        return False
+    with store_errors(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.with_name(f"{folder.name}.lock")):
+            if (folder / _MANIFEST).is_file():
+                return False
+            _check_space(folder.parent, vectors)
+            # The lock is held: a folder without a manifest, or one aside, is what a killed process left.
+            aside = folder.with_name(f"{folder.name}.tmp")
+            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                _fill(aside, chunks, vectors)
+                (aside / _MANIFEST).write_text(json.dumps(_manifest(chunks)))
+                for path in aside.rglob("*"):
+                    sync(path)
+                os.rename(aside, folder)
+                sync(folder.parent)
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+    return True
+
+
+@contextmanager
+def open_collection(folder: Path) -> Iterator[Any]:
+    """The collection of a finished index, for reading; IndexBuildError if it is not what was built."""
+    manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
+    with _client(folder) as client:
+        collection = client.get_collection(COLLECTION, embedding_function=None)
+        if collection.count() != manifest["vectors"]:
+            what = f"the index {folder} holds {collection.count()} of {manifest['vectors']} vectors"
+            raise IndexBuildError(what, "delete the folder and run again, it will be built anew")
+        yield collection
+
+
+def folder_bytes(folder: Path) -> int:
+    """The size of an index on disk."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+@contextmanager
+def _client(folder: Path) -> Iterator[Any]:
+    # Both the setting and the variable: versions differ in which of the two they heed.
+    os.environ["ANONYMIZED_TELEMETRY"] = "False"
+    import chromadb
+    from chromadb.config import Settings
+
+    client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+    ids = [chunk.chunk_id for chunk in chunks]
+    about = [{"doc_id": chunk.doc_id, "start": chunk.start, "end": chunk.end} for chunk in chunks]
+    with _client(folder) as client:
+        collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
+        step = client.get_max_batch_size()
+        for first in range(0, len(ids), step):
+            part = slice(first, first + step)
+            collection.add(ids=ids[part], embeddings=np.asarray(vectors[part]), metadatas=about[part])
+        _audit(collection, ids, vectors)
+
+
+def _audit(collection: Any, ids: list[str], vectors: Vectors) -> None:
+    """The collection holds exactly these ids, and a sample of the vectors finds itself."""
+    held = set(collection.get(include=[])["ids"])
+    if held != set(ids):
+        raise IndexBuildError(f"the index holds {len(held)} ids where {len(ids)} were added", "run again; if it stays, report it")
+    sample = np.linspace(0, len(ids) - 1, min(_AUDITED, len(ids))).astype(int)
+    answer = collection.query(query_embeddings=np.asarray(vectors[sample]), n_results=1, include=["distances"])
+    nearest = np.array([distances[0] if distances else np.inf for distances in answer["distances"]])
+    # Duplicates of a text share its vector, so a vector has found itself where something lies at distance 0.
+    found = float(np.mean(nearest < 1e-4))
+    if found < _SELF_RECALL:
+        raise IndexBuildError(f"only {found:.0%} of the sampled vectors find themselves in the index", "run again; if it stays, report it")
+
+
+def _manifest(chunks: Sequence[Chunk]) -> dict[str, Any]:
+    return {
+        "vectors": len(chunks),
+        "ids": fingerprint(sorted(chunk.chunk_id for chunk in chunks)),
+        "space": SPACE,
+        "chromadb": version("chromadb"),
+    }
+
+
+def _check_space(folder: Path, vectors: Vectors) -> None:
+    # Chroma takes about 1.5 times the vectors; a build that fills the disk could harm more than itself.
+    needed = 3 * vectors.nbytes + 50_000_000
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        fix = "free space and run again: what was finished is kept"
+        raise IndexBuildError(f"the index needs about {needed / 1e6:.0f} MB and {folder} has {free / 1e6:.0f} MB free", fix)

@@ -1,0 +1,88 @@
+"""What retrieval takes and gives: a searchable set of chunks, how deep to look, and ranked tables."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.embedding.cache import Vectors
+from workbench.retrieval.rank import Floats, first_seen
+from workbench.tokens import Ints
+
+
+@dataclass(frozen=True)
+class Searchable:
+    """The n chunks that are searched, in order of their documents, with their ids and vectors.
+
+    `doc` (int64, n) is each chunk's document; `group` (int64, n) numbers the slice that is delivered for it, so that children
+    of one parent share it; `tokens` (int64, n) is what that slice costs. The tie breakers order ids (chunks n, documents m).
+    """
+
+    ids: list[str]
+    doc: Ints
+    group: Ints
+    tokens: Ints
+    chunk_breakers: Ints
+    document_breakers: Ints
+    vectors: Vectors
+    index: Path | None = None
+
+
+@dataclass(frozen=True)
+class Depth:
+    """How far to look: until this many distinct delivered slices, this many tokens and this many documents are there."""
+
+    slices: int
+    tokens: int
+    documents: int
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Rankings of all queries.
+
+    `hits`: query, rank (from 1), chunk, score. `ranking`: query, rank, doc, score; distinct documents by their best chunk.
+    `queries`: query, spread (standard deviation of the scores over what was searched), top (best score), tied (two of the
+    delivered chunks have one score, so that only the tie breaker orders them). `seconds` (float64): one search each, alone.
+    """
+
+    hits: pd.DataFrame
+    ranking: pd.DataFrame
+    queries: pd.DataFrame
+    seconds: Floats
+
+
+class Retriever(BaseModel, ABC):
+    """A way to rank chunks for a query; `k` is how many chunks are delivered."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    version: ClassVar[int] = 1
+
+    kind: str
+    k: Annotated[int, Field(ge=1, le=1000)] = 10
+
+    @abstractmethod
+    def retrieve(self, queries: Vectors, searched: Searchable, depth: Depth) -> Ranked:
+        """Rank the chunks and documents for each query vector."""
+
+
+def enough(positions: Ints, searched: Searchable, depth: Depth) -> Ints:
+    """How many of each row's ranked chunks it takes to reach the depth: int64 (rows); a row's width + 1 if they do not."""
+    fresh = first_seen(searched.group[positions])
+    slices = np.cumsum(fresh, axis=1)
+    tokens = np.cumsum(np.where(fresh, searched.tokens[positions], 0), axis=1)
+    reached = (slices >= depth.slices) & (tokens >= depth.tokens)
+    needed: Ints = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, positions.shape[1] + 1)
+    return needed
+
+
+def long_table(first_query: int, columns: dict[str, Any], widths: Ints) -> pd.DataFrame:
+    """Rows of (query, rank, …) from rectangular arrays (rows, depth), each row cut at its width."""
+    any_column = next(iter(columns.values()))
+    kept = np.arange(any_column.shape[1])[None, :] < widths[:, None]
+    rows, ranks = np.nonzero(kept)
+    return pd.DataFrame({"query": rows + first_query, "rank": ranks + 1} | {name: values[kept] for name, values in columns.items()})

@@ -1,0 +1,147 @@
+"""Nearest vectors by cosine: exactly, or as Chroma's approximate index answers."""
+
+import time
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from workbench.embedding.cache import Vectors
+from workbench.errors import RunError
+from workbench.index import open_collection
+from workbench.retrieval.base import Depth, Ranked, Retriever, Searchable, enough, long_table
+from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded, top
+from workbench.tokens import Ints
+
+# A block of scores is float64 (queries, chunks): 8 bytes each.
+_BLOCK_SCORES = 8_000_000
+_TIMED = 50
+
+
+class DenseRetriever(Retriever):
+    """Cosine between query and chunk vectors.
+
+    `exact` compares with every vector, so that an index's noise is not taken for a chunking's merit; `ann` is what the Chroma
+    collection answers.
+    """
+
+    kind: Literal["dense"] = "dense"
+    search: Literal["exact", "ann"] = "exact"
+
+    def retrieve(self, queries: Vectors, searched: Searchable, depth: Depth) -> Ranked:
+        """Rank the chunks and documents for each query vector."""
+        return exact(queries, searched, depth, self.k) if self.search == "exact" else approximate(queries, searched, depth, self.k)
+
+
+def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
+    """Rank by the cosine with every vector, in blocks of queries."""
+    rows = max(1, _BLOCK_SCORES // max(1, len(searched.doc)))
+    blocks = [_exact_block(first, queries[first : first + rows], searched, depth, k) for first in range(0, len(queries), rows)]
+    seconds = []
+    for query in queries[:_TIMED]:
+        started = time.perf_counter()
+        top(order_keys(rounded(searched.vectors @ query)[None, :], searched.chunk_breakers), k)
+        seconds.append(time.perf_counter() - started)
+    hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*blocks, strict=True))
+    return Ranked(hits, ranking, about, np.array(seconds))
+
+
+def _exact_block(
+    first: int, queries: Vectors, searched: Searchable, depth: Depth, k: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    scores = rounded(queries @ searched.vectors.T)
+    keys = order_keys(scores, searched.chunk_breakers)
+    width = depth.slices
+    while True:
+        width = min(max(2 * width, 64), scores.shape[1])
+        positions = top(keys, width)
+        widths = enough(positions, searched, depth)
+        if (widths <= width).all() or width == scores.shape[1]:
+            break
+    found = np.take_along_axis(scores, positions, axis=1)
+    hits = long_table(first, {"chunk": positions, "score": found}, np.minimum(widths, width))
+    about = _about(first, scores.std(axis=1), found, k)
+    return hits, _documents(first, scores, searched, depth.documents), about
+
+
+def _documents(first: int, scores: Floats, searched: Searchable, wanted: int) -> pd.DataFrame:
+    """Distinct documents by their best chunk; chunks lie in order of their documents, so a document is one run of columns."""
+    starts = np.flatnonzero(np.diff(searched.doc, prepend=-1))
+    docs = searched.doc[starts]
+    best = np.maximum.reduceat(scores, starts, axis=1)
+    order = top(order_keys(best, searched.document_breakers[docs]), wanted)
+    columns = {"doc": docs[order], "score": np.take_along_axis(best, order, axis=1)}
+    return long_table(first, columns, np.full(len(scores), order.shape[1]))
+
+
+def _about(first: int, spread: Floats, found: Floats, k: int) -> pd.DataFrame:
+    tied = (np.diff(found[:, :k], axis=1) == 0).any(axis=1)
+    columns = {"query": np.arange(len(found)) + first, "spread": spread, "top": found[:, 0], "tied": tied}
+    return pd.DataFrame(columns)
+
+
+def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
+    """Rank what the Chroma collection answers, asking for more until the depth is reached or there is no more."""
+    if searched.index is None:
+        raise RunError("search: ann needs an index, and none was built", "run the sweep again")
+    with open_collection(searched.index) as collection:
+        answers = _until_enough(collection, queries, searched, depth)
+        seconds = _timed(collection, queries, k)
+    tables = [_answer_tables(query, positions, scores, searched, depth) for query, (positions, scores) in enumerate(answers)]
+    hits, ranking = (pd.concat(parts, ignore_index=True) for parts in zip(*tables, strict=True))
+    about = [_about(query, np.array([scores.std()]), scores[None, :], k) for query, (_, scores) in enumerate(answers)]
+    return Ranked(hits, ranking, pd.concat(about, ignore_index=True), seconds)
+
+
+def _until_enough(collection: Any, queries: Vectors, searched: Searchable, depth: Depth) -> list[tuple[Ints, Floats]]:
+    n = len(searched.doc)
+    documents = min(depth.documents, len(np.unique(searched.doc)))
+    answers: list[tuple[Ints, Floats]] = [(np.zeros(0, np.int64), np.zeros(0))] * len(queries)
+    waiting = np.arange(len(queries))
+    width = min(n, max(64, 2 * depth.slices))
+    while len(waiting):
+        found = _ask(collection, queries[waiting], width, searched)
+        for place, answer in zip(waiting, found, strict=True):
+            answers[place] = answer
+        short = [
+            bool(enough(positions[None, :], searched, depth)[0] > len(positions)) or len(np.unique(searched.doc[positions])) < documents
+            for positions, _ in found
+        ]
+        if width == n:
+            break
+        waiting, width = waiting[short], min(n, 4 * width)
+    return answers
+
+
+def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) -> list[tuple[Ints, Floats]]:
+    """Chroma's nearest for each query, as positions and cosines, in our strict order."""
+    answers = []
+    places = {chunk_id: place for place, chunk_id in enumerate(searched.ids)}
+    step = max(1, 2_000_000 // width)
+    for first in range(0, len(queries), step):
+        got = collection.query(query_embeddings=np.asarray(queries[first : first + step]), n_results=width, include=["distances"])
+        for ids, distances in zip(got["ids"], got["distances"], strict=True):
+            positions = np.array([places[chunk_id] for chunk_id in ids], dtype=np.int64)
+            scores = rounded(1.0 - np.array(distances, dtype=np.float64))
+            order = np.argsort(-order_keys(scores, searched.chunk_breakers[positions]))
+            answers.append((positions[order], scores[order]))
+    return answers
+
+
+def _answer_tables(query: int, positions: Ints, scores: Floats, searched: Searchable, depth: Depth) -> tuple[pd.DataFrame, pd.DataFrame]:
+    width = min(int(enough(positions[None, :], searched, depth)[0]), len(positions))
+    hits = long_table(query, {"chunk": positions[None, :], "score": scores[None, :]}, np.array([width]))
+    best = first_seen(searched.doc[positions][None, :])[0]
+    docs, values = searched.doc[positions][best], scores[best]
+    order = np.argsort(-order_keys(values, searched.document_breakers[docs]))[: depth.documents]
+    ranking = long_table(query, {"doc": docs[order][None, :], "score": values[order][None, :]}, np.array([len(order)]))
+    return hits, ranking
+
+
+def _timed(collection: Any, queries: Vectors, k: int) -> Floats:
+    seconds = []
+    for query in queries[:_TIMED]:
+        started = time.perf_counter()
+        collection.query(query_embeddings=np.asarray(query)[None, :], n_results=k, include=["distances"])
+        seconds.append(time.perf_counter() - started)
+    return np.array(seconds)

@@ -1,0 +1,179 @@
+"""Results by content: what is in the store is never computed again, what is half written is never seen.
+
+An entry is a folder `<root>/<kind>/<key>/` of parquet, npy and JSON files with `entry.json`, which lists each file's size and
+BLAKE2b. It is written under a temporary name, flushed to disk and renamed, under a lock a key: of several processes that want
+the same entry one computes it and the others wait.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from filelock import FileLock
+
+from workbench.errors import StoreError
+
+MANIFEST = "entry.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A finished result. `computed` says whether this process has just made it, `seconds` how long that took whoever made it."""
+
+    folder: Path
+    seconds: float
+    computed: bool
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table of the entry."""
+        return pd.read_parquet(self.folder / f"{name}.parquet")
+
+    def array(self, name: str) -> np.ndarray[Any, Any]:
+        """An array of the entry, mapped from disk and read-only."""
+        loaded: np.ndarray[Any, Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        return loaded
+
+    def values(self, name: str) -> Any:
+        """A JSON document of the entry."""
+        return json.loads((self.folder / f"{name}.json").read_text("utf-8"))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An entry while it is written: a folder that nobody else sees."""
+
+    folder: Path
+
+    def table(self, name: str, table: pd.DataFrame) -> None:
+        """Add a table."""
+        table.to_parquet(self.folder / f"{name}.parquet", index=False)
+
+    def array(self, name: str, array: np.ndarray[Any, Any]) -> None:
+        """Add an array."""
+        np.save(self.folder / f"{name}.npy", array, allow_pickle=False)
+
+    def values(self, name: str, values: Any) -> None:
+        """Add a JSON document; NaN is refused."""
+        (self.folder / f"{name}.json").write_text(json.dumps(values, ensure_ascii=False, allow_nan=False), "utf-8")
+
+
+class Store:
+    """The results under one outputs folder, shared by all its experiments and safe for many processes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def has(self, kind: str, key: str) -> bool:
+        """Whether the entry is there; its content is checked when it is read."""
+        return (self.root / kind / key / MANIFEST).is_file()
+
+    def get(self, kind: str, key: str) -> Entry | None:
+        """The entry, checked against its manifest; None if there is none; StoreError if it was damaged."""
+        folder = self.root / kind / key
+        if not self.has(kind, key):
+            return None
+        fix = f"delete the folder {folder} and run again, it will be computed anew"
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+            for name, (size, digest) in manifest["files"].items():
+                if (folder / name).stat().st_size != size or _digest(folder / name) != digest:
+                    raise StoreError(f"the store entry {folder} is corrupt ({name} is not what was written)", fix)
+            return Entry(folder, float(manifest["seconds"]), computed=False)
+        except (OSError, ValueError, KeyError) as error:
+            raise StoreError(f"the store entry {folder} is corrupt ({type(error).__name__})", fix) from error
+
+    def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
+        """The entry from the store, else computed once and put there."""
+        found = self.get(kind, key)
+        if found is not None:
+            return found
+        with store_errors(self.root):
+            (self.root / kind).mkdir(parents=True, exist_ok=True)
+            with FileLock(self.root / kind / f"{key}.lock"):
+                found = self.get(kind, key)
+                return found if found is not None else self._compute(kind, key, compute)
+
+    def _compute(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
+        # The lock is held, so a temporary folder that is already there belongs to a process that was killed.
+        aside, final = self.root / kind / f"{key}.tmp", self.root / kind / key
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir()
+        try:
+            started = time.perf_counter()
+            compute(Draft(aside))
+            seconds = time.perf_counter() - started
+            _seal(aside, {"kind": kind, "key": key, "seconds": seconds})
+            os.rename(aside, final)
+            sync(final.parent)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+        return Entry(final, seconds, computed=True)
+
+
+class store_errors:  # noqa: N801  # reads as a statement: with store_errors(folder)
+    """Turns what the disk says while writing into one line with its fix; a full disk loses nothing that was finished."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        full = (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)) or "disk is full" in str(error)
+        if error is not None and full:
+            raise StoreError(f"the disk is full at {self.place}", "free space and run again: what was finished is kept") from error
+        if isinstance(error, PermissionError):
+            raise StoreError(f"{error.filename} cannot be written", "choose another --outputs or change its permissions") from error
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file under a temporary name in its folder, flush it and rename it: readers see the old one or the new one, whole."""
+    with store_errors(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            write(aside)
+            sync(aside)
+            os.replace(aside, path)
+            sync(path.parent)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically, as UTF-8."""
+    write_atomically(path, lambda aside: aside.write_text(text, "utf-8"))
+
+
+def sync(path: Path) -> None:
+    """Flush a file or a folder's names to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _seal(folder: Path, about: dict[str, Any]) -> None:
+    files = {}
+    for path in sorted(folder.iterdir()):
+        sync(path)
+        files[path.name] = (path.stat().st_size, _digest(path))
+    (folder / MANIFEST).write_text(json.dumps(about | {"files": files}), "utf-8")
+    sync(folder / MANIFEST)
+    sync(folder)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "blake2b").hexdigest()
