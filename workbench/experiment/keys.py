@@ -1,0 +1,72 @@
+"""What each stage's result is called: a hash of its own settings, its inputs' keys and the version of what computes it.
+
+documents → chunks → vectors → index → hits → scores, with the queries' vectors joining at the hits and the labels at the scores.
+A stage whose result changes for equal settings gets a new number in VERSIONS.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from workbench.experiment.spec import Configuration
+from workbench.fingerprint import fingerprint
+from workbench.index import index_key
+from workbench.metrics.names import Metric
+from workbench.models import model_fingerprint
+from workbench.records import Dataset
+from workbench.retrieval.base import Depth
+from workbench.retrieval.rank import SEED
+from workbench.tokens import BUDGET_VOCABULARY
+
+VERSIONS = {"chunks": 1, "vectors": 1, "queries": 1, "hits": 1, "scores": 1}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one configuration's stages."""
+
+    chunks: str
+    vectors: str
+    queries: str
+    index: str
+    hits: str
+    scores: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The fingerprints of a dataset: its documents, its questions' texts, its labels."""
+
+    dataset: Dataset
+
+    @cached_property
+    def corpus(self) -> str:
+        """Of the documents."""
+        return fingerprint([(document.doc_id, document.title, document.text) for document in self.dataset.documents])
+
+    @cached_property
+    def questions(self) -> str:
+        """Of the texts of the queries, in order."""
+        return fingerprint([query.text for query in self.dataset.queries])
+
+    @cached_property
+    def labels(self) -> str:
+        """Of queries and judgements: all that metrics read besides what was retrieved."""
+        queries = [(query.query_id, query.answerable, dict(query.metadata)) for query in self.dataset.queries]
+        qrels = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in self.dataset.qrels]
+        needs = [(need.query_id, [(span.doc_id, span.start, span.end) for span in need.alternatives]) for need in self.dataset.needs]
+        return fingerprint(queries, qrels, needs)
+
+
+def keys_of(configuration: Configuration, identity: Identity, depth: Depth, metrics: Sequence[Metric], spans: str) -> Keys:
+    """The keys of a configuration on a dataset; nothing is computed for them but hashes of files."""
+    budget = model_fingerprint(BUDGET_VOCABULARY)
+    chunks = fingerprint("chunks", VERSIONS["chunks"], configuration.chunking.identity(), budget, identity.corpus)
+    vectors = fingerprint("vectors", VERSIONS["vectors"], configuration.embedding.identity("document"), chunks)
+    queries = fingerprint("queries", VERSIONS["queries"], configuration.embedding.identity("query"), identity.questions)
+    index = index_key(vectors)
+    retrieval = configuration.retrieval
+    looked = (depth.slices, depth.tokens, depth.documents)
+    hits = fingerprint("hits", VERSIONS["hits"], retrieval.version, retrieval.model_dump(), looked, SEED, vectors, queries, index)
+    scores = fingerprint("scores", VERSIONS["scores"], hits, identity.labels, [str(metric) for metric in metrics], spans)
+    return Keys(chunks, vectors, queries, index, hits, scores)

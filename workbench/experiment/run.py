@@ -1,0 +1,186 @@
+"""Run an experiment: walk its configurations through the stages, keep what is finished, go on when one fails."""
+
+import os
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.errors import WorkbenchError
+from workbench.experiment.spec import Configuration, Experiment
+from workbench.experiment.stages import (
+    Bench,
+    Workplace,
+    chunks_stage,
+    hits_stage,
+    index_stage,
+    queries_stage,
+    scores_stage,
+    search_of,
+    vectors_stage,
+)
+from workbench.metrics.names import Metric
+from workbench.records import Dataset
+from workbench.store import Entry
+from workbench.tokens import Ints
+
+# Recall against delivered tokens is drawn at these budgets, whatever metrics are asked for.
+CURVE = (500, 1000, 2000, 4000)
+_WITHOUT_SPANS = "ndcg@10"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One configuration's finished stages."""
+
+    configuration: Configuration
+    chunks: Entry
+    vectors: Entry
+    queries: Entry
+    hits: Entry
+    scores: Entry
+    index: Path
+    index_seconds: float
+    index_built: bool
+
+    @property
+    def window(self) -> int:
+        """How many tokens of an input the embedder sees."""
+        return self.configuration.embedding.window()
+
+    @cached_property
+    def truncated(self) -> Ints:
+        """The tokens of each chunk that were never embedded: int64 (chunks)."""
+        beyond: Ints = np.maximum(self.vectors.array("lengths") - self.window, 0)
+        return beyond
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """A row of configurations.parquet."""
+        chunks, hits = self.chunks.table("chunks"), self.delivered
+        size, overlap = self.configuration.chunking.sizes
+        return {
+            "configuration": self.configuration.name,
+            "chunking": self.configuration.chunking.kind,
+            "size": size,
+            "overlap": overlap,
+            "tokens_counted": self.configuration.chunking.tokens,
+            "enrich": self.configuration.chunking.enrich,
+            "embedding": self.configuration.embedding.model,
+            "window": self.window,
+            "retrieval": self.configuration.retrieval.kind,
+            "search": search_of(self.configuration),
+            "k": self.configuration.retrieval.k,
+            "chunks": len(chunks),
+            "tokens": int(self.vectors.array("lengths").sum()),
+            "truncated_tokens": int(self.truncated.sum()),
+            "truncated_chunks": int((self.truncated > 0).sum()),
+            "delivered_tokens": float(chunks["tokens"].to_numpy()[hits["chunk"]].sum() / max(1, hits["query"].nunique())),
+        }
+
+    @property
+    def delivered(self) -> pd.DataFrame:
+        """The hits that are delivered: query, rank, chunk, score."""
+        hits = self.all_hits
+        return hits[hits["delivered"]]
+
+    @cached_property
+    def all_hits(self) -> pd.DataFrame:
+        """Every hit that was looked at, with `delivered` and, where it was not, `cut_reason`: its slice was there, or beyond k."""
+        hits, chunks = self.hits.table(f"{search_of(self.configuration)}_hits"), self.chunks.table("chunks")
+        slices = chunks.loc[hits["chunk"], ["doc", "delivered_start", "delivered_end"]].reset_index(drop=True)
+        repeated = pd.concat([hits["query"], slices], axis=1).duplicated()
+        place = (~repeated).groupby(hits["query"]).cumsum()
+        beyond = place > self.configuration.retrieval.k
+        reason = np.select([repeated & ~beyond, beyond], ["same slice delivered", "beyond k"], default="")
+        return hits.assign(delivered=reason == "", cut_reason=reason)
+
+
+@dataclass
+class Outcome:
+    """An experiment after its run: results, and the one-line error of each configuration that failed."""
+
+    experiment: Experiment
+    bench: Bench
+    primary: Metric
+    results: list[Result] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """outputs/<name>."""
+        return self.bench.workplace.outputs / self.experiment.name
+
+
+def workplace_at(outputs: Path) -> Workplace:
+    """The workplace under an outputs folder; WORKBENCH_STORE moves the store elsewhere."""
+    return Workplace(outputs, Path(os.environ.get("WORKBENCH_STORE") or outputs / ".store"))
+
+
+def bench_of(experiment: Experiment, outputs: Path) -> Bench:
+    """The experiment's dataset and all the metrics that are computed on it."""
+    dataset = experiment.dataset.load()
+    metrics = _metrics(experiment, dataset)
+    return Bench(workplace_at(outputs), dataset, metrics, experiment.spans)
+
+
+def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:
+    """The metric that decides: the one named, else the first; without evidence spans nDCG@10 takes a span metric's place."""
+    chosen = experiment.primary or experiment.metrics[0]
+    return chosen if dataset.needs or chosen.family != "spans" or experiment.primary else Metric.parse(_WITHOUT_SPANS)
+
+
+def _metrics(experiment: Experiment, dataset: Dataset) -> tuple[Metric, ...]:
+    added = [primary_of(experiment, dataset), Metric.parse("judged@10")]
+    if dataset.needs:
+        added += [Metric.parse(f"span_recall@{tokens}t") for tokens in CURVE]
+    return tuple(dict.fromkeys([*experiment.metrics, *added]))
+
+
+def run_configuration(bench: Bench, configuration: Configuration) -> Result:
+    """Every stage of one configuration, from the store where it is there."""
+    chunks = chunks_stage(bench, configuration)
+    vectors = vectors_stage(bench, configuration, chunks)
+    queries = queries_stage(bench, configuration)
+    index, seconds, built = index_stage(bench, configuration, chunks, vectors)
+    hits = hits_stage(bench, configuration, chunks, vectors, queries, index)
+    scores = scores_stage(bench, configuration, chunks, hits)
+    return Result(configuration, chunks, vectors, queries, hits, scores, index, seconds, built)
+
+
+def run_experiment(experiment: Experiment, outputs: Path, say: Callable[[str], None]) -> Outcome:
+    """All configurations in the order of the prefix tree; one that fails is recorded with its error and the others go on."""
+    bench = bench_of(experiment, outputs)
+    outcome = Outcome(experiment, bench, primary_of(experiment, bench.dataset))
+    total = len(experiment.configurations)
+    for number, configuration in enumerate(experiment.configurations, 1):
+        try:
+            result = run_configuration(bench, configuration)
+        except Exception as error:  # one configuration's failure, of whatever kind, must not take the others with it
+            line = "; ".join(error.lines) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
+            outcome.failures[configuration.name] = " ".join(line.split())
+            _keep_trace(outcome.folder / "errors" / f"{configuration.name}.txt")
+            say(f"[{number}/{total}] {configuration.name}: FAILED, {outcome.failures[configuration.name]}")
+        else:
+            outcome.results.append(result)
+            say(f"[{number}/{total}] {configuration.name}: {_told(result)}")
+    return outcome
+
+
+def _told(result: Result) -> str:
+    """Which stages were computed, with their seconds, and which were reused."""
+    stages = {name: getattr(result, name) for name in ("chunks", "vectors", "queries", "hits", "scores")}
+    done = [f"{name} {entry.seconds:.1f} s" for name, entry in stages.items() if entry.computed]
+    if result.index_built:
+        done.append(f"index {result.index_seconds:.1f} s")
+    return ", ".join(done) if done else "all from the store"
+
+
+def _keep_trace(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(traceback.format_exc(), "utf-8")

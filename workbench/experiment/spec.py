@@ -1,0 +1,251 @@
+"""An experiment: a YAML file read, every configuration validated, all faults in one report, before anything runs."""
+
+import difflib
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from workbench.chunking.base import Chunker
+from workbench.chunking.table import CHUNKERS
+from workbench.data.sources import SOURCES, Source
+from workbench.embedding.base import Embedder
+from workbench.embedding.table import EMBEDDERS
+from workbench.errors import ExperimentError, InputError
+from workbench.experiment.grid import Settings, alternatives, is_mapping, set_value
+from workbench.metrics.names import Metric
+from workbench.retrieval.base import Retriever
+from workbench.retrieval.table import RETRIEVERS
+
+STAGES: dict[str, Mapping[str, type[BaseModel]]] = {"chunking": CHUNKERS, "embedding": EMBEDDERS, "retrieval": RETRIEVERS}
+DEFAULTS: dict[str, Settings] = {
+    "chunking": {"kind": "fixed", "size": 256},
+    "embedding": {"kind": "sentence-transformers"},
+    "retrieval": {"kind": "dense"},
+}
+DEFAULT_METRICS = ("span_recall@2000t", "span_precision@2000t", "recall@5", "precision@5", "mrr@10", "ndcg@10")
+_KEYS = ("name", "dataset", "pipeline", "sweep", "metrics", "primary", "baseline", "spans")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_LARGEST = 200_000
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One way through the pipeline, under a name that is unique in its experiment."""
+
+    name: str
+    chunking: Chunker
+    embedding: Embedder
+    retrieval: Retriever
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is compared, on which data, by which metrics; `primary` None leaves the choice to the data."""
+
+    name: str
+    dataset: Source
+    configurations: tuple[Configuration, ...]
+    metrics: tuple[Metric, ...]
+    primary: Metric | None
+    baseline: str | None
+    spans: Literal["exact", "chroma"]
+    settings: Settings
+
+
+def read_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
+    """An experiment file with `path.to.key=value` overrides; ExperimentError with every fault it has."""
+    settings = _read_yaml(path)
+    for override in overrides:
+        _override(settings, override)
+    return experiment_of(settings, str(path))
+
+
+def experiment_of(settings: Settings, where: str) -> Experiment:
+    """An experiment from its settings; `where` names them in the report of faults."""
+    faults = [_unknown("the experiment", key, _KEYS) for key in settings if key not in _KEYS]
+    name = settings.get("name")
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        faults.append(f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'")
+    spans = settings.get("spans", "exact")
+    if spans not in ("exact", "chroma"):
+        faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'")
+    dataset = _component("dataset", settings.get("dataset"), SOURCES, faults)
+    metrics, primary = _metrics(settings, faults)
+    configurations = _configurations(settings, faults)
+    faults += _beyond_k(metrics, configurations)
+    baseline = settings.get("baseline")
+    names = [configuration.name for configuration in configurations]
+    if baseline is not None and names and baseline not in names:
+        faults.append(f"baseline {baseline!r} is no configuration{_meant(str(baseline), names)}; they are {', '.join(names)}")
+    if faults:
+        raise ExperimentError(where, list(dict.fromkeys(faults)))
+    return Experiment(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
+
+
+def _read_yaml(path: Path) -> Settings:
+    if not path.is_file():
+        raise InputError(f"the experiment file {path} does not exist", "give the path of a YAML file, such as experiments/quickstart.yaml")
+    if path.stat().st_size > _LARGEST:
+        raise InputError(f"{path} has {path.stat().st_size} bytes", f"an experiment file has at most {_LARGEST}")
+    try:
+        text = path.read_text("utf-8")
+        # Aliases can unfold a few lines into gigabytes, and no experiment needs them.
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+            raise InputError(f"{path} uses YAML aliases (*name)", "write the values out")
+        settings = yaml.safe_load(text)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 (byte {error.start})", "save the file as UTF-8") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise InputError(f"{path}{line} is not YAML ({getattr(error, 'problem', None) or error})") from None
+    if not is_mapping(settings):
+        raise InputError(f"{path} is not a mapping of keys to values", f"it starts with name: and has the keys {', '.join(_KEYS)}")
+    return dict(settings)
+
+
+def _override(settings: Settings, override: str) -> None:
+    dotted, equals, value = override.partition("=")
+    try:
+        if not equals:
+            raise ValueError(override)
+        set_value(settings, dotted.strip(), yaml.safe_load(value))
+    except (ValueError, yaml.YAMLError):
+        raise InputError(f"--set {override!r} is not path.to.key=value", "write for example --set dataset.path=data/mine") from None
+
+
+def _metrics(settings: Settings, faults: list[str]) -> tuple[tuple[Metric, ...], Metric | None]:
+    listed = settings.get("metrics", list(DEFAULT_METRICS))
+    if not isinstance(listed, list) or not listed:
+        faults.append("metrics is not a list of names such as recall@5")
+        listed = []
+    parsed = [_metric(name, faults) for name in listed]
+    primary = _metric(settings["primary"], faults) if "primary" in settings else None
+    metrics = dict.fromkeys(metric for metric in (primary, *parsed) if metric is not None)
+    return tuple(metrics), primary
+
+
+def _metric(name: Any, faults: list[str]) -> Metric | None:
+    try:
+        return Metric.parse(str(name))
+    except InputError as error:
+        faults.append(str(error))
+        return None
+
+
+def _beyond_k(metrics: Iterable[Metric], configurations: Iterable[Configuration]) -> list[str]:
+    smallest = min((configuration.retrieval.k for configuration in configurations), default=None)
+    return [
+        f"metric {metric} looks at more chunks than the {smallest} that retrieval.k delivers; raise retrieval.k or lower the metric's k"
+        for metric in metrics
+        if smallest is not None and metric.bounded_by_k and metric.k is not None and metric.k > smallest
+    ]
+
+
+def _configurations(settings: Settings, faults: list[str]) -> tuple[Configuration, ...]:
+    pipeline, sweep = settings.get("pipeline", {}), settings.get("sweep", {})
+    for section, value in (("pipeline", pipeline), ("sweep", sweep)):
+        if not is_mapping(value):
+            faults.append(f"{section} is not a mapping of stages")
+            return ()
+        faults += [_unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
+    axes = [_axis(stage, pipeline, sweep, faults) for stage in STAGES]
+    found = [_joined(*choice) for choice in itertools.product(*axes)]
+    return _named(found, faults)
+
+
+def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) -> list[Any]:
+    default = pipeline.get(stage, DEFAULTS[stage])
+    swept = sweep.get(stage, default)
+    items = swept if isinstance(swept, list) else [swept]
+    if not is_mapping(default) or not items or not all(is_mapping(item) for item in items):
+        faults.append(f"{stage} is not a mapping such as {DEFAULTS[stage]}, nor a list of them")
+        return []
+    if stage not in sweep:
+        faults += [
+            f"pipeline.{stage}.{key} is a list; what varies belongs under sweep"
+            for key, value in default.items()
+            if isinstance(value, list)
+        ]
+    made = [_component(stage, choice, STAGES[stage], faults) for choice in alternatives(swept, default)]
+    return [component for component in made if component is not None]
+
+
+def _joined(chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Configuration:
+    # `tokens: model` counts in the vocabulary of the model that embeds.
+    return Configuration(chunking.name, chunking.model_copy(update={"model": embedding.model}), embedding, retrieval)
+
+
+def _named(found: Sequence[Configuration], faults: list[str]) -> tuple[Configuration, ...]:
+    """Names: kind and sizes, then whatever else differs between the configurations."""
+    fields = [_naming_fields(configuration) for configuration in found]
+    varying = [key for key in dict.fromkeys(itertools.chain(*fields)) if len({other.get(key) for other in fields}) > 1]
+    named = []
+    for configuration, values in zip(found, fields, strict=True):
+        parts = [configuration.name, *(values[key] for key in varying if values.get(key))]
+        named.append(Configuration("-".join(parts), configuration.chunking, configuration.embedding, configuration.retrieval))
+    for name, times in Counter(configuration.name for configuration in named).items():
+        if times > 1:
+            faults.append(f"configuration {name!r} is there {times} times; leave the repetitions out")
+    return tuple(named)
+
+
+def _naming_fields(configuration: Configuration) -> dict[str, str]:
+    """What may be added to a name, as text; empty text adds nothing."""
+    chunking = configuration.chunking
+    found = {"enrich": "enriched" if chunking.enrich else "", "tokens": "" if chunking.tokens == "model" else chunking.tokens}
+    for stage, component in (("embedding", configuration.embedding), ("retrieval", configuration.retrieval)):
+        for field, value in component.model_dump().items():
+            found[f"{stage}.{field}"] = _naming_text(field, value)
+    return found
+
+
+def _naming_text(field: str, value: Any) -> str:
+    if value is None:
+        return ""
+    text = re.sub(r"[^a-z0-9.]+", "_", str(value).rsplit("/", 1)[-1].lower()).strip("_")
+    return text if field in ("kind", "model", "search") else f"{field}{text}"
+
+
+def _component(stage: str, settings: Any, table: Mapping[str, type[BaseModel]], faults: list[str]) -> BaseModel | None:
+    """A component from its settings by the `kind` in its table; None, with its faults, if they do not make one."""
+    if not is_mapping(settings):
+        faults.append(f"{stage} is missing or not a mapping with a 'kind' ({', '.join(table)})")
+        return None
+    kind = settings.get("kind")
+    if kind not in table:
+        faults.append(f"{stage} has no kind {kind!r}{_meant(str(kind), table)}; kinds are {', '.join(table)}")
+        return None
+    known = [field for field in table[kind].model_fields if (stage, field) != ("chunking", "model")]
+    unknown = [key for key in settings if key not in known]
+    faults += [_unknown(f"{stage} {kind!r}", key, known) for key in unknown]
+    try:
+        made = table[kind].model_validate({key: value for key, value in settings.items() if key in known})
+    except ValidationError as error:
+        faults += [_fault(f"{stage} {kind!r}", dict(detail)) for detail in error.errors()]
+        return None
+    return None if unknown else made
+
+
+def _fault(owner: str, detail: dict[str, Any]) -> str:
+    field = ".".join(str(part) for part in detail["loc"])
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    if detail["type"] == "missing":
+        return f"{owner} needs {field!r}"
+    return f"{owner} {field} is {detail['input']!r}: {message}" if field else f"{owner}: {message}"
+
+
+def _unknown(owner: str, key: Any, known: Sequence[str]) -> str:
+    return f"{owner} has no parameter {key!r}{_meant(str(key), known)}; it has {', '.join(known)}"
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,171 @@
+"""A finished run as the tables that a sweep leaves."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.experiment.run import Outcome, Result
+from workbench.experiment.stages import search_of
+from workbench.statistics.clusters import query_clusters
+from workbench.statistics.comparison import paired_difference
+from workbench.statistics.separation import answerable_auroc
+from workbench.statistics.summary import summarise
+
+CONDITION = "retrieved"
+
+
+def metrics_table(outcome: Outcome) -> pd.DataFrame:
+    """configuration, condition, metric, slice, value, low, high, n, clusters, unscored, attainable."""
+    clusters = query_clusters(outcome.bench.labels)
+    metadata = [query.metadata for query in outcome.bench.dataset.queries]
+    parts = []
+    for result in outcome.results:
+        table = pd.concat([summarise(result.scores.table("scores"), clusters, metadata), _separation(outcome, result)], ignore_index=True)
+        parts.append(_named(table, result, condition=CONDITION))
+    return _joined(parts)
+
+
+def _separation(outcome: Outcome, result: Result) -> pd.DataFrame:
+    """How well the top score tells answerable questions from the others; no row where there are no others."""
+    about = result.hits.table(f"{search_of(result.configuration)}_about")
+    value = answerable_auroc(about["top"].to_numpy(), outcome.bench.labels.answerable)
+    row = {"metric": "answerable_auroc", "slice": "all", "value": value, "n": len(about), "unscored": 0, "attainable": 1.0}
+    return pd.DataFrame([row] if value is not None else [])
+
+
+def queries_table(outcome: Outcome) -> pd.DataFrame:
+    """configuration, condition, variant, repeat, query_id, metric, value, state, reason."""
+    ids = np.array([query.query_id for query in outcome.bench.dataset.queries], dtype=object)
+    parts = []
+    for result in outcome.results:
+        scores = result.scores.table("scores")
+        parts.append(
+            _named(
+                pd.DataFrame({"query_id": ids[scores["query"]]} | {name: scores[name] for name in ("metric", "value", "state", "reason")}),
+                result,
+                condition=CONDITION,
+                variant="",
+                repeat=0,
+            )
+        )
+    return _joined(parts)
+
+
+def hits_table(outcome: Outcome) -> pd.DataFrame:
+    """configuration, query_id, rank, chunk_id, doc_id, start, end, score, delivered, cut_reason.
+
+    `chunk_id` names the slice that was searched; `start` and `end` are those of the slice delivered for it, which is larger
+    where children are searched and parents delivered.
+    """
+    queries = np.array([query.query_id for query in outcome.bench.dataset.queries], dtype=object)
+    documents = np.array([document.doc_id for document in outcome.bench.dataset.documents], dtype=object)
+    parts = []
+    for result in outcome.results:
+        hits, chunks = result.all_hits, result.chunks.table("chunks")
+        doc_ids = documents[chunks["doc"]]
+        chunk_ids = np.array(
+            [f"{doc}:{start}-{end}" for doc, start, end in zip(doc_ids, chunks["start"], chunks["end"], strict=True)], object
+        )
+        places = hits["chunk"].to_numpy()
+        columns = {
+            "query_id": queries[hits["query"]],
+            "rank": hits["rank"],
+            "chunk_id": chunk_ids[places],
+            "doc_id": doc_ids[places],
+            "start": chunks["delivered_start"].to_numpy()[places],
+            "end": chunks["delivered_end"].to_numpy()[places],
+            "score": hits["score"],
+            "delivered": hits["delivered"],
+            "cut_reason": hits["cut_reason"],
+        }
+        parts.append(_named(pd.DataFrame(columns), result))
+    return _joined(parts)
+
+
+def configurations_table(outcome: Outcome) -> pd.DataFrame:
+    """A row for each configuration: its fields, chunks, tokens, truncated_tokens, delivered_tokens, tied_queries; failed ones with their error."""
+    rows: list[dict[str, Any]] = []
+    for result in outcome.results:
+        tied = result.hits.table(f"{search_of(result.configuration)}_about")["tied"]
+        rows.append(result.summary | {"tied_queries": float(tied.mean()), "error": None})
+    rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
+    return pd.DataFrame(rows)
+
+
+def comparisons_table(outcome: Outcome) -> pd.DataFrame:
+    """metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters: all pairs on the same queries; p null, no test was run."""
+    clusters = query_clusters(outcome.bench.labels)
+    wide = {result.configuration.name: _wide(result, len(clusters)) for result in outcome.results}
+    rows = []
+    for a, b in itertools.combinations(wide, 2):
+        for metric in outcome.bench.metrics:
+            first, second = wide[a][str(metric)].to_numpy(), wide[b][str(metric)].to_numpy()
+            if np.isnan(first + second).all():
+                continue
+            found = paired_difference(first, second, clusters)
+            interval = {"difference": found.value, "low": found.low, "high": found.high, "p": None, "p_adjusted": None}
+            rows.append({"metric": str(metric), "a": a, "b": b, **interval, "n": found.n, "clusters": found.clusters})
+    columns = ["metric", "a", "b", "difference", "low", "high", "p", "p_adjusted", "n", "clusters"]
+    return pd.DataFrame(rows, columns=columns).astype({"p": "float64", "p_adjusted": "float64"})
+
+
+def timings_table(outcome: Outcome) -> pd.DataFrame:
+    """configuration, name, value: seconds and whether computed by stage, latencies in milliseconds, and the gap of Chroma's index."""
+    return _joined([_named(pd.DataFrame(_timings(result)), result) for result in outcome.results])
+
+
+def _timings(result: Result) -> list[dict[str, Any]]:
+    found: dict[str, float] = {}
+    for stage in ("chunks", "vectors", "queries", "hits", "scores"):
+        entry = getattr(result, stage)
+        found |= {f"seconds_{stage}": entry.seconds, f"computed_{stage}": float(entry.computed)}
+    found |= {"seconds_index": result.index_seconds, "computed_index": float(result.index_built)}
+    found |= {"tokens_encoded": result.vectors.values("encoded")["tokens"] if result.vectors.computed else 0}
+    found |= {"index_bytes": result.hits.values("index")["bytes"]}
+    latencies = {
+        "embed": result.queries.array("seconds"),
+        "exact": result.hits.array("exact_seconds"),
+        "chroma": result.hits.array("ann_seconds"),
+    }
+    for step, seconds in latencies.items():
+        found |= {f"latency_{step}_p50": float(np.median(seconds)) * 1000, f"latency_{step}_p95": float(np.quantile(seconds, 0.95)) * 1000}
+    overlap = result.scores.values("overlap")
+    found[f"chroma_overlap@{overlap['k']}"] = overlap["overlap"]
+    gap = result.scores.table("gap")
+    found |= {f"chroma_change_{metric}": change for metric, change in zip(gap["metric"], gap["change"], strict=True)}
+    return [{"name": name, "value": float(value)} for name, value in found.items()]
+
+
+def run_lines(outcome: Outcome, result: Result) -> str:
+    """The document ranking in TREC's run format.
+
+    Scores are the cosines, nudged to the next lower 32-bit float where they tie, so that trec_eval, which reads 32-bit floats
+    and orders ties its own way, sees exactly our ranks. Blanks in ids, which the format cannot hold, become `_`.
+    """
+    ranking = result.hits.table(f"{search_of(result.configuration)}_ranking")
+    queries = ["_".join(query.query_id.split()) for query in outcome.bench.dataset.queries]
+    documents = ["_".join(document.doc_id.split()) for document in outcome.bench.dataset.documents]
+    scores = ranking["score"].to_numpy(np.float32)
+    rank = ranking["rank"].to_numpy()
+    for depth in range(2, int(rank.max(initial=1)) + 1):
+        here = np.flatnonzero(rank == depth)
+        scores[here] = np.minimum(scores[here], np.nextafter(scores[here - 1], np.float32(-np.inf)))
+    rows = zip(ranking["query"], ranking["doc"], rank, scores, strict=True)
+    tag = result.configuration.name
+    return "".join(f"{queries[query]} Q0 {documents[doc]} {place} {score} {tag}\n" for query, doc, place, score in rows)
+
+
+def _wide(result: Result, queries: int) -> pd.DataFrame:
+    return result.scores.table("scores").pivot(index="query", columns="metric", values="value").reindex(range(queries))
+
+
+def _named(table: pd.DataFrame, result: Result, **constants: Any) -> pd.DataFrame:
+    for place, (name, value) in enumerate({"configuration": result.configuration.name, **constants}.items()):
+        table.insert(place, name, value)
+    return table
+
+
+def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"configuration": pd.Series(dtype="str")})
