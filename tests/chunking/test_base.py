@@ -1,0 +1,49 @@
+import pytest
+from pydantic import ValidationError
+
+from workbench.chunking.base import embedded_text
+from workbench.chunking.fixed import FixedChunker
+from workbench.chunking.recursive import RecursiveChunker
+from workbench.errors import ModelError
+from workbench.models import MINILM
+from workbench.records import Chunk, Document
+
+
+def test_the_embedded_text_is_header_one_space_and_slice() -> None:
+    document = Document("d", "Some text here.", "Title")
+    assert embedded_text(document, Chunk("d", 5, 9, "Title")) == "Title text"
+    assert embedded_text(document, Chunk("d", 5, 9)) == "text"
+
+
+def test_an_overlap_of_the_whole_size_is_refused_with_both_numbers() -> None:
+    with pytest.raises(ValidationError, match="overlap 64 is not smaller than size 64; lower overlap"):
+        FixedChunker(size=64, overlap=64)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"size": 7}, {"size": 0}, {"size": -5}, {"size": 64, "overlap": -1}, {"size": 64, "tokens": "words"}, {}]
+)
+def test_settings_that_cannot_work_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValidationError):
+        FixedChunker.model_validate(wrong)
+
+
+def test_a_model_matters_only_where_it_counts_and_then_by_its_vocabulary() -> None:
+    one, other = (FixedChunker(size=64, tokens="cl100k", model=model) for model in (MINILM, "another"))
+    assert one.identity() == other.identity()
+    assert "model" not in one.identity()
+    named = (FixedChunker(size=64, model=model).identity() for model in (MINILM, f"sentence-transformers/{MINILM}"))
+    assert next(named) == next(named) != one.identity()
+
+
+def test_a_model_without_a_vocabulary_says_so(tmp_path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match=r"has no tokenizer\.json"):
+        FixedChunker(size=64, model=str(tmp_path)).identity()
+
+
+def test_a_chunker_is_a_value() -> None:
+    assert {RecursiveChunker(size=64), RecursiveChunker(size=64, overlap=0)} == {RecursiveChunker(size=64)}
+    assert repr(FixedChunker(size=64)) == f"FixedChunker(kind='fixed', tokens='model', enrich=False, model='{MINILM}', size=64, overlap=0)"
+    with pytest.raises(ValidationError, match="frozen"):
+        FixedChunker(size=64).size = 128

@@ -1,0 +1,53 @@
+from workbench.chunking.headers import Headers, Room
+from workbench.models import MINILM
+from workbench.records import Document
+
+TEXT = "Intro.\n\n# Guide\n\nHello.\n\n## Setup\n\nInstall it.\n\n### Linux\n\nUse make.\n\n## Use\n\nRun it.\n"
+
+
+def test_the_title_heads_the_start_alone() -> None:
+    headers = Headers(Document("d", TEXT, "Handbook"), enrich=False)
+    assert [headers.at(0), headers.at(1), headers.at(len(TEXT) - 1)] == ["Handbook", "", ""]
+
+
+def test_enriched_headers_are_title_and_heading_path() -> None:
+    headers = Headers(Document("d", TEXT, "Handbook"), enrich=True)
+    places = ["Intro", "Hello", "Install", "Use make", "Run it"]
+    assert [headers.at(TEXT.index(place)) for place in places] == [
+        "Handbook",
+        "Handbook > Guide",
+        "Handbook > Guide > Setup",
+        "Handbook > Guide > Setup > Linux",
+        "Handbook > Guide > Use",
+    ]
+
+
+def test_headings_that_a_chunk_starts_with_are_not_repeated() -> None:
+    headers = Headers(Document("d", TEXT), enrich=True)
+    assert headers.at(TEXT.index("# Guide")) == ""
+    assert headers.at(TEXT.index("## Setup")) == "Guide"
+    assert headers.at(TEXT.index("\n\n### Linux")) == "Guide > Setup"
+    assert headers.at(TEXT.index("Setup")) == "Guide > Setup"
+
+
+def test_a_title_that_is_the_first_heading_is_said_once() -> None:
+    headers = Headers(Document("d", TEXT, "Guide"), enrich=True)
+    assert headers.at(TEXT.index("Install")) == "Guide > Setup"
+
+
+def test_a_blank_title_is_none() -> None:
+    assert Headers(Document("d", TEXT, " \n"), enrich=False).at(0) == ""
+
+
+def test_the_room_is_what_special_tokens_and_header_leave() -> None:
+    room = Room(64, Headers(Document("d", TEXT, "two words"), enrich=False), MINILM)
+    assert [room.at(0), room.at(1)] == [64 - 2 - 2, 64 - 2]
+
+
+def test_a_monstrous_header_leaves_a_quarter() -> None:
+    room = Room(64, Headers(Document("d", TEXT, "word " * 500), enrich=False), MINILM)
+    assert [room.at(0), room.at(1)] == [16, 62]
+
+
+def test_without_headers_the_content_has_it_all() -> None:
+    assert Room(64).at(0) == 64

@@ -1,0 +1,46 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.chunking.headers import Room
+from workbench.chunking.sentences import cut_long, partition, sentences
+from workbench.tokens import tokenise
+
+
+def read(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+def test_sentences_end_at_stops_but_not_at_abbreviations() -> None:
+    assert read("Dr. Smith came.  He saw!\nWhy? ") == ["Dr. Smith came.", "He saw!", "Why?"]
+
+
+def test_paragraphs_end_sentences() -> None:
+    assert read("A heading\n\nthe text\r\n\r\nmore\n \t\nand more") == ["A heading", "the text", "more", "and more"]
+
+
+def test_repeated_sentences_have_their_own_places() -> None:
+    assert sentences("Yes. Yes. Yes.") == [(0, 4), (5, 9), (10, 14)]
+
+
+def test_blank_text_has_no_sentences() -> None:
+    assert sentences("") == sentences(" \n\n ") == []
+
+
+@given(st.text(alphabet="ab. !?\n\r\t\u00a0\u2028\u200b。é\u0301😀'\")", max_size=80))
+@settings(max_examples=200, deadline=None)
+def test_sentences_are_stripped_in_order_and_leave_out_only_blank(text: str) -> None:
+    found = sentences(text)
+    assert all(text[start:end].strip() == text[start:end] != "" for start, end in found)
+    assert found == sorted(found)
+    assert "".join("".join(read(text)).split()) == "".join(text.split())
+
+
+def test_a_partition_ignores_repeated_edges_and_blank_slices() -> None:
+    assert partition("ab  cd ", [0, 2, 4, 4]) == [(0, 2), (4, 6)]
+
+
+def test_only_what_is_too_long_is_cut_between_words() -> None:
+    text = "one two. three four five six. seven."
+    tokens = tokenise([text], "all-MiniLM-L6-v2")[0]
+    found = cut_long(text, tokens, sentences(text), Room(3))
+    assert [text[a:b] for a, b in zip(found.starts, found.ends, strict=True)] == ["one two.", "three four five", "six.", "seven."]

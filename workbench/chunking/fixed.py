@@ -1,0 +1,31 @@
+"""Windows of a fixed number of tokens."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from workbench.chunking.base import Cut, SlidingChunker
+from workbench.chunking.headers import Headers
+from workbench.chunking.packing import pack, trimmed, words
+from workbench.records import Document
+
+
+class FixedChunker(SlidingChunker):
+    """Windows [i, i + size) of tokens at steps of size - overlap; the last is the first that reaches the end.
+
+    With `tokens: cl100k` the chunks of Chroma's FixedTokenChunker (Smith & Troynikov 2024). In a model's vocabulary windows end
+    between words, so that a chunk has the same tokens alone as in its document.
+    """
+
+    examples: ClassVar = ({"size": 32}, {"size": 64, "overlap": 16})
+
+    kind: Literal["fixed"] = "fixed"
+
+    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        tokens, room = self._tokens(document), self._room(self.size, headers)
+        found = words(tokens, 0, len(document.text), room)
+        for i, j in pack(found, room, self.overlap):
+            start = int(found.starts[i])
+            end = trimmed(document.text, start, int(found.ends[j - 1]))[1]
+            # The last token may itself be blank, but characters without a token count only if they are not.
+            token_end = int(tokens.ends[found.last[j - 1] - 1]) if found.last[j - 1] else 0
+            yield start, max(end, token_end), None

@@ -1,0 +1,47 @@
+"""Small chunks to search in, larger ones to deliver."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from pydantic import model_validator
+
+from workbench.chunking.base import Chunker, Cut, Size
+from workbench.chunking.headers import Headers, Room
+from workbench.chunking.recursive import Splitter
+from workbench.records import Document
+
+
+class HierarchicalChunker(Chunker):
+    """Recursive chunks of size `child`, each inside a recursive chunk of size `parent` that goes to the context in its place.
+
+    A parent is never embedded: `parent` counts its content alone.
+    """
+
+    examples: ClassVar = ({"child": 32, "parent": 96}, {"child": 16, "parent": 24})
+
+    kind: Literal["hierarchical"] = "hierarchical"
+    child: Size
+    parent: Size
+
+    @property
+    def name(self) -> str:
+        """`hierarchical-128-512`: child, then parent."""
+        return f"{self.kind}-{self.child}-{self.parent}"
+
+    @property
+    def sizes(self) -> tuple[int | None, int | None]:
+        """The size that is searched; children do not overlap."""
+        return self.child, 0
+
+    @model_validator(mode="after")
+    def _child_below_parent(self) -> "HierarchicalChunker":
+        if self.child >= self.parent:
+            raise ValueError(f"child {self.child} is not smaller than parent {self.parent}; lower child")
+        return self
+
+    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        text, tokens = document.text, self._tokens(document)
+        children = Splitter(text, tokens, self._room(self.child, headers))
+        for parent in Splitter(text, tokens, Room(self.parent)).split(0, len(text)):
+            for start, end in children.split(*parent):
+                yield start, end, parent

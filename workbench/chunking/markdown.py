@@ -1,0 +1,95 @@
+"""Cuts that follow the structure of Markdown."""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from workbench.chunking.base import Chunker, Cut, Size
+from workbench.chunking.blocks import Block, blocks, parts_of
+from workbench.chunking.headers import Headers, Room
+from workbench.chunking.packing import Slice, pieces, slices
+from workbench.chunking.sentences import cut_long
+from workbench.records import Document
+from workbench.tokens import Tokens
+
+
+class MarkdownChunker(Chunker):
+    """Sections: a heading begins a chunk and stays with what follows it; blocks are packed up to `size`.
+
+    A table, code block, list item or quotation is cut only where it is longer than a chunk, and then between lines; a
+    paragraph between sentences; a line or sentence between words. Where heading and table fit one by one but not together,
+    the heading stands alone.
+    """
+
+    examples: ClassVar = ({"size": 32}, {"size": 96})
+
+    kind: Literal["markdown"] = "markdown"
+    size: Size
+
+    @property
+    def sizes(self) -> tuple[int | None, int | None]:
+        """The size; chunks do not overlap."""
+        return self.size, 0
+
+    @property
+    def name(self) -> str:
+        """`markdown-256`."""
+        return f"{self.kind}-{self.size}"
+
+    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        cutter = _Cutter(document.text, self._tokens(document), self._room(self.size, headers))
+        for section in _sections(blocks(document.text)):
+            for start, end in slices(pieces(cutter.tokens, cutter.atoms(section)), cutter.room):
+                yield start, end, None
+
+
+@dataclass(frozen=True)
+class _Cutter:
+    """Blocks of one text into slices that fit."""
+
+    text: str
+    tokens: Tokens
+    room: Room
+
+    def atoms(self, section: Sequence[Block]) -> list[Slice]:
+        """What must not be cut any further, the section's headings joined to the first slice below them."""
+        headings = list(itertools.takewhile(lambda block: block.kind == "heading", section))
+        body = section[len(headings) :]
+        rest = [atom for block in body[1:] for atom in self._cut(block, self.room)]
+        if not headings:
+            return [*self._cut(body[0], self.room), *rest]
+        group = Block(headings[0].start, headings[-1].end, "text")
+        return [*(self._joined(group, body[0]) if body else self._cut(group, self.room)), *rest]
+
+    def _joined(self, headings: Block, block: Block) -> list[Slice]:
+        """The headings together with the beginning of the block below them, if that may be cut or fits."""
+        left = self.room.at(headings.start) - self._length(headings)
+        whole = self._length(block)
+        keeps = block.kind == "lines" and left < whole <= self.room.at(block.start)
+        if left < 1 or keeps:
+            return [*self._cut(headings, self.room), *self._cut(block, self.room)]
+        first, *others = self._cut(block, Room(min(left, self.room.at(block.start))))
+        return [(headings.start, first[1]), *others]
+
+    def _cut(self, block: Block, room: Room) -> list[Slice]:
+        if self._length(block) <= room.at(block.start):
+            return [(block.start, block.end)]
+        fitting = cut_long(self.text, self.tokens, parts_of(self.text, block), room)
+        return list(zip(fitting.starts.tolist(), fitting.ends.tolist(), strict=True))
+
+    def _length(self, block: Block) -> int:
+        found = pieces(self.tokens, [(block.start, block.end)])
+        return int(found.last[0] - found.first[0])
+
+
+def _sections(found: Sequence[Block]) -> list[list[Block]]:
+    """Blocks parted before every heading that follows something else than a heading."""
+    sections: list[list[Block]] = []
+    above = None
+    for block in found:
+        if not sections or (block.kind == "heading" and above != "heading"):
+            sections.append([])
+        sections[-1].append(block)
+        above = block.kind
+    return sections

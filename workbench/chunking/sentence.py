@@ -1,0 +1,31 @@
+"""Whole sentences, packed."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from workbench.chunking.base import Cut, SlidingChunker
+from workbench.chunking.headers import Headers
+from workbench.chunking.packing import slices
+from workbench.chunking.sentences import cut_long, sentences
+from workbench.records import Document
+
+
+class SentenceChunker(SlidingChunker):
+    """As many whole sentences as fit; the overlap is as many whole sentences as fit into it.
+
+    A sentence that is longer than a chunk is cut between words.
+    """
+
+    examples: ClassVar = ({"size": 32}, {"size": 64, "overlap": 24})
+
+    kind: Literal["sentence"] = "sentence"
+
+    @property
+    def name(self) -> str:
+        """`sentence-256`, with the overlap only where there is one."""
+        return f"{self.kind}-{self.size}-{self.overlap}" if self.overlap else f"{self.kind}-{self.size}"
+
+    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        room = self._room(self.size, headers)
+        found = cut_long(document.text, self._tokens(document), sentences(document.text), room)
+        return [(start, end, None) for start, end in slices(found, room, self.overlap)]

@@ -1,0 +1,19 @@
+"""The document as one chunk."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from workbench.chunking.base import Chunker, Cut
+from workbench.chunking.headers import Headers
+from workbench.records import Document
+
+
+class WholeChunker(Chunker):
+    """No cutting at all: what is beyond the embedder's window is never embedded."""
+
+    examples: ClassVar = ({},)
+
+    kind: Literal["whole"] = "whole"
+
+    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:  # noqa: ARG002
+        return [(0, len(document.text), None)]
