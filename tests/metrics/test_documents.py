@@ -1,0 +1,90 @@
+import math
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.metrics.evaluate import evaluate
+from workbench.metrics.names import Metric
+
+TREC = {"recall": "recall", "precision": "P", "success": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
+
+
+@pytest.fixture
+def world(make_labels, make_retrieved):
+    # Ranking by best chunk: d1, d0, d3, d4 for the first query; nothing for the second.
+    labels = make_labels(["text"] * 6, {"qrels": {0: 2, 3: 1, 5: 1, 1: 0, 4: -1}}, {"qrels": {2: 1}})
+    return labels, make_retrieved([(d, 0, 4) for d in range(6)], [1, 0, 3, 4], [])
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "attainable"),
+    [
+        ("recall@1", 0, 1 / 3),
+        ("recall@3", 2 / 3, 1),
+        ("precision@3", 2 / 3, 1),
+        ("precision@10", 2 / 10, 3 / 10),
+        ("success@1", 0, 1),
+        ("success@2", 1, 1),
+        ("mrr@1", 0, 1),
+        ("mrr@10", 1 / 2, 1),
+        ("map@10", (1 / 2 + 2 / 3) / 3, 1),
+        ("map@2", (1 / 2) / 3, 2 / 3),
+        ("ndcg@3", (2 / math.log2(3) + 1 / 2) / (2 + 1 / math.log2(3) + 1 / 2), 1),
+        ("recall_cap@2", 1 / 2, 1),
+        ("recall_cap@10", 2 / 3, 1),
+        ("judged@4", 1, 1),
+        ("irrelevant@1", 1, math.nan),
+    ],
+)
+def test_worked_by_hand(world, values, metric: str, value: float, attainable: float) -> None:
+    assert values(*world, metric)[0] == pytest.approx(value, abs=1e-12)
+    assert values(*world, metric, column="attainable")[0] == pytest.approx(attainable, abs=1e-12, nan_ok=True)
+
+
+def test_judged_is_of_the_documents_there_are(make_labels, make_retrieved, values) -> None:
+    labels = make_labels(["text"] * 4, {"qrels": {0: 1, 1: 0}})
+    retrieved = make_retrieved([(d, 0, 4) for d in range(4)], [2, 1, 0])
+    assert values(labels, retrieved, "judged@2") == [1 / 2]
+    assert values(labels, retrieved, "judged@10") == [2 / 3]
+
+
+def test_a_known_irrelevant_document_counts_only_within_k(make_labels, make_retrieved, values) -> None:
+    labels = make_labels(["text"] * 3, {"qrels": {0: 1, 2: 0}}, {"qrels": {1: 0}, "answerable": False}, {"qrels": {0: 1}})
+    retrieved = make_retrieved([(d, 0, 4) for d in range(3)], [0, 1, 2], [1], [0])
+    assert values(labels, retrieved, "irrelevant@2")[:2] == [0, 1]
+    assert values(labels, retrieved, "irrelevant@3")[:2] == [1, 1]
+    assert values(labels, retrieved, "irrelevant@3", column="state")[2] == "not_applicable"
+
+
+GRADES = st.dictionaries(st.integers(0, 7), st.integers(-1, 3), max_size=8)
+QUERIES = st.lists(st.tuples(GRADES, st.permutations(range(8)), st.integers(0, 8)), min_size=1, max_size=4)
+
+
+@settings(max_examples=60)
+@given(queries=QUERIES, k=st.integers(1, 10))
+def test_equal_to_pytrec_eval(make_labels, make_retrieved, queries: list, k: int) -> None:
+    labels = make_labels(["text"] * 8, *({"qrels": grades} for grades, _, _ in queries))
+    retrieved = make_retrieved([(d, 0, 4) for d in range(8)], *(order[:depth] for _, order, depth in queries))
+    ours = evaluate(labels, retrieved, [Metric(name, k=k) for name in [*TREC, "mrr"]])
+    run = {f"q{q}": {f"d{doc}": 100.0 - rank for rank, doc in enumerate(order[:depth])} for q, (_, order, depth) in enumerate(queries)}
+    qrels = {f"q{q}": {f"d{doc}": max(grade, 0) for doc, grade in grades.items()} for q, (grades, _, _) in enumerate(queries)}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {f"{name}.{k}" for name in TREC.values()} | {"recip_rank"}).evaluate(run)
+    for row in ours[ours["state"] == "scored"].itertuples():
+        result = theirs.get(f"q{row.query}", {})
+        name = row.metric.partition("@")[0]
+        reciprocal = result.get("recip_rank", 0)
+        expected = (reciprocal if reciprocal >= 1 / k - 1e-12 else 0) if name == "mrr" else result.get(f"{TREC[name]}_{k}", 0)
+        assert row.value == pytest.approx(expected, abs=1e-12)
+        assert row.value <= row.attainable + 1e-12
+    relevant = np.array([any(grade >= 1 for grade in grades.values()) for grades, _, _ in queries])
+    assert ((ours["state"] == "scored").to_numpy() == np.tile(relevant, 6)).all()
+
+
+def test_equal_scores_do_not_move_a_document(make_labels, make_retrieved, values) -> None:
+    # trec_eval itself would rank equal scores by document id, the larger first.
+    labels = make_labels(["text"] * 2, {"qrels": {0: 1}})
+    retrieved = make_retrieved([(0, 0, 4), (1, 0, 4)], [0, 1], scores=[[0.5, 0.5]])
+    assert values(labels, retrieved, "mrr@10") == [1]

@@ -1,0 +1,31 @@
+import sys
+
+import numpy as np
+
+from workbench.metrics.inputs import _BLANK
+from workbench.tokens import BUDGET_VOCABULARY, tokenise
+
+
+def test_documents_lie_on_one_line_with_a_gap(make_labels) -> None:
+    labels = make_labels(["four", "", "seven ."], {"needs": [[(2, 0, 5)], [(0, 0, 4), (2, 6, 7)]], "qrels": {2: 1}})
+    assert labels.offsets.tolist() == [0, 5, 6, 14]
+    assert labels.alternative_start.tolist() == [6, 0, 12]
+    assert labels.alternative_end.tolist() == [11, 4, 13]
+    assert labels.alternative_need.tolist() == [0, 1, 1]
+    assert labels.alternative_query.tolist() == [0, 0, 0]
+
+
+def test_blanks_are_what_strip_strips() -> None:
+    assert _BLANK.tolist() == [code for code in range(sys.maxunicode + 1) if not chr(code).strip()]
+
+
+def test_solid_positions_count_visible_characters(make_labels) -> None:
+    labels = make_labels(["a b\u00a0\n😀c"], {"needs": [[(0, 0, 7)]]})
+    assert labels.solid(np.arange(8)).tolist() == [0, 1, 1, 2, 2, 2, 3, 4]
+
+
+def test_token_starts_are_those_of_the_budget_vocabulary(make_labels) -> None:
+    texts = ["Evidence spans, naïvely.", "", "two words"]
+    labels = make_labels(texts)
+    starts = [tokens.starts.tolist() for tokens in tokenise(texts, BUDGET_VOCABULARY)]
+    assert labels.token_starts.tolist() == starts[0] + [start + len(texts[0]) + 2 for start in starts[2]]

@@ -1,0 +1,78 @@
+import pytest
+
+from workbench.errors import InputError
+from workbench.metrics.names import Metric
+from workbench.metrics.table import KINDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recall@5",
+        "map@1000",
+        "hit_precision@3",
+        "span_recall@2000t",
+        "complete@1000000t",
+        "need_recall@1",
+        "span_precision_omega",
+        "margin",
+    ],
+)
+def test_a_name_prints_as_it_was_parsed(text: str) -> None:
+    assert str(Metric.parse(text)) == text
+    assert Metric.parse(text) == Metric.parse(text)
+
+
+def test_the_cut_is_read() -> None:
+    assert Metric.parse("recall@5") == Metric("recall", k=5)
+    assert Metric.parse("span_iou@500t") == Metric("span_iou", tokens=500)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("recal@5", "did you mean recall@5?"),
+        ("nDCG@10", "did you mean ndcg@10?"),
+        ("hit_rate@3", "did you mean success@3?"),
+        ("p@5", "did you mean precision@5?"),
+        ("margn", "did you mean margin?"),
+        ("span_recal", "did you mean span_recall@5?"),
+        ("zzz", "the metrics are recall, precision"),
+        ("recall", "needs a cut; write recall@5"),
+        ("span_recall", "needs a cut"),
+        ("margin@5", "takes no cut; write margin"),
+        ("span_precision_omega@2000t", "takes no cut"),
+        ("recall@2000t", "not cut at tokens"),
+        ("hit_recall@20t", "not cut at tokens"),
+        ("chunk_precision@20t", "not cut at tokens"),
+        ("recall@0", "goes from 1 to 1,000"),
+        ("recall@1001", "goes from 1 to 1,000"),
+        ("span_recall@0t", "goes from 1 to 1,000,000"),
+        ("span_recall@1000001t", "goes from 1 to 1,000,000"),
+        ("recall@05", "no readable cut; write recall@5"),
+        ("recall@", "no readable cut"),
+        ("recall@five", "no readable cut"),
+        ("span_recall@2000T", "write span_recall@5 or span_recall@2000t"),
+        ("recall@-1", "no readable cut"),
+        ("", "the metrics are"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_its_fix(text: str, says: str) -> None:
+    with pytest.raises(InputError) as error:
+        Metric.parse(text)
+    assert says in str(error.value)
+
+
+def test_metrics_of_delivered_chunks_are_bounded_by_k() -> None:
+    bounded = {name for name, kind in KINDS.items() if kind.cut != "none" and Metric(name, k=5).bounded_by_k}
+    assert bounded == {
+        *("hit_recall", "hit_precision", "chunk_precision"),
+        *("span_recall", "span_precision", "span_iou", "need_recall", "complete"),
+    }
+    assert not Metric.parse("span_recall@2000t").bounded_by_k
+
+
+def test_directions_and_ranges() -> None:
+    assert [name for name in KINDS if not KINDS[name].higher_is_better] == ["irrelevant"]
+    assert [name for name in KINDS if not KINDS[name].proportion] == ["margin", "margin_spread"]
+    assert Metric.parse("ndcg@10").family == "documents"

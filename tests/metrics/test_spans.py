@@ -1,0 +1,77 @@
+import pytest
+
+#        0         1         2         3
+#        0123456789012345678901234567890123456789
+TEXT = "The cat sat on the mat. It ate the rats."
+
+
+@pytest.fixture
+def labels(make_labels):
+    # One need with two alternatives, "cat sat" (4-11) or "mat" (19-22), and one with "ate" (27-30).
+    return make_labels([TEXT, TEXT], {"needs": [[(0, 4, 11), (0, 19, 22)], [(0, 27, 30)]]})
+
+
+@pytest.mark.parametrize(
+    ("chunks", "recall", "precision", "iou", "needs", "complete"),
+    [
+        # D, E and A in characters; E holds the alternative that is covered best.
+        pytest.param([(0, 0, 23)], 3 / 6, 10 / 23, 10 / 26, 1 / 2, 0, id="both alternatives tie, the shorter is chosen"),
+        pytest.param([(0, 0, 9)], 5 / 10, 5 / 9, 5 / 14, 0, 0, id="5 of 7 characters beat none of 3"),
+        pytest.param([(0, 18, 40)], 1, 6 / 22, 6 / 22, 1, 1, id="one alternative will do"),
+        pytest.param([(0, 4, 8), (0, 8, 11)], 7 / 10, 1, 7 / 10, 1 / 2, 0, id="two chunks make a whole"),
+        pytest.param([(0, 4, 7), (0, 8, 11)], 6 / 10, 1, 6 / 10, 1 / 2, 0, id="a blank at the seam does not break a need"),
+        pytest.param([(0, 0, 9), (0, 5, 11)], 7 / 10, 7 / 11, 7 / 14, 1 / 2, 0, id="text that overlaps counts once"),
+        pytest.param([(1, 4, 11)], 0, 0, 0, 0, 0, id="the same text of another document"),
+        pytest.param([(0, 18, 40), (1, 0, 22)], 1, 6 / 44, 6 / 44, 1, 1, id="other documents are in the way"),
+    ],
+)
+def test_worked_by_hand(labels, make_retrieved, values, chunks, recall, precision, iou, needs, complete) -> None:
+    retrieved = make_retrieved(chunks, list(range(len(chunks))))
+    assert values(labels, retrieved, "span_recall@5") == pytest.approx([recall])
+    assert values(labels, retrieved, "span_precision@5") == pytest.approx([precision])
+    assert values(labels, retrieved, "span_iou@5") == pytest.approx([iou])
+    assert values(labels, retrieved, "need_recall@5") == pytest.approx([needs])
+    assert values(labels, retrieved, "complete@5") == [complete]
+
+
+def test_what_as_much_text_could_attain(labels, make_retrieved, values) -> None:
+    retrieved = make_retrieved([(1, 0, 5), (0, 0, 40)], [0, 1])
+    # 5 characters, none of them right: E is the shorter alternative and "ate", 6 characters; A has 13.
+    assert values(labels, retrieved, "span_recall@1", column="attainable") == pytest.approx([5 / 6])
+    assert values(labels, retrieved, "span_precision@1", column="attainable") == [1]
+    assert values(labels, retrieved, "span_iou@1", column="attainable") == pytest.approx([5 / 6])
+    # 45 characters.
+    assert values(labels, retrieved, "span_recall@2", column="attainable") == [1]
+    assert values(labels, retrieved, "span_precision@2", column="attainable") == pytest.approx([13 / 45])
+    assert values(labels, retrieved, "span_iou@2", column="attainable") == pytest.approx([13 / 45])
+
+
+def test_equal_context_cuts_the_last_chunk_at_a_token(labels, make_retrieved, values) -> None:
+    # The cat sat on the mat . | It ate the rats .
+    retrieved = make_retrieved([(0, 0, 23), (0, 24, 40)], [1, 0])
+    assert values(labels, retrieved, "span_precision@2t") == pytest.approx([3 / 7])  # "It ate "
+    assert values(labels, retrieved, "span_recall@2t") == pytest.approx([3 / 6])
+    assert values(labels, retrieved, "need_recall@1t") == [0]
+    assert values(labels, retrieved, "need_recall@2t") == [1 / 2]
+    assert values(labels, retrieved, "complete@7t") == [0]  # ... The cat
+    assert values(labels, retrieved, "complete@8t") == [1]  # ... The cat sat
+
+
+def test_overlapping_chunks_are_paid_for_twice(labels, make_retrieved, values) -> None:
+    # "The cat sat" and "cat sat on" share two tokens: 6 tokens buy 4 words.
+    retrieved = make_retrieved([(0, 0, 11), (0, 4, 14), (0, 24, 40)], [0, 1, 2])
+    assert values(labels, retrieved, "span_recall@6t") == values(labels, retrieved, "span_recall@2")
+    assert values(labels, retrieved, "complete@7t") == [0]  # ... It
+    assert values(labels, retrieved, "complete@8t") == [1]  # ... It ate
+
+
+def test_a_parent_is_paid_for_once(labels, make_retrieved, values) -> None:
+    children = [(0, 0, 3, 0, 23), (0, 4, 7, 0, 23), (0, 24, 30, 24, 40)]
+    retrieved = make_retrieved(children, [0, 1, 2])
+    assert values(labels, retrieved, "complete@9t") == [1]  # 7 tokens of the parent, then It ate
+    assert values(labels, retrieved, "complete@2") == [1]
+
+
+def test_evidence_without_a_visible_character_is_never_met(make_labels, make_retrieved, values) -> None:
+    labels = make_labels([TEXT], {"needs": [[(0, 3, 4)]]})
+    assert values(labels, make_retrieved([(0, 0, 40)], [0]), "complete@1") == [0]

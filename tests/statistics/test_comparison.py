@@ -1,0 +1,50 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from workbench.errors import InputError
+from workbench.statistics.comparison import paired_difference
+
+
+def test_identical_runs_differ_by_0() -> None:
+    interval = paired_difference([0.2, 0.7, 1], [0.2, 0.7, 1], [0, 1, 1])
+    assert (interval.value, interval.low, interval.high, interval.n, interval.clusters) == (0, 0, 0, 3, 2)
+
+
+def test_it_is_the_paired_t_interval_where_queries_are_independent() -> None:
+    random = np.random.default_rng(3)
+    a, b = random.random(40), random.random(40)
+    ours = paired_difference(a, b, range(40))
+    theirs = stats.ttest_rel(a, b).confidence_interval()
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+    assert ours.value == pytest.approx((a - b).mean())
+
+
+def test_a_is_better_where_the_difference_is_positive() -> None:
+    assert paired_difference([1, 1, 0], [0, 1, 0], [0, 1, 2]).value == pytest.approx(1 / 3)
+
+
+def test_differences_of_0_and_1_are_no_proportion() -> None:
+    interval = paired_difference([1, 1, 0, 0], [0, 1, 0, 0], range(4))
+    assert interval.low < 0
+
+
+def test_a_difference_that_does_not_vary_has_no_bounds() -> None:
+    interval = paired_difference([0.3, 0.8, 0.5], [0.2, 0.7, 0.4], range(3))
+    assert interval.value == pytest.approx(0.1)
+    assert math.isnan(interval.low)
+    assert math.isnan(interval.high)
+
+
+def test_queries_unscored_on_a_side_are_left_out() -> None:
+    interval = paired_difference([1, math.nan, 0, 1], [0, 1, math.nan, 1], [0, 1, 2, 3])
+    assert (interval.value, interval.n, interval.clusters) == (0.5, 2, 2)
+
+
+def test_nothing_to_compare_is_refused() -> None:
+    with pytest.raises(InputError, match="no mean of no values"):
+        paired_difference([math.nan], [1], [0])
+    with pytest.raises(InputError, match="cannot be paired"):
+        paired_difference([1, 2], [1], [0])

@@ -1,0 +1,70 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench.errors import InputError
+from workbench.statistics.summary import query_slices, summarise
+
+NAN = math.nan
+METADATA = [{"type": "factoid"}, {"type": "multi-hop"}, {"type": "factoid"}, {"type": "unanswerable"}, {"type": "multi-hop"}]
+
+
+@pytest.fixture
+def queries() -> pd.DataFrame:
+    columns = ["query", "metric", "value", "state", "attainable"]
+    rows = [
+        *[
+            (q, "recall@5", v, s, a)
+            for q, v, s, a in zip(
+                range(5), (1, 0.5, 0, NAN, 1), ["scored"] * 3 + ["not_applicable", "scored"], (1, 0.5, 1, NAN, 1), strict=True
+            )
+        ],
+        *[
+            (q, "margin", v, s, NAN)
+            for q, v, s in zip(
+                range(5), (1.5, NAN, -3.5, NAN, NAN), ["scored", "unscored", "scored", "not_applicable", "unscored"], strict=True
+            )
+        ],
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_a_row_for_each_metric_and_slice(queries) -> None:
+    table = summarise(queries, np.array([0, 0, 1, 2, 3]), METADATA).set_index(["metric", "slice"])
+    assert list(table.loc["recall@5"].index) == ["all", "type=factoid", "type=multi-hop"]
+    row = table.loc["recall@5", "all"]
+    assert row[["value", "n", "clusters", "unscored", "attainable"]].tolist() == [2.5 / 4, 4, 3, 0, 3.5 / 4]
+    assert 0 <= row["low"] < row["value"] < row["high"] <= 1
+    assert table.loc[("recall@5", "type=multi-hop"), "attainable"] == 0.75
+
+
+def test_unscored_queries_are_counted_and_left_out(queries) -> None:
+    table = summarise(queries, np.arange(5), METADATA).set_index(["metric", "slice"])
+    row = table.loc["margin", "all"]
+    assert row[["value", "n", "unscored"]].tolist() == [-1, 2, 2]
+    assert row["low"] < -1  # a margin is no proportion: nothing is clipped
+    nothing = table.loc["margin", "type=multi-hop"]
+    assert nothing[["n", "clusters", "unscored"]].tolist() == [0, 0, 2]
+    assert math.isnan(nothing["value"])
+
+
+def test_a_metric_that_applies_to_nothing_keeps_its_row_for_all() -> None:
+    queries = pd.DataFrame({"query": [0, 1], "metric": "span_recall@5", "value": NAN, "state": "not_applicable", "attainable": NAN})
+    table = summarise(queries, np.arange(2), [{"type": "a"}, {"type": "b"}])
+    assert table["slice"].tolist() == ["all"]
+    assert table["n"].tolist() == [0]
+
+
+def test_slices_are_fields_of_2_to_20_values() -> None:
+    metadata = [{"type": "a" if q % 2 else "b", "id": q, "one": 1, "tags": ["x"], "year": q // 10 if q > 9 else None} for q in range(40)]
+    slices = query_slices(metadata, 40)
+    assert list(slices) == ["all", "type=a", "type=b", "year=1", "year=2", "year=3"]
+    assert slices["year=2"].sum() == 10
+    assert list(query_slices((), 3)) == ["all"]
+
+
+def test_metadata_must_fit(queries) -> None:
+    with pytest.raises(InputError, match="metadata of 2 queries"):
+        summarise(queries, np.arange(5), [{}, {}])

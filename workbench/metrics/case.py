@@ -1,0 +1,50 @@
+"""One configuration's results beside the labels, and the intermediate tables that several metrics share."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeVar
+
+from workbench.metrics.coverage import Bools, Floats
+from workbench.metrics.inputs import Labels, Retrieved
+
+Result = TypeVar("Result")
+SpanDefinition = Literal["exact", "chroma"]
+
+
+class Cut(NamedTuple):
+    """Where the results are cut: after `k` documents or chunks, or after `tokens` tokens of delivered text."""
+
+    k: int | None = None
+    tokens: int | None = None
+
+    @property
+    def depth(self) -> int:
+        """k; 0 where the cut is not one at k."""
+        return self.k or 0
+
+
+class Scores(NamedTuple):
+    """A metric of q queries: `value` (q), its `attainable` maximum (q; None where it makes no sense).
+
+    `unscored` pairs a reason with the queries (q) that it keeps from a value. Queries the metric does not apply to may hold anything.
+    """
+
+    value: Floats
+    attainable: Floats | None = None
+    unscored: tuple[tuple[str, Bools], ...] = ()
+
+
+class Case:
+    """Labels and results, with every intermediate table computed once for each cut."""
+
+    def __init__(self, labels: Labels, retrieved: Retrieved, spans: SpanDefinition) -> None:
+        self.labels = labels
+        self.retrieved = retrieved
+        self.spans = spans
+        self._shared: dict[tuple[object, Cut], object] = {}
+
+    def shared(self, compute: "Callable[[Case, Cut], Result]", cut: Cut) -> Result:
+        """`compute(case, cut)`, remembered."""
+        key = (compute, cut)
+        if key not in self._shared:
+            self._shared[key] = compute(self, cut)
+        return self._shared[key]  # type: ignore[return-value]

@@ -1,0 +1,79 @@
+"""Lengths of unions and intersections of many intervals at once.
+
+Intervals are half-open int64 [start, end) on one line of non-negative positions. A line that holds one copy of the corpus
+for each query keeps the queries apart, so one sort serves all of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Union:
+    """The union of intervals as m disjoint sorted ones: `starts`, `ends` (m); `before` (m + 1) is the length of the first i."""
+
+    starts: Ints
+    ends: Ints
+    before: Ints
+
+    @classmethod
+    def of(cls, starts: Ints, ends: Ints) -> "Union":
+        """The union of n intervals in any order; those without a length are left out."""
+        kept = ends > starts
+        starts, ends = starts[kept], ends[kept]
+        order = np.argsort(starts, kind="stable")
+        starts, reach = starts[order], np.maximum.accumulate(ends[order])
+        opens = np.append(True, starts[1:] > reach[:-1])[: len(starts)]
+        closes = np.append(opens[1:], True)[: len(starts)]
+        firsts, lasts = starts[opens], reach[closes]
+        return cls(firsts, lasts, np.concatenate([[0], np.cumsum(lasts - firsts)]).astype(np.int64))
+
+    def below(self, positions: Ints) -> Ints:
+        """How much of the union lies before each position."""
+        started = np.searchsorted(self.starts, positions, side="right")
+        last_end = np.concatenate([np.zeros(1, dtype=np.int64), self.ends])[started]
+        return self.before[started] - np.maximum(last_end - positions, 0)
+
+    def covered(self, starts: Ints, ends: Ints) -> Ints:
+        """How much of each interval [start, end) lies in the union."""
+        return self.below(ends) - self.below(starts)
+
+    def by_group(self, width: int, groups: int) -> Floats:
+        """The union's length in each of `groups` stretches of `width` positions; no interval crosses their borders."""
+        return totals(self.starts // width, self.ends - self.starts, groups)
+
+    def shared_by_group(self, other: "Union", width: int, groups: int) -> Floats:
+        """The length of the intersection with another union in each of `groups` stretches of `width` positions."""
+        return totals(other.starts // width, self.covered(other.starts, other.ends), groups)
+
+
+def meeting(starts: Ints, ends: Ints, lows: Ints, highs: Ints, *, touching: bool = False) -> tuple[Ints, Ints]:
+    """All pairs (i, j) where interval i of [low, high) shares at least one position with interval j of [start, end).
+
+    `starts` is sorted. With `touching` a shared border is enough. The pairs are sorted by i, then j.
+    """
+    reach = np.maximum.accumulate(ends)
+    first = np.searchsorted(reach, lows, side="left" if touching else "right")
+    last = np.searchsorted(starts, highs, side="right" if touching else "left")
+    counts = np.maximum(last - first, 0)
+    left = np.repeat(np.arange(len(lows)), counts)
+    right = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+    # The running maximum only bounds the range: an interval in it may itself end before `low`.
+    kept = ends[right] >= lows[left] if touching else np.minimum(ends[right], highs[left]) > np.maximum(starts[right], lows[left])
+    return left[kept].astype(np.int64), right[kept].astype(np.int64)
+
+
+def totals(groups: Ints, amounts: Ints | Bools, count: int) -> Floats:
+    """(count) the sum of the amounts in each group; exact, since all are integers below 2**53."""
+    return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64)
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """part / whole, element by element; 0 where the whole is 0."""
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)

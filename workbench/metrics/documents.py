@@ -1,0 +1,129 @@
+"""Metrics over distinct documents, each ranked by its best chunk: trec_eval's definitions, computed by trec_eval's code.
+
+`found` is the number of relevant documents among the first k, R the number of relevant ones. A document is relevant from
+relevance 1. trec_eval is given scores made from ranks, so its own rule for ties never applies.
+"""
+
+import numpy as np
+import pytrec_eval
+
+from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.coverage import Floats, Ints, ratio, totals
+
+_TREC = ("recall", "P", "success", "map_cut", "ndcg_cut")
+
+
+def recall(case: Case, cut: Cut) -> Scores:
+    """found / R (trec_eval's recall_k); at most min(k, R) / R."""
+    return Scores(_trec(case, cut, f"recall_{cut.k}"), _reachable(case, cut) / _counts(case))
+
+
+def precision(case: Case, cut: Cut) -> Scores:
+    """found / k (trec_eval's P_k), also where fewer than k documents were retrieved; at most min(k, R) / k."""
+    return Scores(_trec(case, cut, f"P_{cut.k}"), _reachable(case, cut) / cut.depth)
+
+
+def success(case: Case, cut: Cut) -> Scores:
+    """1 if any relevant document is among the first k (trec_eval's success_k; elsewhere called hit rate)."""
+    return Scores(_trec(case, cut, f"success_{cut.k}"), _ones(case))
+
+
+def mrr(case: Case, cut: Cut) -> Scores:
+    """1 / the rank of the first relevant document, 0 beyond k (trec_eval's recip_rank on a run cut at k); its mean is the MRR."""
+    return Scores(_trec(case, cut, "recip_rank"), _ones(case))
+
+
+def ndcg(case: Case, cut: Cut) -> Scores:
+    """sum of relevance / log2(rank + 1) over the first k, divided by the same of the ideal order (trec_eval's ndcg_cut_k).
+
+    Järvelin and Kekäläinen 2002, with linear gains.
+    """
+    return Scores(_trec(case, cut, f"ndcg_cut_{cut.k}"), _ones(case))
+
+
+def average_precision(case: Case, cut: Cut) -> Scores:
+    """Sum of the precision at each relevant document among the first k, divided by R (trec_eval's map_cut_k); at most min(k, R) / R."""
+    return Scores(_trec(case, cut, f"map_cut_{cut.k}"), _reachable(case, cut) / _counts(case))
+
+
+def recall_cap(case: Case, cut: Cut) -> Scores:
+    """found / min(k, R): recall over what k places can hold."""
+    return Scores(case.shared(_found, cut) / _reachable(case, cut), _ones(case))
+
+
+def judged(case: Case, cut: Cut) -> Scores:
+    """The share of the first k documents, or of all where there are fewer, that have any judgement."""
+    labels = case.labels
+    query, doc = _first(case, cut)
+    known = np.isin(query * labels.documents + doc, np.concatenate([labels.relevant_pairs, labels.irrelevant_pairs]))
+    shown = np.bincount(query, minlength=labels.queries)
+    return Scores(ratio(totals(query, known, labels.queries), shown.astype(np.float64)), _ones(case))
+
+
+def irrelevant(case: Case, cut: Cut) -> Scores:
+    """1 if a document that is known to be irrelevant (relevance 0 or less) is among the first k."""
+    labels = case.labels
+    query, doc = _first(case, cut)
+    bad = np.isin(query * labels.documents + doc, labels.irrelevant_pairs)
+    return Scores((totals(query, bad, labels.queries) > 0).astype(np.float64))
+
+
+def _first(case: Case, cut: Cut) -> tuple[Ints, Ints]:
+    ranking = case.retrieved.ranking
+    top = ranking["rank"].to_numpy(dtype=np.int64) <= cut.depth
+    return ranking["query"].to_numpy(dtype=np.int64)[top], ranking["doc"].to_numpy(dtype=np.int64)[top]
+
+
+def _found(case: Case, cut: Cut) -> Floats:
+    query, doc = _first(case, cut)
+    good = np.isin(query * case.labels.documents + doc, case.labels.relevant_pairs)
+    return totals(query, good, case.labels.queries)
+
+
+def _counts(case: Case) -> Ints:
+    """R; 1 where there is none, which keeps divisions quiet for queries that are not applicable."""
+    return np.maximum(case.labels.relevant_counts, 1)
+
+
+def _reachable(case: Case, cut: Cut) -> Floats:
+    return np.minimum(_counts(case), cut.depth).astype(np.float64)
+
+
+def _ones(case: Case) -> Floats:
+    return np.ones(case.labels.queries)
+
+
+def _trec(case: Case, cut: Cut, measure: str) -> Floats:
+    return case.shared(_trec_eval, cut)[measure]
+
+
+def _trec_eval(case: Case, cut: Cut) -> dict[str, Floats]:
+    """trec_eval's measures at k as arrays over queries; 0 for queries without results."""
+    queries = case.labels.queries
+    names = [f"{name}_{cut.k}" for name in _TREC] + ["recip_rank"]
+    evaluator = pytrec_eval.RelevanceEvaluator(case.shared(_qrels, Cut()), {f"{name}.{cut.k}" for name in _TREC} | {"recip_rank"})
+    results = evaluator.evaluate(_run(case, cut))
+    rows = np.array([[result[name] for name in names] for result in results.values()], dtype=np.float64).reshape(-1, len(names))
+    values = np.zeros((queries, len(names)))
+    values[[int(query) for query in results]] = rows
+    return dict(zip(names, values.T, strict=True))
+
+
+def _qrels(case: Case, _: Cut) -> dict[str, dict[str, int]]:
+    labels = case.labels
+    qrels: dict[str, dict[str, int]] = {}
+    # trec_eval takes a negative relevance for "not judged"; here it only means "not relevant".
+    relevance = np.maximum(labels.qrel_relevance, 0).tolist()
+    for query, doc, grade in zip(labels.qrel_query.tolist(), labels.qrel_doc.tolist(), relevance, strict=True):
+        qrels.setdefault(str(query), {})[str(doc)] = grade
+    return qrels
+
+
+def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
+    """The first k documents as the nested dictionary that pytrec_eval reads, scored by -position."""
+    query, doc = _first(case, cut)
+    names, scores = doc.astype(str).tolist(), (-np.arange(len(doc), dtype=np.float64) + np.searchsorted(query, query)).tolist()
+    found, starts = np.unique(query, return_index=True)
+    borders = [*starts.tolist(), len(query)]
+    spans = zip(found.tolist(), borders[:-1], borders[1:], strict=True)
+    return {str(number): dict(zip(names[a:b], scores[a:b], strict=True)) for number, a, b in spans}

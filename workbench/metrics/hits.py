@@ -1,0 +1,27 @@
+"""Metrics over the documents of the first k delivered chunks: what most RAG test code calls recall and precision."""
+
+import numpy as np
+
+from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.coverage import Floats, ratio, totals
+from workbench.metrics.delivery import NO_CUT, delivered, slices
+
+
+def hit_recall(case: Case, cut: Cut) -> Scores:
+    """Relevant documents among those of the first k chunks / relevant documents; at most min(k, R) / R."""
+    relevant = np.maximum(case.labels.relevant_counts, 1).astype(np.float64)
+    return Scores(case.shared(_documents, cut)[0] / relevant, np.minimum(relevant, cut.depth) / relevant)
+
+
+def hit_precision(case: Case, cut: Cut) -> Scores:
+    """Relevant documents among those of the first k chunks / distinct documents of these chunks; 0 without results."""
+    found, distinct = case.shared(_documents, cut)
+    return Scores(ratio(found, distinct), np.ones(case.labels.queries))
+
+
+def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:
+    """(queries) each: relevant distinct documents, distinct documents."""
+    labels, text = case.labels, case.shared(delivered, cut)
+    pairs = np.unique(text.query * labels.documents + case.shared(slices, NO_CUT).doc[text.piece])
+    query, good = pairs // labels.documents, np.isin(pairs, labels.relevant_pairs)
+    return totals(query, good, labels.queries), totals(query, np.ones(len(query), dtype=np.int64), labels.queries)

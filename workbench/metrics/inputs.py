@@ -1,0 +1,178 @@
+"""What metrics read: the labels of a dataset and what one configuration retrieved, as arrays over integer positions.
+
+A query is its position in `dataset.queries`, a document its position in `dataset.documents`, a chunk its row in the chunk
+table. Characters of all documents lie on one line: position p of document d is `offsets[d] + p`, with one empty position
+after each document, so that the end of one never touches the start of the next.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from workbench.errors import InputError
+from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.records import Dataset
+from workbench.tokens import BUDGET_VOCABULARY, tokenise
+
+# Every character that str.strip and str.isspace take for blank; all of them lie in the basic plane.
+_BLANK = np.array([code for code in range(0x10000) if chr(code).isspace()], dtype=np.uint32)
+
+_COLUMNS = {
+    "chunks": ("doc", "start", "end", "delivered_start", "delivered_end"),
+    "hits": ("query", "rank", "chunk", "score"),
+    "ranking": ("query", "rank", "doc", "score"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The judgements of q queries over d documents.
+
+    `answerable` (q); `offsets` (d + 1); qrels as `qrel_query`, `qrel_doc`, `qrel_relevance`; `need_query` is the query of each
+    need; alternatives as `alternative_need`, `alternative_doc`, and global characters `alternative_start`, `alternative_end`,
+    in the dataset's order.
+    """
+
+    texts: tuple[str, ...]
+    answerable: Bools
+    offsets: Ints
+    qrel_query: Ints
+    qrel_doc: Ints
+    qrel_relevance: Ints
+    need_query: Ints
+    alternative_need: Ints
+    alternative_doc: Ints
+    alternative_start: Ints
+    alternative_end: Ints
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "Labels":
+        """The labels of a dataset whose ids hold together."""
+        queries = {query.query_id: position for position, query in enumerate(dataset.queries)}
+        documents = {document.doc_id: position for position, document in enumerate(dataset.documents)}
+        lengths = [len(document.text) + 1 for document in dataset.documents]
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+        spans = [(number, span) for number, need in enumerate(dataset.needs) for span in need.alternatives]
+        alternative_doc = _ints([documents[span.doc_id] for _, span in spans])
+        return cls(
+            texts=tuple(document.text for document in dataset.documents),
+            answerable=np.array([query.answerable for query in dataset.queries], dtype=np.bool_),
+            offsets=offsets,
+            qrel_query=_ints([queries[qrel.query_id] for qrel in dataset.qrels]),
+            qrel_doc=_ints([documents[qrel.doc_id] for qrel in dataset.qrels]),
+            qrel_relevance=_ints([qrel.relevance for qrel in dataset.qrels]),
+            need_query=_ints([queries[need.query_id] for need in dataset.needs]),
+            alternative_need=_ints([number for number, _ in spans]),
+            alternative_doc=alternative_doc,
+            alternative_start=offsets[alternative_doc] + _ints([span.start for _, span in spans]),
+            alternative_end=offsets[alternative_doc] + _ints([span.end for _, span in spans]),
+        )
+
+    @property
+    def queries(self) -> int:
+        """The number of queries."""
+        return len(self.answerable)
+
+    @property
+    def documents(self) -> int:
+        """The number of documents."""
+        return len(self.texts)
+
+    @property
+    def width(self) -> int:
+        """The length of the line of characters that holds all documents."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def alternative_query(self) -> Ints:
+        """The query of each alternative."""
+        return self.need_query[self.alternative_need]
+
+    @cached_property
+    def has_evidence(self) -> Bools:
+        """Which queries have at least one need."""
+        return np.bincount(self.need_query, minlength=self.queries) > 0
+
+    @cached_property
+    def relevant_pairs(self) -> Ints:
+        """The sorted keys query * documents + document of all relevant pairs (relevance 1 or more, as in trec_eval)."""
+        return self._pairs(self.qrel_relevance >= 1)
+
+    @cached_property
+    def irrelevant_pairs(self) -> Ints:
+        """The sorted keys of all pairs that are known to be irrelevant (relevance 0 or less)."""
+        return self._pairs(self.qrel_relevance <= 0)
+
+    @cached_property
+    def has_negatives(self) -> Bools:
+        """Which queries have a document that is known to be irrelevant."""
+        return np.bincount(self.irrelevant_pairs // self.documents, minlength=self.queries) > 0
+
+    @cached_property
+    def relevant_counts(self) -> Ints:
+        """The number of relevant documents of each query."""
+        return np.bincount(self.relevant_pairs // self.documents, minlength=self.queries).astype(np.int64)
+
+    @cached_property
+    def token_starts(self) -> Ints:
+        """The global character at which each token of the fixed vocabulary starts, over all documents."""
+        tokens = tokenise(self.texts, BUDGET_VOCABULARY)
+        return np.concatenate([text.starts + offset for text, offset in zip(tokens, self.offsets[:-1], strict=True)])
+
+    @cached_property
+    def blanks(self) -> Ints:
+        """The sorted global positions of blank characters in the documents that hold evidence; others are never asked for."""
+        found = [_blanks(self.texts[doc]) + self.offsets[doc] for doc in np.unique(self.alternative_doc)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+    def solid(self, positions: Ints) -> Ints:
+        """Global characters as a count of the non-blank ones before them."""
+        return positions - np.searchsorted(self.blanks, positions, side="left")
+
+    def _pairs(self, chosen: Bools) -> Ints:
+        return np.unique(self.qrel_query[chosen] * self.documents + self.qrel_doc[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieved:
+    """What one configuration retrieved.
+
+    `chunks`: `doc, start, end, delivered_start, delivered_end`, a row a chunk. `hits`: `query, rank, chunk, score`, sorted by
+    query and rank (from 1), as deep as the deepest cut that is asked for. `ranking`: `query, rank, doc, score`, distinct
+    documents, each by its best chunk, in final strict order. `spread`: (queries) standard deviation of a query's scores over
+    the searched chunks.
+    """
+
+    chunks: pd.DataFrame
+    hits: pd.DataFrame
+    ranking: pd.DataFrame
+    spread: Floats
+
+    def __post_init__(self) -> None:
+        for name, columns in _COLUMNS.items():
+            missing = sorted(set(columns) - set(getattr(self, name).columns))
+            if missing:
+                raise InputError(f"the table {name} has no column {', '.join(missing)}", f"it needs {', '.join(columns)}")
+        for name in ("hits", "ranking"):
+            table = getattr(self, name)
+            query, rank = np.diff(table["query"].to_numpy()), np.diff(table["rank"].to_numpy())
+            if not np.all((query > 0) | ((query == 0) & (rank > 0))):
+                raise InputError(f"the table {name} is not in strict order of query and rank", "sort it by query, rank")
+
+    def top_scores(self, queries: int) -> Floats:
+        """(queries) the score of each query's first hit; -inf where nothing was retrieved."""
+        first = self.hits.drop_duplicates("query")
+        scores = np.full(queries, -np.inf)
+        scores[first["query"].to_numpy()] = first["score"].to_numpy()
+        return scores
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def _blanks(text: str) -> Ints:
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    return np.flatnonzero(np.isin(codes, _BLANK)).astype(np.int64)

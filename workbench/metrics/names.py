@@ -1,0 +1,104 @@
+"""Names of retrieval metrics: `recall@5`, `span_recall@2000t`, `span_precision_omega`."""
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from workbench.errors import InputError
+from workbench.metrics.case import Cut
+from workbench.metrics.table import KINDS, Family, Kind
+
+MOST_K = 1000
+MOST_TOKENS = 1_000_000
+
+# What other tools call them.
+_ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": "mrr", "ap": "map", "p": "precision", "r": "recall"}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A retrieval metric with its cut: after `k` documents or chunks, or after `tokens` tokens of delivered text."""
+
+    name: str
+    k: int | None = None
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in KINDS:
+            raise InputError(f"there is no metric {str(self)!r}", _suggestion(self.name, self._cut_text))
+        if self.kind.cut == "none":
+            if self._cut_text:
+                raise InputError(f"the metric {self.name} takes no cut", f"write {self.name}")
+            return
+        if self.k is None and self.tokens is None:
+            raise InputError(f"the metric {self.name} needs a cut", f"write {self.name}@5")
+        if self.tokens is not None and (self.kind.cut == "k" or self.k is not None):
+            raise InputError(f"the metric {self.name} is not cut at tokens", f"write {self.name}@5")
+        _check_range(self, self.k, MOST_K, "k")
+        _check_range(self, self.tokens, MOST_TOKENS, "the number of tokens")
+
+    @classmethod
+    def parse(cls, text: str) -> "Metric":
+        """The metric that a text such as `recall@5` or `span_recall@2000t` names; `str` gives the text back."""
+        name, at, cut = str(text).partition("@")
+        if not at:
+            return cls(name)
+        if name not in KINDS:
+            raise InputError(f"there is no metric {text!r}", _suggestion(name, f"@{cut}"))
+        number = re.fullmatch(r"(0|[1-9][0-9]{0,8})(t?)", cut)
+        if number is None:
+            forms = f"{name}@5" if KINDS[name].cut == "k" else f"{name}@5 or {name}@2000t"
+            raise InputError(f"the metric {text!r} has no readable cut", f"write {name if KINDS[name].cut == 'none' else forms}")
+        return cls(name, tokens=int(number[1])) if number[2] else cls(name, k=int(number[1]))
+
+    def __str__(self) -> str:
+        return f"{self.name}{self._cut_text}"
+
+    @property
+    def cut(self) -> Cut:
+        """Where the results are cut."""
+        return Cut(self.k, self.tokens)
+
+    @property
+    def kind(self) -> Kind:
+        """What all cuts of the metric have in common."""
+        return KINDS[self.name]
+
+    @property
+    def family(self) -> Family:
+        """What is counted: documents, documents of hits, chunks, spans of characters, or something else."""
+        return self.kind.family
+
+    @property
+    def higher_is_better(self) -> bool:
+        """False where the metric counts faults."""
+        return self.kind.higher_is_better
+
+    @property
+    def proportion(self) -> bool:
+        """Whether values lie in [0, 1]."""
+        return self.kind.proportion
+
+    @property
+    def bounded_by_k(self) -> bool:
+        """Whether it looks at k delivered chunks, so that k must not exceed the `k` that retrieval delivers."""
+        return self.k is not None and self.family in ("hits", "chunks", "spans")
+
+    @property
+    def _cut_text(self) -> str:
+        if self.tokens is not None:
+            return f"@{self.tokens}t"
+        return "" if self.k is None else f"@{self.k}"
+
+
+def _check_range(metric: Metric, number: int | None, most: int, what: str) -> None:
+    if number is not None and not 1 <= number <= most:
+        raise InputError(f"{what} of the metric {metric} is out of range", f"it goes from 1 to {most:,}")
+
+
+def _suggestion(name: str, cut: str) -> str:
+    plain = name.lower().replace("-", "_").replace(" ", "_")
+    close = _ELSEWHERE.get(plain) or next(iter(difflib.get_close_matches(plain, KINDS, n=1)), None)
+    if close is None:
+        return f"the metrics are {', '.join(KINDS)}"
+    return f"did you mean {close}{'' if KINDS[close].cut == 'none' else cut or '@5'}?"

@@ -1,0 +1,111 @@
+"""Delivered text against evidence spans, character by character, at k chunks or at N tokens.
+
+D is the union of the delivered text, its overlaps counted once. Each need is represented by its best-covered alternative
+(largest covered share, then the shorter, then the first); E is the union of these, A the union of all alternatives. Lengths
+are code points. The definitions are ours; with one alternative for each need they are recall, precision and IoU of
+character sets. Where needs have alternatives of very different lengths, more text can lower span_recall: it may complete a
+short alternative, which then takes the place of a long one in E. need_recall never falls. Under `spans: chroma` recall, precision and
+IoU are those of `chroma.py`; need_recall and complete stay as they are.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.chroma import chroma_iou, chroma_precision, chroma_recall
+from workbench.metrics.coverage import Bools, Floats, Ints, Union, ratio, totals
+from workbench.metrics.delivery import delivered
+
+
+class Overlap(NamedTuple):
+    """Lengths (queries) of D, E, A and of what D shares with E and A."""
+
+    text: Floats
+    chosen: Floats
+    every: Floats
+    text_chosen: Floats
+    text_every: Floats
+
+
+def span_recall(case: Case, cut: Cut) -> Scores:
+    """|D ∩ E| / |E|; at most min(1, |D| / |E|) with as much text."""
+    if case.spans == "chroma":
+        return chroma_recall(case, cut)
+    of = case.shared(_overlap, cut)
+    return Scores(ratio(of.text_chosen, of.chosen), np.minimum(1, ratio(of.text, of.chosen)))
+
+
+def span_precision(case: Case, cut: Cut) -> Scores:
+    """|D ∩ A| / |D|, text of other documents included in D; at most min(1, |A| / |D|) with as much text; 0 for no text."""
+    if case.spans == "chroma":
+        return chroma_precision(case, cut)
+    of = case.shared(_overlap, cut)
+    return Scores(ratio(of.text_every, of.text), np.minimum(1, ratio(of.every, of.text)))
+
+
+def span_iou(case: Case, cut: Cut) -> Scores:
+    """|D ∩ A| / (|D| + |E \\ D|); at most min(1, |D| / |E|) · min(1, |A| / |D|) with as much text."""
+    if case.spans == "chroma":
+        return chroma_iou(case, cut)
+    of = case.shared(_overlap, cut)
+    most = np.minimum(1, ratio(of.text, of.chosen)) * np.minimum(1, ratio(of.every, of.text))
+    return Scores(ratio(of.text_every, of.text + of.chosen - of.text_chosen), most)
+
+
+def need_recall(case: Case, cut: Cut) -> Scores:
+    """The share of needs of which every non-blank character of some alternative is delivered.
+
+    Blanks do not count: chunks are stripped, so they may be missing at a seam between two delivered chunks.
+    """
+    met = case.shared(_met, cut)
+    queries = case.labels.queries
+    needs = np.bincount(case.labels.need_query, minlength=queries).astype(np.float64)
+    return Scores(ratio(totals(case.labels.need_query, met, queries), needs), np.ones(queries))
+
+
+def complete(case: Case, cut: Cut) -> Scores:
+    """1 if every need is met, as `need_recall` counts it."""
+    missed = totals(case.labels.need_query, ~case.shared(_met, cut), case.labels.queries)
+    return Scores((missed == 0).astype(np.float64), np.ones(case.labels.queries))
+
+
+def _overlap(case: Case, cut: Cut) -> Overlap:
+    labels = case.labels
+    width, queries = labels.width, labels.queries
+    text = case.shared(_text, cut)
+    lows = labels.alternative_query * width + labels.alternative_start
+    highs = labels.alternative_query * width + labels.alternative_end
+    best = _best(labels.alternative_need, text.covered(lows, highs), highs - lows)
+    chosen, every = Union.of(lows[best], highs[best]), Union.of(lows, highs)
+    return Overlap(
+        text.by_group(width, queries),
+        chosen.by_group(width, queries),
+        every.by_group(width, queries),
+        text.shared_by_group(chosen, width, queries),
+        text.shared_by_group(every, width, queries),
+    )
+
+
+def _text(case: Case, cut: Cut) -> Union:
+    """The delivered text of all queries, one copy of the corpus's line for each query."""
+    text, width = case.shared(delivered, cut), case.labels.width
+    return Union.of(text.query * width + text.starts, text.query * width + text.ends)
+
+
+def _best(need: Ints, covered: Ints, length: Ints) -> Ints:
+    """The row of each need's best-covered alternative."""
+    share = ratio(covered.astype(np.float64), length.astype(np.float64))
+    order = np.lexsort((length, -share, need))
+    return order[np.unique(need[order], return_index=True)[1]]
+
+
+def _met(case: Case, cut: Cut) -> Bools:
+    """(needs) whether some alternative is delivered up to blanks. Positions are counts of non-blank characters."""
+    labels, text = case.labels, case.shared(delivered, cut)
+    width = labels.width
+    solid = Union.of(text.query * width + labels.solid(text.starts), text.query * width + labels.solid(text.ends))
+    lows = labels.alternative_query * width + labels.solid(labels.alternative_start)
+    highs = labels.alternative_query * width + labels.solid(labels.alternative_end)
+    whole = (highs > lows) & (solid.covered(lows, highs) == highs - lows)
+    return totals(labels.alternative_need, whole, len(labels.need_query)) > 0
