@@ -174,8 +174,20 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
             for key, value in default.items()
             if isinstance(value, list)
         ]
-    made = [_component(stage, choice, STAGES[stage], faults) for choice in alternatives(swept, default)]
-    return [component for component in made if component is not None]
+    usual = {"kind": DEFAULTS[stage]["kind"]}
+    made = [_component(stage, usual | choice, STAGES[stage], faults) for choice in alternatives(swept, default)]
+    return [component for component in made if component is not None and _usable(component, faults)]
+
+
+def _usable(component: BaseModel, faults: list[str]) -> bool:
+    """Whether an embedder's model can be had and has the window asked for: found out before anything runs."""
+    try:
+        if isinstance(component, Embedder):
+            component.window()
+    except InputError as error:
+        faults.append(f"embedding: {error}")
+        return False
+    return True
 
 
 def _joined(chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Configuration:

@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.experiment.run import Outcome, Result
 from workbench.experiment.stages import search_of
+from workbench.retrieval.rank import Floats
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.separation import answerable_auroc
 from workbench.statistics.summary import summarise
+from workbench.tokens import Ints
 
 CONDITION = "retrieved"
 
@@ -147,14 +150,20 @@ def run_lines(outcome: Outcome, result: Result) -> str:
     ranking = result.hits.table(f"{search_of(result.configuration)}_ranking")
     queries = ["_".join(query.query_id.split()) for query in outcome.bench.dataset.queries]
     documents = ["_".join(document.doc_id.split()) for document in outcome.bench.dataset.documents]
-    scores = ranking["score"].to_numpy(np.float32)
-    rank = ranking["rank"].to_numpy()
-    for depth in range(2, int(rank.max(initial=1)) + 1):
-        here = np.flatnonzero(rank == depth)
-        scores[here] = np.minimum(scores[here], np.nextafter(scores[here - 1], np.float32(-np.inf)))
+    rank = ranking["rank"].to_numpy(np.int64)
+    scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
     rows = zip(ranking["query"], ranking["doc"], rank, scores, strict=True)
     tag = result.configuration.name
     return "".join(f"{queries[query]} Q0 {documents[doc]} {place} {score} {tag}\n" for query, doc, place, score in rows)
+
+
+def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
+    """Scores as 32-bit floats (n) that fall from rank to rank; `rank` (n) begins again at 1 with each ranking."""
+    found = scores.astype(np.float32)
+    for depth in range(2, int(rank.max(initial=1)) + 1):
+        here = np.flatnonzero(rank == depth)
+        found[here] = np.minimum(found[here], np.nextafter(found[here - 1], np.float32(-np.inf)))
+    return found
 
 
 def _wide(result: Result, queries: int) -> pd.DataFrame:

@@ -1,0 +1,51 @@
+# make quickstart: install, then run the bundled experiment; make test: install, then run the tests.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: help quickstart test check bench soak browser docs clean
+
+help:
+	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
+	@echo "make test        install into .venv and run the tests (some minutes)"
+	@echo "make check       lint, format, types, stale docs"
+	@echo "make bench       benchmarks against what one would otherwise run; writes benchmarks/results/"
+	@echo "make soak        the long proofs: kill and resume, simulations"
+	@echo "make browser     the tests that need Chromium (apt-get install chromium fonts-dejavu-core)"
+	@echo "make docs        write docs/reference.md anew from the code"
+
+# torch first and exactly: a plain requirement would take the build that brings gigabytes of CUDA.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet torch==2.13.0
+	$(BIN)/pip install --quiet -e '.[lab,cl100k,dev]'
+	@touch $@
+
+quickstart: $(INSTALLED)
+	$(BIN)/workbench sweep experiments/quickstart.yaml
+
+test: $(INSTALLED)
+	$(BIN)/pytest
+
+check: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python docs/reference.py --check
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
+
+soak: $(INSTALLED)
+	$(BIN)/pytest -m soak
+
+browser: $(INSTALLED)
+	@command -v chromium >/dev/null || { echo "Chromium is needed: apt-get install chromium fonts-dejavu-core"; exit 2; }
+	$(BIN)/pytest -m browser
+
+docs: $(INSTALLED)
+	$(BIN)/python docs/reference.py
+
+clean:
+	rm -rf outputs/*/ outputs/.store outputs/.indexes

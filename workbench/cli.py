@@ -1,0 +1,153 @@
+"""The command `workbench`: parse, call, print. Exit 0 good, 1 a check says no, 2 the input is wrong, 3 it broke while running."""
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workbench import __version__
+from workbench.errors import InputError, WorkbenchError
+
+_SHOWN_FAULTS = 100
+
+
+class Commands(click.Group):
+    """A group whose commands end with one clear line and the exit code of the error, never with a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; errors become lines and exit codes."""
+        try:
+            return super().invoke(ctx)
+        except WorkbenchError as error:
+            for line in error.lines[:_SHOWN_FAULTS]:
+                click.echo(f"workbench: {line}", err=True)
+            if len(error.lines) > _SHOWN_FAULTS:
+                click.echo(f"workbench: and {len(error.lines) - _SHOWN_FAULTS} more", err=True)
+            ctx.exit(error.exit_code)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, KeyboardInterrupt):
+            raise
+        except Exception as error:  # the last line of defence: a person sees one line and where the rest is
+            with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
+                file.write(traceback.format_exc())
+            line = " ".join(f"{type(error).__name__}: {error}".split())
+            click.echo(f"workbench: unexpected {line}; what was finished is kept, details are in {file.name}", err=True)
+            ctx.exit(3)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="workbench")
+def main() -> None:
+    """Which chunking, embedding and retrieval is better on your documents, and how sure that is."""
+
+
+def _shared(command: Callable[..., None]) -> Callable[..., None]:
+    command = click.option(
+        "--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help="Change a value of the experiment; can be repeated."
+    )(command)
+    command = click.option("--outputs", type=click.Path(path_type=Path), default="outputs", show_default=True, help="Where results go.")(
+        command
+    )
+    return click.argument("experiment", type=click.Path(path_type=Path))(command)
+
+
+@main.command()
+@_shared
+def sweep(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
+    """Run an experiment: its tables, executed notebooks and report.html under OUTPUTS/<name>/.
+
+    What is in the store is not computed again; a sweep that was killed goes on where it was.
+    """
+    from workbench.experiment.outputs import write_outputs
+    from workbench.experiment.run import run_experiment
+    from workbench.experiment.spec import read_experiment
+
+    outcome = run_experiment(read_experiment(experiment, overrides), outputs, _say)
+    write_outputs(outcome)
+    _publish(outcome, experiment, overrides)
+
+
+@main.command()
+@_shared
+def report(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
+    """Make the notebooks and report.html anew from results that are all in the store."""
+    from workbench.experiment.plan import plan_experiment
+    from workbench.experiment.run import run_experiment
+    from workbench.experiment.spec import read_experiment
+
+    spec = read_experiment(experiment, overrides)
+    if not plan_experiment(spec, outputs).complete:
+        raise InputError(f"the results of {experiment} are not all in {outputs}", f"run workbench sweep {experiment}")
+    _publish(run_experiment(spec, outputs, _say), experiment, overrides)
+
+
+def _publish(outcome: Any, experiment: Path, overrides: tuple[str, ...]) -> None:
+    from workbench.experiment.publish import run_notebooks
+    from workbench.report.html import write_report
+    from workbench.report.terminal import summary_lines
+
+    if not outcome.results:
+        click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
+        sys.exit(3)
+    errors = run_notebooks(outcome, experiment, overrides, _say)
+    path = write_report(outcome, outcome.folder, errors)
+    for line in summary_lines(outcome):
+        click.echo(line)
+    click.echo(f"\nreport: {path}")
+    if outcome.failures or errors:
+        sys.exit(3)
+
+
+@main.command()
+@_shared
+def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
+    """Print what a sweep would compute and reuse, the tokens to embed and the minutes expected."""
+    from workbench.experiment.plan import plan_experiment
+    from workbench.experiment.spec import read_experiment
+    from workbench.report.terminal import plan_lines
+
+    for line in plan_lines(plan_experiment(read_experiment(experiment, overrides), outputs)):
+        click.echo(line)
+
+
+@main.group()
+def dataset() -> None:
+    """Datasets: documents, questions, labels."""
+
+
+@dataset.command()
+@click.argument("path")
+@click.option("--split", help="Check the questions of one split only.")
+@click.option("--documents", help="The documents of a plain list of questions: a folder or a JSON Lines file.")
+def check(path: str, split: str | None, documents: str | None) -> None:
+    """Report every fault of a dataset at once: a golden folder or file, a plain list, a BEIR folder. Exit 1 if there is one."""
+    from workbench.data.checks import faults
+    from workbench.data.sources import recognise
+
+    draft = recognise(path, split, documents).draft()
+    found = faults(draft)
+    for fault in found:
+        click.echo(fault)
+    counts = f"{len(draft.documents):,} documents, {len(draft.queries):,} queries, {len(draft.qrels):,} judgements, {len(draft.evidence):,} evidence spans"
+    click.echo(f"{path}: {counts}; {f'{len(found):,} faults' if len(found) != 1 else '1 fault'}")
+    sys.exit(1 if found else 0)
+
+
+@main.command()
+def lab() -> None:
+    """Open the notebooks in JupyterLab."""
+    from importlib.util import find_spec
+
+    from workbench.experiment.notebooks import notebook_path
+
+    if find_spec("jupyterlab") is None:
+        raise InputError("JupyterLab is not installed", "pip install 'workbench[lab]'")
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", str(notebook_path("comparison"))])
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,86 @@
+"""What a sweep would compute, what it would reuse, and what that costs; chunks are cut for it, nothing is embedded."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.embedding.embed import text_keys
+from workbench.experiment.run import bench_of
+from workbench.experiment.spec import Configuration, Experiment
+from workbench.experiment.stages import Bench, chunks_stage, embedder_inputs
+from workbench.store import Store
+
+STAGES = ("chunks", "vectors", "index", "hits", "scores")
+# Before anything was measured here: two busy cores with all-MiniLM-L6-v2 (docs/performance.md).
+ASSUMED_TOKENS_A_SECOND = 4_000
+_SECONDS_A_NOTEBOOK = 5
+
+
+@dataclass(frozen=True)
+class PlannedConfiguration:
+    """One configuration: whether each stage is in the store, its chunks, and the tokens that it alone adds to the embedding."""
+
+    name: str
+    reused: dict[str, bool]
+    chunks: int
+    tokens: int
+    truncated: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All configurations, the speed that was assumed or measured (tokens a second), and the minutes expected."""
+
+    configurations: tuple[PlannedConfiguration, ...]
+    tokens_a_second: float
+    measured: bool
+    minutes: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is in the store already."""
+        return all(all(planned.reused.values()) for planned in self.configurations)
+
+
+def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
+    """The plan of an experiment under an outputs folder."""
+    bench = bench_of(experiment, outputs)
+    before = {one.name: _reused(bench, one) for one in experiment.configurations}
+    counted: set[bytes] = set()
+    planned = tuple(_planned(bench, one, before[one.name], counted) for one in experiment.configurations)
+    rate = measured_rate(bench.workplace.store)
+    seconds = sum(one.tokens for one in planned) / (rate or ASSUMED_TOKENS_A_SECOND)
+    seconds += _SECONDS_A_NOTEBOOK * sum(not all(one.reused.values()) for one in planned)
+    return Plan(planned, rate or ASSUMED_TOKENS_A_SECOND, rate is not None, seconds / 60)
+
+
+def _reused(bench: Bench, configuration: Configuration) -> dict[str, bool]:
+    keys = bench.keys(configuration)
+    found = {stage: bench.workplace.store.has(stage, getattr(keys, stage)) for stage in STAGES if stage != "index"}
+    found["index"] = (bench.workplace.indexes / keys.index).is_dir()
+    return {stage: found[stage] for stage in STAGES}
+
+
+def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool], counted: set[bytes]) -> PlannedConfiguration:
+    table = chunks_stage(bench, configuration).table("chunks")
+    texts = embedder_inputs(bench, table)
+    embedder = configuration.embedding
+    keys, lengths, window = text_keys(texts, embedder, "document"), embedder.lengths(texts, "document"), embedder.window()
+    truncated = int(sum(max(0, int(length) - window) for length in lengths))
+    if reused["vectors"]:
+        return PlannedConfiguration(configuration.name, reused, len(table), 0, truncated)
+    missing = dict(zip(keys, lengths, strict=True))
+    there = bench.workplace.vectors.present(list(missing)) | counted
+    counted |= missing.keys()
+    tokens = sum(min(int(length), window) for key, length in missing.items() if key not in there)
+    return PlannedConfiguration(configuration.name, reused, len(table), tokens, truncated)
+
+
+def measured_rate(store: Store) -> float | None:
+    """Tokens a second over all that was ever embedded into this store; None before there is anything."""
+    tokens = seconds = 0.0
+    for folder in (store.root / "vectors").glob("*"):
+        entry = store.get("vectors", folder.name) if folder.is_dir() else None
+        encoded = entry.values("encoded")["tokens"] if entry else 0
+        if entry and encoded:
+            tokens, seconds = tokens + encoded, seconds + entry.seconds
+    return tokens / seconds if seconds else None
