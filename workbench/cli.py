@@ -29,7 +29,10 @@ class Commands(click.Group):
             if len(error.lines) > _SHOWN_FAULTS:
                 click.echo(f"workbench: and {len(error.lines) - _SHOWN_FAULTS} more", err=True)
             ctx.exit(error.exit_code)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, KeyboardInterrupt):
+        except KeyboardInterrupt:
+            click.echo("\nworkbench: interrupted; what was finished is kept, the same command goes on from there", err=True)
+            ctx.exit(130)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:  # the last line of defence: a person sees one line and where the rest is
             with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:

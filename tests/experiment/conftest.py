@@ -33,6 +33,6 @@ def experiment_file(tmp_path: Path) -> Path:
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     folder = tmp_path_factory.mktemp("experiment")
     (folder / "small.yaml").write_text(YAML)
-    finished = run_experiment(read_experiment(folder / "small.yaml"), folder / "outputs", lambda line: None)
+    finished = run_experiment(read_experiment(folder / "small.yaml"), folder / "outputs", lambda _: None)
     write_outputs(finished)
     return finished

@@ -41,12 +41,16 @@ def code_digest() -> str:
 
 
 def run_notebook(store: Store, name: str, parameters: Mapping[str, Any], shown: Any, target: Path) -> bool:
+    """Run one of the package's notebooks; see `run_notebook_file`."""
+    return run_notebook_file(store, notebook_path(name), parameters, shown, target)
+
+
+def run_notebook_file(store: Store, source: Path, parameters: Mapping[str, Any], shown: Any, target: Path) -> bool:
     """Execute a notebook, or take it from the store, and put it at `target`; True if it was executed now.
 
     `shown` is the identity of the results it shows. Errors: InputError for a parameter that the notebook does not declare,
     NotebookError, with the failed notebook beside the target, if it does not run to its end.
     """
-    source = notebook_path(name)
     _check_declared(source, parameters)
     run_id = fingerprint(file_digest(source), dict(parameters), shown, code_digest())
     failed = target.with_suffix(".failed.ipynb")
@@ -111,7 +115,10 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
 def _check_finished(executed: Path) -> None:
     import nbformat
 
-    cells = nbformat.read(executed, as_version=4).cells
+    try:
+        cells = nbformat.read(executed, as_version=4).cells
+    except (OSError, nbformat.reader.NotJSONError) as error:
+        raise NotebookError(f"{executed} was not written to its end", "free space and run again") from error
     pending = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("papermill", {}).get("status") != "completed"]
     if pending:
         raise NotebookError(f"{len(pending)} cells of {executed} did not run", "a notebook must not call sys.exit")

@@ -1,6 +1,5 @@
 """An experiment: a YAML file read, every configuration validated, all faults in one report, before anything runs."""
 
-import difflib
 import itertools
 import re
 from collections import Counter
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from workbench.chunking.base import Chunker
 from workbench.chunking.table import CHUNKERS
@@ -18,6 +17,7 @@ from workbench.data.sources import SOURCES, Source
 from workbench.embedding.base import Embedder
 from workbench.embedding.table import EMBEDDERS
 from workbench.errors import ExperimentError, InputError
+from workbench.experiment.components import component, meant, unknown, usable
 from workbench.experiment.grid import Settings, alternatives, is_mapping, set_value
 from workbench.metrics.names import Metric
 from workbench.retrieval.base import Retriever
@@ -69,21 +69,21 @@ def read_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
 
 def experiment_of(settings: Settings, where: str) -> Experiment:
     """An experiment from its settings; `where` names them in the report of faults."""
-    faults = [_unknown("the experiment", key, _KEYS) for key in settings if key not in _KEYS]
+    faults = [unknown("the experiment", key, _KEYS) for key in settings if key not in _KEYS]
     name = settings.get("name")
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         faults.append(f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'")
     spans = settings.get("spans", "exact")
     if spans not in ("exact", "chroma"):
         faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'")
-    dataset = _component("dataset", settings.get("dataset"), SOURCES, faults)
+    dataset = component("dataset", settings.get("dataset"), SOURCES, faults)
     metrics, primary = _metrics(settings, faults)
     configurations = _configurations(settings, faults)
     faults += _beyond_k(metrics, configurations)
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
     if baseline is not None and names and baseline not in names:
-        faults.append(f"baseline {baseline!r} is no configuration{_meant(str(baseline), names)}; they are {', '.join(names)}")
+        faults.append(f"baseline {baseline!r} is no configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     return Experiment(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
@@ -155,7 +155,7 @@ def _configurations(settings: Settings, faults: list[str]) -> tuple[Configuratio
         if not is_mapping(value):
             faults.append(f"{section} is not a mapping of stages")
             return ()
-        faults += [_unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
+        faults += [unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
     axes = [_axis(stage, pipeline, sweep, faults) for stage in STAGES]
     found = [_joined(*choice) for choice in itertools.product(*axes)]
     return _named(found, faults)
@@ -175,19 +175,8 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
             if isinstance(value, list)
         ]
     usual = {"kind": DEFAULTS[stage]["kind"]}
-    made = [_component(stage, usual | choice, STAGES[stage], faults) for choice in alternatives(swept, default)]
-    return [component for component in made if component is not None and _usable(component, faults)]
-
-
-def _usable(component: BaseModel, faults: list[str]) -> bool:
-    """Whether an embedder's model can be had and has the window asked for: found out before anything runs."""
-    try:
-        if isinstance(component, Embedder):
-            component.window()
-    except InputError as error:
-        faults.append(f"embedding: {error}")
-        return False
-    return True
+    made = [component(stage, usual | choice, STAGES[stage], faults) for choice in alternatives(swept, default)]
+    return [one for one in made if one is not None and usable(one, faults)]
 
 
 def _joined(chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Configuration:
@@ -213,8 +202,8 @@ def _naming_fields(configuration: Configuration) -> dict[str, str]:
     """What may be added to a name, as text; empty text adds nothing."""
     chunking = configuration.chunking
     found = {"enrich": "enriched" if chunking.enrich else "", "tokens": "" if chunking.tokens == "model" else chunking.tokens}
-    for stage, component in (("embedding", configuration.embedding), ("retrieval", configuration.retrieval)):
-        for field, value in component.model_dump().items():
+    for stage, part in (("embedding", configuration.embedding), ("retrieval", configuration.retrieval)):
+        for field, value in part.model_dump().items():
             found[f"{stage}.{field}"] = _naming_text(field, value)
     return found
 
@@ -224,40 +213,3 @@ def _naming_text(field: str, value: Any) -> str:
         return ""
     text = re.sub(r"[^a-z0-9.]+", "_", str(value).rsplit("/", 1)[-1].lower()).strip("_")
     return text if field in ("kind", "model", "search") else f"{field}{text}"
-
-
-def _component(stage: str, settings: Any, table: Mapping[str, type[BaseModel]], faults: list[str]) -> BaseModel | None:
-    """A component from its settings by the `kind` in its table; None, with its faults, if they do not make one."""
-    if not is_mapping(settings):
-        faults.append(f"{stage} is missing or not a mapping with a 'kind' ({', '.join(table)})")
-        return None
-    kind = settings.get("kind")
-    if kind not in table:
-        faults.append(f"{stage} has no kind {kind!r}{_meant(str(kind), table)}; kinds are {', '.join(table)}")
-        return None
-    known = [field for field in table[kind].model_fields if (stage, field) != ("chunking", "model")]
-    unknown = [key for key in settings if key not in known]
-    faults += [_unknown(f"{stage} {kind!r}", key, known) for key in unknown]
-    try:
-        made = table[kind].model_validate({key: value for key, value in settings.items() if key in known})
-    except ValidationError as error:
-        faults += [_fault(f"{stage} {kind!r}", dict(detail)) for detail in error.errors()]
-        return None
-    return None if unknown else made
-
-
-def _fault(owner: str, detail: dict[str, Any]) -> str:
-    field = ".".join(str(part) for part in detail["loc"])
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    if detail["type"] == "missing":
-        return f"{owner} needs {field!r}"
-    return f"{owner} {field} is {detail['input']!r}: {message}" if field else f"{owner}: {message}"
-
-
-def _unknown(owner: str, key: Any, known: Sequence[str]) -> str:
-    return f"{owner} has no parameter {key!r}{_meant(str(key), known)}; it has {', '.join(known)}"
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {close[0]!r}?)" if close else ""
