@@ -97,7 +97,7 @@ def _publish(outcome: Any, experiment: Path, overrides: tuple[str, ...]) -> None
         click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
         sys.exit(3)
     errors = run_notebooks(outcome, experiment, overrides, _say)
-    path = write_report(outcome, outcome.folder, errors)
+    path = write_report(outcome, outcome.folder)
     for line in summary_lines(outcome):
         click.echo(line)
     click.echo(f"\nreport: {path}")

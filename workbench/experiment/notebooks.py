@@ -35,9 +35,10 @@ def notebook_path(name: str) -> Path:
 
 @cache
 def code_digest() -> str:
-    """A hash of the package's code: a notebook shows what it makes of the results."""
+    """A hash of the package's code and templates: a notebook shows what they make of the results."""
     package = Path(workbench.__file__).parent
-    return fingerprint([(path.relative_to(package).as_posix(), file_digest(path)) for path in sorted(package.rglob("*.py"))])
+    files = sorted(path for pattern in ("*.py", "*.j2", "*.css") for path in package.rglob(pattern))
+    return fingerprint([(path.relative_to(package).as_posix(), file_digest(path)) for path in files])
 
 
 def run_notebook(store: Store, name: str, parameters: Mapping[str, Any], shown: Any, target: Path) -> bool:

@@ -1,0 +1,96 @@
+"""Evidence in its text: which stretches were delivered, which were missed, and the rest cut short around them.
+
+What is made here are plain strings with their roles; templates escape them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["plain", "delivered", "missed"]
+Stretch = tuple[int, int, Role]
+
+# Characters of plain text that are kept beside a mark, and where there is none.
+BESIDE = 120
+ALONE = 260
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text as it is shown."""
+
+    text: str
+    role: Role = "plain"
+
+
+def marked(text: str, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE) -> list[Piece]:
+    """The slice [start, end) of a text with its stretches marked and long plain parts cut to `beside` characters next to a mark."""
+    pieces, position = [], start
+    inside = [(max(low, start), min(high, end), role) for low, high, role in disjoint(stretches) if low < end and high > start]
+    for low, high, role in inside:
+        pieces.append(Piece(_between(text[position:low], left=position > start, right=True, most=beside)))
+        pieces.append(Piece(text[low:high], role))
+        position = high
+    most = beside if inside else alone
+    pieces.append(Piece(_between(text[position:end], left=True, right=False, most=most)))
+    return [piece for piece in pieces if piece.text]
+
+
+def against_delivered(text: str, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
+    """The span [start, end) as stretches that were delivered or missed; blanks between two stretches belong to the first."""
+    found: list[Stretch] = []
+    position = start
+    for low, high in sorted(delivered):
+        low, high = max(low, position), min(high, end)
+        if low >= high:
+            continue
+        if text[position:low].strip():
+            found.append((position, low, "missed"))
+            position = low
+        found.append((position, high, "delivered"))
+        position = high
+    if text[position:end].strip():
+        found.append((position, end, "missed"))
+    return _joined(found)
+
+
+def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Stretches by their start, what an earlier one holds taken from the later ones."""
+    found: list[Stretch] = []
+    reach = 0
+    for low, high, role in sorted(stretches):
+        low = max(low, reach)
+        if low < high:
+            found.append((low, high, role))
+            reach = high
+    return found
+
+
+def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
+    found: list[Stretch] = []
+    for low, high, role in stretches:
+        if found and found[-1][2] == role and found[-1][1] == low:
+            found[-1] = (found[-1][0], high, role)
+        else:
+            found.append((low, high, role))
+    return found
+
+
+def _between(text: str, *, left: bool, right: bool, most: int) -> str:
+    """Plain text with its far parts replaced by an ellipsis; `left` and `right` say on which sides something is kept beside."""
+    if left and right:
+        return text if len(text) <= 2 * most + 20 else f"{_head(text, most)} … {_tail(text, most)}"
+    if right:
+        return text if len(text) <= most else f"… {_tail(text, most)}"
+    return text if len(text) <= most else f"{_head(text, most)} …"
+
+
+def _head(text: str, most: int) -> str:
+    # Whole words, where the last one does not begin too far back.
+    kept = text[:most]
+    return kept.rsplit(None, 1)[0] if " " in kept[-30:] else kept
+
+
+def _tail(text: str, most: int) -> str:
+    kept = text[-most:]
+    return kept.split(None, 1)[1] if " " in kept[:30] else kept

@@ -1,0 +1,56 @@
+"""Numbers as they are read: fixed digits, thousands separated, a dash where there is none."""
+
+import math
+from collections.abc import Sequence
+
+NONE = "–"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with so many digits after the point."""
+    if value is None or math.isnan(value):
+        return NONE
+    text = f"{value:,.{digits}f}"
+    return f"{0:.{digits}f}" if not text.strip("-0.,") else text.replace("-", "−")
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """A difference, with its sign."""
+    text = number(value, digits)
+    return text if value is None or math.isnan(value) or value <= 0 or not text.strip("0.,") else f"+{text}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    """An interval in brackets."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return "[no interval]"
+    return f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def count(value: float | None) -> str:
+    """A whole number with its thousands separated."""
+    return number(value, 0)
+
+
+def share(part: float, whole: float) -> str:
+    """A part of a whole in per cent; a dash of nothing."""
+    if not whole:
+        return NONE
+    per_cent = 100 * part / whole
+    # 0 % and 100 % are said only of none and of all.
+    if 0 < per_cent < 0.1 or 99.9 < per_cent < 100:
+        return "<0.1 %" if per_cent < 1 else ">99.9 %"
+    return f"{per_cent:.1f} %"
+
+
+def plural(how_many: int, noun: str, several: str = "") -> str:
+    """A counted noun."""
+    return f"{count(how_many)} {noun if how_many == 1 else several or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names as a sentence lists them; those beyond `most` as a number."""
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
