@@ -45,6 +45,10 @@ class FaultsError(InputError):
         self.where = where
         self.faults = tuple(faults)
 
+    def __reduce__(self) -> tuple[type["FaultsError"], tuple[str, tuple[str, ...]]]:
+        """What another process needs to raise it again."""
+        return type(self), (self.where, self.faults)
+
     @property
     def lines(self) -> list[str]:
         """One line a fault."""

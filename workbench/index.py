@@ -22,12 +22,13 @@ from workbench.fingerprint import fingerprint
 from workbench.records import Chunk
 from workbench.store import store_errors, sync
 
-VERSION = 1
+VERSION = 2
 COLLECTION = "chunks"
 SPACE = "cosine"
 _MANIFEST = "workbench.json"
 _SELF_RECALL = 0.95
 _AUDITED = 200
+_REBUILD = "delete the folder and run again, it will be built anew"
 
 
 def index_key(vectors_key: str) -> str:
@@ -51,8 +52,8 @@ def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool
             shutil.rmtree(folder, ignore_errors=True)
             try:
                 _fill(aside, chunks, vectors)
-                (aside / _MANIFEST).write_text(json.dumps(_manifest(chunks)))
-                for path in aside.rglob("*"):
+                (aside / _MANIFEST).write_text(json.dumps(_manifest(chunks, aside)))
+                for path in (*aside.rglob("*"), aside):
                     sync(path)
                 os.rename(aside, folder)
                 sync(folder.parent)
@@ -64,18 +65,35 @@ def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool
 @contextmanager
 def open_collection(folder: Path) -> Iterator[Any]:
     """The collection of a finished index, for reading; IndexBuildError if it is not what was built."""
-    manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
-    with _client(folder) as client:
+    expected = _expected(folder)
+    with store_errors(folder), _client(folder) as client:
         collection = client.get_collection(COLLECTION, embedding_function=None)
-        if collection.count() != manifest["vectors"]:
-            what = f"the index {folder} holds {collection.count()} of {manifest['vectors']} vectors"
-            raise IndexBuildError(what, "delete the folder and run again, it will be built anew")
+        if collection.count() != expected:
+            raise IndexBuildError(f"the index {folder} holds {collection.count()} of {expected} vectors", _REBUILD)
         yield collection
+
+
+def _expected(folder: Path) -> int:
+    """How many vectors an index should hold; IndexBuildError if one of its files is not there whole."""
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
+        # Chroma answers from what is left of an index without a word. Reading changes its files but never makes them smaller.
+        cut = [name for name, size in manifest["files"].items() if (folder / name).stat().st_size < size]
+        expected = int(manifest["vectors"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise IndexBuildError(f"the index {folder} is not whole ({type(error).__name__})", _REBUILD) from error
+    if cut:
+        raise IndexBuildError(f"the index {folder} is not whole ({cut[0]} is cut)", _REBUILD)
+    return expected
 
 
 def folder_bytes(folder: Path) -> int:
     """The size of an index on disk."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(_sizes(folder).values())
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @contextmanager
@@ -84,12 +102,18 @@ def _client(folder: Path) -> Iterator[Any]:
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
     import chromadb
     from chromadb.config import Settings
+    from chromadb.errors import ChromaError
 
-    client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
     try:
-        yield client
-    finally:
-        client.close()
+        client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+        try:
+            yield client
+        finally:
+            client.close()
+    except ChromaError as error:
+        if "disk is full" in str(error):
+            raise
+        raise IndexBuildError(f"Chroma cannot use the index {folder} ({error})", f"see that the disk has room; {_REBUILD}") from error
 
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -118,12 +142,13 @@ def _audit(collection: Any, ids: list[str], vectors: Vectors) -> None:
         raise IndexBuildError(f"only {found:.0%} of the sampled vectors find themselves in the index", "run again; if it stays, report it")
 
 
-def _manifest(chunks: Sequence[Chunk]) -> dict[str, Any]:
+def _manifest(chunks: Sequence[Chunk], folder: Path) -> dict[str, Any]:
     return {
         "vectors": len(chunks),
         "ids": fingerprint(sorted(chunk.chunk_id for chunk in chunks)),
         "space": SPACE,
         "chromadb": version("chromadb"),
+        "files": _sizes(folder),
     }
 
 

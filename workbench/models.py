@@ -36,7 +36,9 @@ def locate(model: str) -> Path:
 def model_fingerprint(model: str) -> str:
     """A hash of the model's weights, vocabulary and settings: equal files give equal vectors."""
     folder = locate(model)
-    files = sorted({path for pattern in _DECISIVE for path in folder.rglob(pattern) if path.is_file()})
+    # Weights in PyTorch's own format decide only where there are no others.
+    patterns = _DECISIVE if any(folder.rglob("*.safetensors")) else (*_DECISIVE, "*.bin")
+    files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
     return fingerprint([(path.relative_to(folder).as_posix(), file_digest(path)) for path in files])
 
 

@@ -9,6 +9,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -20,9 +21,14 @@ import numpy as np
 import pandas as pd
 from filelock import FileLock
 
-from workbench.errors import StoreError
+from workbench.errors import StoreError, WorkbenchError
 
 MANIFEST = "entry.json"
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# SQLite and numpy have no number for it.
+_SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Store:
                 if (folder / name).stat().st_size != size or _digest(folder / name) != digest:
                     raise StoreError(f"the store entry {folder} is corrupt ({name} is not what was written)", fix)
             return Entry(folder, float(manifest["seconds"]), computed=False)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"the store entry {folder} is corrupt ({type(error).__name__})", fix) from error
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
@@ -103,9 +109,10 @@ class Store:
                 return found if found is not None else self._compute(kind, key, compute)
 
     def _compute(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
-        # The lock is held, so a temporary folder that is already there belongs to a process that was killed.
+        # The lock is held: a temporary folder belongs to a process that was killed, one without a manifest was half deleted.
         aside, final = self.root / kind / f"{key}.tmp", self.root / kind / key
         shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(final, ignore_errors=True)
         aside.mkdir()
         try:
             started = time.perf_counter()
@@ -129,11 +136,15 @@ class store_errors:  # noqa: N801  # reads as a statement: with store_errors(fol
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        full = (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)) or "disk is full" in str(error)
-        if error is not None and full:
+        if error is None or isinstance(error, WorkbenchError):
+            return
+        number = error.errno if isinstance(error, OSError) else None
+        if number in _FULL or _SAYS_FULL.search(str(error)):
             raise StoreError(f"the disk is full at {self.place}", "free space and run again: what was finished is kept") from error
-        if isinstance(error, PermissionError):
-            raise StoreError(f"{error.filename} cannot be written", "choose another --outputs or change its permissions") from error
+        if number in _UNWRITABLE:
+            raise StoreError(
+                f"{getattr(error, 'filename', None) or self.place} cannot be written", "choose another --outputs or change its permissions"
+            ) from error
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

@@ -4,8 +4,6 @@
 without one is a need of its own.
 """
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +37,12 @@ def _qrel_files(folder: Path, split: str | None) -> list[Path]:
 
 
 def _read_qrels(path: Path, draft: Draft) -> None:
-    rows = csv.reader(io.StringIO(read_text(path, draft)), delimiter="\t", quoting=csv.QUOTE_NONE)
-    for number, row in enumerate(rows, 1):
+    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
         where = f"{path}:{number}"
-        if not row or (number == 1 and row[0] in ("query-id", "query_id")):
+        if not line.strip() or (number == 1 and line.startswith(("query-id", "query_id"))):
             continue
         try:
-            query_id, doc_id, relevance = row
+            query_id, doc_id, relevance = line.split("\t")
             draft.qrels.append((Qrel(query_id, doc_id, int(relevance)), where))
         except ValueError:
             draft.faults.append(f"{where} is not query-id, corpus-id and a whole score, separated by tabs")
@@ -58,16 +55,22 @@ def _read_queries(path: Path, split: str | None, draft: Draft) -> None:
         text = text_field(row, ("text",), where, draft)
         if query_id is None or text is None:
             continue
-        query = query_of(query_id, text, dict(row.get("metadata") or {}))
+        metadata = row.get("metadata") or {}
+        if not isinstance(metadata, dict):
+            draft.faults.append(f"{where} has 'metadata' that is not an object")
+            continue
+        query = query_of(query_id, text, dict(metadata), where, draft)
         ours = query_id in judged or (not query.answerable and query.metadata.get("split", split) == split)
         if split is None or ours:
             draft.queries.append((query, where))
 
 
-def query_of(query_id: str, text: str, metadata: dict[str, Any]) -> Query:
+def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: Draft) -> Query:
     """A query from its metadata: `answerable: false` or `type: unanswerable` marks it unanswerable, `answer` is expected."""
-    answer = metadata.pop("answer", "")
-    answerable = bool(metadata.pop("answerable", True)) and metadata.get("type") != "unanswerable"
+    answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
+    if not isinstance(marked, bool):
+        draft.faults.append(f"{where} query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
+    answerable = bool(marked) and metadata.get("type") != "unanswerable"
     return Query(query_id, text, answerable, str(answer or ""), metadata)
 
 
@@ -77,7 +80,8 @@ def read_evidence(path: Path, kept: set[str] | None, draft: Draft) -> None:
         query_id = text_field(row, ("query_id",), where, draft)
         if query_id is None or (kept is not None and query_id not in kept):
             continue
-        append_evidence(row, query_id, str(row.get("need", f"row {number}")), where, draft)
+        need = row.get("need")
+        append_evidence(row, query_id, f"row {number}" if need is None else f"need {need}", where, draft)
 
 
 def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, draft: Draft) -> None:

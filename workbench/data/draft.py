@@ -57,6 +57,26 @@ def read_text(path: Path, draft: Draft) -> str:
     return text
 
 
+def parse_json(text: str) -> Any:
+    """A JSON value. Errors: ValueError, also for NaN, half a character and what is nested beyond Python's limit."""
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def reason(error: ValueError) -> str:
+    """Why a text is not JSON, with the column where that is known."""
+    return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON number")
+
+
 def json_lines(path: Path, draft: Draft) -> Iterator[tuple[dict[str, Any], str]]:
     """The objects of a JSON Lines file with their `file:line`; a line that is no object becomes a fault."""
     # Not splitlines(): a document may hold U+2028 or U+0085, which JSON leaves unescaped.
@@ -65,9 +85,9 @@ def json_lines(path: Path, draft: Draft) -> Iterator[tuple[dict[str, Any], str]]
             continue
         where = f"{path}:{number}"
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            draft.faults.append(f"{where} is not JSON ({error.msg} at column {error.colno})")
+            row = parse_json(line)
+        except ValueError as error:
+            draft.faults.append(f"{where} is not JSON ({reason(error)})")
             continue
         if isinstance(row, dict):
             yield row, where

@@ -7,13 +7,12 @@ A plain list is a JSON file of questions; its documents are named beside it. A q
 alternative spans {doc_id, start, end, text}), `answer`, `answerable`, `type`, `split` and any other field, kept as metadata.
 """
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from workbench.data.beir import append_evidence, query_of
-from workbench.data.draft import Draft, json_lines, read_text, require, text_field
+from workbench.data.draft import Draft, json_lines, parse_json, read_text, reason, require, text_field
 from workbench.errors import InputError
 from workbench.fingerprint import fingerprint
 from workbench.records import Document, Qrel
@@ -35,6 +34,8 @@ def read_golden(path: Path, documents: Path | None, split: str | None) -> Draft:
         _read_questions(_rows_of_file(file, draft), split, draft)
         return draft
     content = _json_file(path, draft)
+    if not isinstance(content, list | dict):
+        raise InputError(f"{path} is a JSON {type(content).__name__}", "it should be a list of questions or {documents, questions}")
     listed = content if isinstance(content, list) else content.get("questions", [])
     inside = [] if isinstance(content, list) else content.get("documents", [])
     if documents is None and not inside:
@@ -80,22 +81,25 @@ def _read_questions(rows: Rows, split: str | None, draft: Draft) -> None:
         if text is None:
             continue
         # A plain list has no ids; the text is what stays the same when the list is reordered.
-        query_id = str(row.get("query_id") or f"q-{fingerprint(text)[:8]}")
+        unnamed = row.get("query_id") in (None, "")
+        query_id = f"q-{fingerprint(text)[:8]}" if unnamed else text_field(row, ("query_id",), where, draft)
+        if query_id is None:
+            continue
         metadata = {key: value for key, value in row.items() if key not in _OURS}
-        draft.queries.append((query_of(query_id, text, metadata), where))
+        draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
         _read_labels(row, query_id, where, draft)
 
 
 def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: Draft) -> None:
     relevant = row.get("relevant_doc_ids", [])
-    grades = dict(relevant) if isinstance(relevant, dict) else dict.fromkeys(_listed(relevant, "relevant_doc_ids", where, draft), 1)
-    for doc_id in _listed(row.get("irrelevant_doc_ids", []), "irrelevant_doc_ids", where, draft):
+    grades = dict(relevant) if isinstance(relevant, dict) else dict.fromkeys(_ids(relevant, "relevant_doc_ids", where, draft), 1)
+    for doc_id in _ids(row.get("irrelevant_doc_ids", []), "irrelevant_doc_ids", where, draft):
         if doc_id in grades:
             draft.faults.append(f"{where} query {query_id} calls document {doc_id!r} both relevant and irrelevant")
         grades.setdefault(doc_id, 0)
     for doc_id, grade in grades.items():
         if isinstance(grade, int) and not isinstance(grade, bool):
-            draft.qrels.append((Qrel(query_id, str(doc_id), grade), where))
+            draft.qrels.append((Qrel(query_id, doc_id, grade), where))
         else:
             draft.faults.append(f"{where} query {query_id} grades document {doc_id!r} with {grade!r}, not a whole number")
     for number, need in enumerate(_listed(row.get("evidence", []), "evidence", where, draft)):
@@ -104,6 +108,13 @@ def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: Draft) -
                 append_evidence(span, query_id, str(number), where, draft)
             else:
                 draft.faults.append(f"{where} query {query_id} has evidence that is not a list of needs, each a list of spans")
+
+
+def _ids(value: Any, key: str, where: str, draft: Draft) -> list[str]:
+    """Document ids; a number is an id written without quotes."""
+    listed = _listed(value, key, where, draft)
+    draft.faults += [f"{where} has {item!r} in {key!r}, which is not a document id" for item in listed if not isinstance(item, str | int)]
+    return [str(item) for item in listed if isinstance(item, str | int)]
 
 
 def _listed(value: Any, key: str, where: str, draft: Draft) -> list[Any]:
@@ -132,6 +143,6 @@ def _numbered(rows: Any, what: str, draft: Draft) -> Rows:
 
 def _json_file(path: Path, draft: Draft) -> Any:
     try:
-        return json.loads(read_text(path, draft))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno} is not JSON ({error.msg} at column {error.colno})") from None
+        return parse_json(read_text(path, draft))
+    except ValueError as error:
+        raise InputError(f"{path}:{getattr(error, 'lineno', 1)} is not JSON ({reason(error)})", "mend the file") from None

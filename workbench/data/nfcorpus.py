@@ -6,9 +6,11 @@ The archive is believed when its counts are the published ones; its SHA-256 is r
 import os
 import shutil
 import zipfile
+import zlib
 from pathlib import Path
 
 import requests
+from filelock import FileLock
 from tqdm import tqdm
 
 from workbench.data.beir import read_beir
@@ -26,7 +28,7 @@ _SECONDS = 30
 
 def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> Draft:
     """NFCorpus's draft; `five` keeps the five named queries with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
-    draft = read_beir(folder or _found() or _downloaded(), split)
+    draft = read_beir(folder or _found() or _obtained(), split)
     if five:
         draft.queries = [(query, where) for query, where in draft.queries if query.query_id in FIVE]
         draft.qrels = [(qrel, where) for qrel, where in draft.qrels if qrel.query_id in FIVE and qrel.relevance == 2]
@@ -40,11 +42,23 @@ def _found() -> Path | None:
     return None
 
 
-def _downloaded() -> Path:
-    """Fetch the archive, check it, unpack it beside its place and rename: a killed download leaves nothing that is believed."""
+def _obtained() -> Path:
     cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    archive, aside = cache / "nfcorpus.zip", cache / f"nfcorpus.{os.getpid()}.part"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with FileLock(cache / "nfcorpus.lock"):
+            return _found() or _downloaded(cache)
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:  # requests' errors are OSErrors
+        what = f"{type(error).__name__}: {error.strerror}" if isinstance(error, OSError) and error.strerror else type(error).__name__
+        fix = "give dataset.path a folder that holds it, or set WORKBENCH_DATA to the folder above it"
+        raise InputError(f"NFCorpus could not be fetched into {cache} ({what})", fix) from error
+
+
+def _downloaded(cache: Path) -> Path:
+    """Fetch the archive, check it, unpack it beside its place and rename: a killed download leaves nothing that is believed."""
+    # The lock is held: what lies aside, or in the place without a corpus, is what a killed process left.
+    archive, aside = cache / "nfcorpus.zip", cache / "nfcorpus.part"
+    shutil.rmtree(aside, ignore_errors=True)
     try:
         _fetch(os.environ.get("WORKBENCH_NFCORPUS_URL", URL), aside / "nfcorpus.zip")
         with zipfile.ZipFile(aside / "nfcorpus.zip") as packed:
@@ -52,10 +66,8 @@ def _downloaded() -> Path:
         _check_counts(aside / "nfcorpus")
         _check_digest(aside / "nfcorpus.zip", cache / "nfcorpus.zip.sha256")
         os.replace(aside / "nfcorpus.zip", archive)
+        shutil.rmtree(cache / "nfcorpus", ignore_errors=True)
         os.replace(aside / "nfcorpus", cache / "nfcorpus")
-    except (zipfile.BadZipFile, requests.RequestException) as error:
-        fix = "give dataset.path a folder that holds it, or set WORKBENCH_DATA to the folder above it"
-        raise InputError(f"NFCorpus could not be fetched ({type(error).__name__})", fix) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return cache / "nfcorpus"
@@ -80,6 +92,7 @@ def _check_counts(folder: Path) -> None:
 
 def _check_digest(archive: Path, record: Path) -> None:
     digest = file_digest(archive)
-    if record.exists() and record.read_text().split()[0] != digest:
+    recorded = record.read_text().split()[:1] if record.exists() else []
+    if recorded and recorded != [digest]:
         raise InputError(f"the downloaded NFCorpus differs from the one recorded in {record}", f"delete {record} if the change is known")
     record.write_text(f"{digest}  nfcorpus.zip\n")

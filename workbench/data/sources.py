@@ -1,7 +1,6 @@
 """Where a dataset comes from: one frozen value a kind, the `dataset:` of an experiment."""
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -29,7 +28,10 @@ class Source(BaseModel, ABC):
 
     def load(self) -> Dataset:
         """The dataset; DatasetError with every fault if it has any."""
-        return dataset_of(self.draft())
+        try:
+            return dataset_of(self.draft())
+        except OSError as error:
+            raise InputError(f"{error.filename} cannot be read ({error.strerror})", "give a readable file or folder") from error
 
 
 class GoldenSource(Source):
@@ -86,7 +88,7 @@ SOURCES: dict[str, type[Source]] = {"golden": GoldenSource, "list": ListSource, 
 
 def recognise(path: str, split: str | None, documents: str | None) -> Source:
     """The source that a path looks like: a BEIR folder has a corpus.jsonl, everything else is golden or a list."""
-    place = Path(path)
+    place = expand(path)
     if not place.exists():
         raise InputError(f"the dataset {path} does not exist", "give the path of a folder or a JSON file")
     if (place / "corpus.jsonl").exists():

@@ -47,9 +47,10 @@ class VectorCache:
     def _broken(self, error: sqlite3.DatabaseError) -> Exception:
         if "full" in str(error):
             return StoreError(f"the disk is full at {self.path}", "free space and run again: what was finished is kept")
-        return StoreError(
-            f"the vector cache {self.path} cannot be used ({error})", "delete it and run again: its vectors will be computed anew"
-        )
+        # Only a damaged file is worth deleting: a locked or unreachable one holds vectors that were paid for.
+        damaged = not isinstance(error, sqlite3.OperationalError)
+        fix = "delete it and run again: its vectors will be computed anew" if damaged else "see that it can be written and run again"
+        return StoreError(f"the vector cache {self.path} cannot be used ({error})", fix)
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Commit a batch whole."""

@@ -69,8 +69,9 @@ class SentenceTransformersEmbedder(Embedder):
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit vectors, float32 (n, dimension), in the order of the texts; one forward pass for all of them."""
         model = _load(self.model, self.window())
+        # An empty prompt must be said: None would stand for the model's default one.
         vectors = model.encode(
-            list(texts), prompt=self.prompt(role) or None, batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
+            list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
         )
         found = np.asarray(vectors, dtype=np.float32)
         if not np.isfinite(found).all():
@@ -81,7 +82,10 @@ class SentenceTransformersEmbedder(Embedder):
 def _settings(model: str, name: str) -> dict[str, Any]:
     """One of the model's JSON files; empty where it has none."""
     path = locate(model) / name
-    return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+    try:
+        return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} is not a model's settings ({type(error).__name__})", "fetch or save the model again") from error
 
 
 @functools.lru_cache(maxsize=2)

@@ -18,7 +18,7 @@ from workbench.retrieval.base import Depth
 from workbench.retrieval.rank import SEED
 from workbench.tokens import BUDGET_VOCABULARY
 
-VERSIONS = {"chunks": 1, "vectors": 1, "queries": 1, "hits": 1, "scores": 1}
+VERSIONS = {"chunks": 1, "vectors": 1, "queries": 1, "hits": 2, "scores": 1}
 
 
 @dataclass(frozen=True)

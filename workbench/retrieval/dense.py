@@ -36,20 +36,20 @@ class DenseRetriever(Retriever):
 def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
     """Rank by the cosine with every vector, in blocks of queries."""
     rows = max(1, _BLOCK_SCORES // max(1, len(searched.doc)))
-    blocks = [_exact_block(first, queries[first : first + rows], searched, depth, k) for first in range(0, len(queries), rows)]
+    # In float64: a float32 product differs with the place of a row by more than half a step of the rounding, so equal texts would not tie.
+    vectors, asked = searched.vectors.astype(np.float64), queries.astype(np.float64)
+    places = range(0, len(queries), rows)
+    blocks = [_exact_block(first, rounded(asked[first : first + rows] @ vectors.T), searched, depth, k) for first in places]
     seconds = []
-    for query in queries[:_TIMED]:
+    for query in asked[:_TIMED]:
         started = time.perf_counter()
-        top(order_keys(rounded(searched.vectors @ query)[None, :], searched.chunk_breakers), k)
+        top(order_keys(rounded(vectors @ query)[None, :], searched.chunk_breakers), k)
         seconds.append(time.perf_counter() - started)
     hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*blocks, strict=True))
     return Ranked(hits, ranking, about, np.array(seconds))
 
 
-def _exact_block(
-    first: int, queries: Vectors, searched: Searchable, depth: Depth, k: int
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    scores = rounded(queries @ searched.vectors.T)
+def _exact_block(first: int, scores: Floats, searched: Searchable, depth: Depth, k: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     keys = order_keys(scores, searched.chunk_breakers)
     width = depth.slices
     while True:
@@ -85,12 +85,24 @@ def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) ->
     if searched.index is None:
         raise RunError("search: ann needs an index, and none was built", "run the sweep again")
     with open_collection(searched.index) as collection:
-        answers = _until_enough(collection, queries, searched, depth)
+        nearest = _ask(collection, queries, min(k, len(searched.doc)), searched)
+        deeper = _until_enough(collection, queries, searched, depth)
+        answers = [_continued(*pair, searched) for pair in zip(nearest, deeper, strict=True)]
         seconds = _timed(collection, queries, k)
     tables = [_answer_tables(query, positions, scores, searched, depth) for query, (positions, scores) in enumerate(answers)]
     hits, ranking = (pd.concat(parts, ignore_index=True) for parts in zip(*tables, strict=True))
     about = [_about(query, np.array([scores.std()]), scores[None, :], k) for query, (_, scores) in enumerate(answers)]
     return Ranked(hits, ranking, pd.concat(about, ignore_index=True), seconds)
+
+
+def _continued(nearest: tuple[Ints, Floats], deeper: tuple[Ints, Floats], searched: Searchable) -> tuple[Ints, Floats]:
+    """The answer for k chunks, then what a deeper one ranks below it.
+
+    Asking Chroma for more makes it search harder: what it misses when it is asked for k must stay missed.
+    """
+    last = order_keys(nearest[1], searched.chunk_breakers[nearest[0]]).min(initial=np.iinfo(np.int64).max)
+    below = order_keys(deeper[1], searched.chunk_breakers[deeper[0]]) < last
+    return np.concatenate([nearest[0], deeper[0][below]]), np.concatenate([nearest[1], deeper[1][below]])
 
 
 def _until_enough(collection: Any, queries: Vectors, searched: Searchable, depth: Depth) -> list[tuple[Ints, Floats]]:

@@ -1,0 +1,85 @@
+"""What several folders share: the big sets, real child processes, the bundled model, vectors that look like embeddings."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.embedding.cache import Vectors
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def big_data() -> Callable[[str], Path]:
+    """The folder of a big set by its name; skips where it is absent."""
+
+    def locate(name: str) -> Path:
+        folder = (ROOT / os.environ.get("WORKBENCH_DATA", "../shared/data") / name).resolve()
+        if not folder.is_dir():
+            pytest.skip(f"the big set {name} is not in {folder.parent}: set WORKBENCH_DATA")
+        return folder
+
+    return locate
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a Python process on a script with arguments; `options` go to the interpreter. None outlives its test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(script: str, *arguments: object, env: dict[str, str] | None = None, options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, *options, "-c", script, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)} | (env or {}),
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def run_python(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., str]:
+    """What a Python process prints on a script with arguments; it must end well."""
+
+    def run(script: str, *arguments: object, env: dict[str, str] | None = None, options: tuple[str, ...] = ()) -> str:
+        process = start(script, *arguments, env=env, options=options)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        return out.strip()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def minilm() -> SentenceTransformersEmbedder:
+    """The default embedder, loaded."""
+    embedder = SentenceTransformersEmbedder()
+    embedder.encode(["warm"], "document")
+    return embedder
+
+
+@pytest.fixture(scope="session")
+def like_embeddings() -> Callable[..., Vectors]:
+    """n unit vectors in clusters, as texts' vectors lie; isotropic noise is what no index can search."""
+
+    def make(n: int, dimension: int = 32, seed: int = 0) -> Vectors:
+        rng = np.random.default_rng(seed)
+        centres = rng.normal(size=(max(4, n // 50), dimension))
+        vectors = centres[rng.integers(0, len(centres), n)] + 0.3 * rng.normal(size=(n, dimension))
+        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+    return make

@@ -1,0 +1,57 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from workbench.data.sources import SOURCES, BeirSource, GoldenSource, NfcorpusSource, recognise
+from workbench.errors import InputError
+
+
+def test_the_table_names_every_source_by_its_kind() -> None:
+    assert {kind: source.model_fields["kind"].default for kind, source in SOURCES.items()} == {kind: kind for kind in SOURCES}
+    assert set(SOURCES) == {"golden", "list", "beir", "nfcorpus"}
+
+
+def test_a_source_refuses_a_field_it_does_not_have() -> None:
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        BeirSource(path="x", spilt="test")  # type: ignore[call-arg]
+    with pytest.raises(ValidationError, match="frozen"):
+        GoldenSource(path="x").path = "y"  # type: ignore[misc]
+
+
+def test_a_path_is_recognised_by_what_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "beir").mkdir()
+    (tmp_path / "beir" / "corpus.jsonl").touch()
+    (tmp_path / "list.json").touch()
+    monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
+    assert recognise("$WORKBENCH_DATA/beir", "dev", None) == BeirSource(path="$WORKBENCH_DATA/beir", split="dev")
+    found = recognise(str(tmp_path / "list.json"), None, "documents")
+    assert found == GoldenSource(path=str(tmp_path / "list.json"), documents="documents")
+    with pytest.raises(InputError, match=r"the dataset .*/nowhere does not exist"):
+        recognise(str(tmp_path / "nowhere"), None, None)
+
+
+def test_the_home_folder_and_the_data_folder_may_stand_in_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "golden.json").write_text(
+        json.dumps({"documents": [{"doc_id": "d", "text": "x"}], "questions": [{"query": "?", "relevant_doc_ids": ["d"]}]})
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert len(GoldenSource(path="~/golden.json").load().documents) == 1
+    monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
+    assert len(GoldenSource(path="${WORKBENCH_DATA}/golden.json").load().documents) == 1
+
+
+def test_the_five_named_queries_of_nfcorpus_have_their_published_relevant_documents(big_data: Callable[[str], Path]) -> None:
+    dataset = NfcorpusSource(path=str(big_data("nfcorpus")), subset="five").load()
+    relevant = {query.query_id: sum(qrel.query_id == query.query_id for qrel in dataset.qrels) for query in dataset.queries}
+    assert relevant == {"PLAIN-2630": 21, "PLAIN-2660": 20, "PLAIN-2510": 16, "PLAIN-2430": 15, "PLAIN-2690": 14}
+    assert {qrel.relevance for qrel in dataset.qrels} == {2}
+    assert len(dataset.documents) == 3633
+
+
+@pytest.mark.parametrize(("split", "queries", "judgements"), [("test", 323, 12_334), ("dev", 324, 11_385)])
+def test_nfcorpus_has_its_published_counts(big_data: Callable[[str], Path], split: str, queries: int, judgements: int) -> None:
+    dataset = NfcorpusSource(path=str(big_data("nfcorpus")), split=split).load()
+    assert (len(dataset.documents), len(dataset.queries), len(dataset.qrels)) == (3_633, queries, judgements)

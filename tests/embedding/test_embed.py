@@ -1,0 +1,106 @@
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.embedding.cache import VectorCache
+from workbench.embedding.embed import embed, text_keys
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.tokens import input_lengths
+
+TEXTS = ["the cat sat on the mat", "a theory of everything", "the cat sat on the mat", "short", "😀 naïve café"]
+
+# Embeds the texts of a JSON file into a cache.
+EMBED = """
+import json, sys
+from pathlib import Path
+from workbench.embedding.cache import VectorCache
+from workbench.embedding.embed import embed
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+texts = json.loads(Path(sys.argv[1]).read_text())
+embed(texts, SentenceTransformersEmbedder(), "document", VectorCache(Path(sys.argv[2])))
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> VectorCache:
+    return VectorCache(tmp_path / "vectors.sqlite")
+
+
+def test_vectors_come_in_the_order_of_the_texts_and_equal_texts_have_equal_ones(
+    minilm: SentenceTransformersEmbedder, cache: VectorCache
+) -> None:
+    made = embed(TEXTS, minilm, "document", cache)
+    assert made.vectors.shape == (5, 384)
+    assert made.vectors.dtype == np.float32
+    np.testing.assert_array_equal(made.vectors[0], made.vectors[2])
+    alone = np.stack([minilm.encode([text], "document")[0] for text in TEXTS])
+    assert (np.sum(made.vectors * alone, axis=1) > 0.99999).all()
+    assert (made.vectors @ alone.T).argmax(axis=1).tolist() == [0, 1, 0, 3, 4]
+
+
+def test_only_what_is_missing_is_encoded(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+    first = embed(TEXTS, minilm, "document", cache)
+    assert first.lengths.tolist() == input_lengths(TEXTS, minilm.model).tolist()
+    assert first.tokens_encoded == first.lengths.sum() - first.lengths[2]
+    again = embed([*reversed(TEXTS), "new"], minilm, "document", VectorCache(cache.path))
+    assert again.tokens_encoded == 3
+    np.testing.assert_array_equal(again.vectors[:5], first.vectors[::-1])
+    # Without prompts a query is embedded as a document is.
+    assert embed(TEXTS, minilm, "query", cache).tokens_encoded == 0
+
+
+def test_no_texts_have_no_vectors(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+    made = embed([], minilm, "document", cache)
+    assert (len(made.vectors), len(made.lengths), made.tokens_encoded) == (0, 0, 0)
+
+
+def test_a_prompt_changes_keys_vectors_and_lengths(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+    asking = SentenceTransformersEmbedder(query_prompt="query: ")
+    assert text_keys(TEXTS, asking, "document") == text_keys(TEXTS, minilm, "document")
+    assert not set(text_keys(TEXTS, asking, "query")) & set(text_keys(TEXTS, minilm, "query"))
+    plain, prompted = embed(TEXTS, minilm, "query", cache), embed(TEXTS, asking, "query", cache)
+    assert (prompted.lengths - plain.lengths).tolist() == [2] * 5
+    assert (np.sum(prompted.vectors * plain.vectors, axis=1) < 0.999).all()
+    written = embed([f"query: {text}" for text in TEXTS], minilm, "query", cache)
+    np.testing.assert_allclose(prompted.vectors, written.vectors, atol=1e-6)
+
+
+def test_the_window_changes_keys_and_vectors_and_lengths_tell_what_was_cut(
+    minilm: SentenceTransformersEmbedder, cache: VectorCache
+) -> None:
+    narrow = SentenceTransformersEmbedder(max_tokens=8)
+    texts = ["one two three four five six seven eight nine ten", "short"]
+    assert not set(text_keys(texts, narrow, "document")) & set(text_keys(texts, minilm, "document"))
+    cut, whole = embed(texts, narrow, "document", cache), embed(texts, minilm, "document", cache)
+    assert cut.lengths.tolist() == whole.lengths.tolist() == [12, 3]
+    assert (cut.tokens_encoded, whole.tokens_encoded) == (8 + 3, 12 + 3)
+    assert (np.sum(cut.vectors * whole.vectors, axis=1) > 0.999).tolist() == [False, True]
+    # Of eight tokens two are special: six words are seen.
+    np.testing.assert_allclose(cut.vectors[0], embed(["one two three four five six"], minilm, "document", cache).vectors[0], atol=1e-6)
+
+
+def test_a_run_killed_midway_resumes_to_the_vectors_of_an_undisturbed_one(
+    minilm: SentenceTransformersEmbedder, tmp_path: Path, start: Callable
+) -> None:
+    texts = [f"number {number} of many" for number in range(400)]
+    (tmp_path / "texts.json").write_text(json.dumps(texts))
+    path = tmp_path / "vectors.sqlite"
+    keys = text_keys(texts, minilm, "document")
+    child = start(EMBED, tmp_path / "texts.json", path)
+    while not path.exists() or not VectorCache(path).present(keys):
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.005)
+    child.kill()
+    child.wait()
+    done = VectorCache(path).present(keys)
+    assert 0 < len(done) < len(texts)
+    assert len(done) % 128 == 0
+    resumed = embed(texts, minilm, "document", VectorCache(path))
+    undisturbed = embed(texts, minilm, "document", VectorCache(tmp_path / "other.sqlite"))
+    kept = sum(int(length) for key, length in zip(keys, resumed.lengths, strict=True) if key in done)
+    assert resumed.tokens_encoded == undisturbed.tokens_encoded - kept
+    np.testing.assert_array_equal(resumed.vectors, undisturbed.vectors)

@@ -1,0 +1,141 @@
+"""What holds for the package as a whole: its direction, its names, its weight, its packaging."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+import workbench
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "workbench"
+# A module imports only from stages before its own. What stands in one row is one stage.
+STAGES = [
+    ("errors",),
+    ("__init__",),
+    ("fingerprint", "records", "paths"),
+    ("models",),
+    ("tokens",),
+    ("data",),
+    ("store",),
+    ("chunking",),
+    ("embedding",),
+    ("index",),
+    ("retrieval",),
+    ("metrics",),
+    ("statistics",),
+    ("experiment",),
+    ("report",),
+    ("__main__", "cli"),
+]
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+KNOWN = {dotted(path) for path in MODULES}
+
+
+def stage(module: str) -> int:
+    part = module.split(".")[1] if "." in module else "__init__"
+    (place,) = [place for place, names in enumerate(STAGES) if part in names]
+    return place
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of the package that a file imports, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "workbench")
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            if node.module and node.module.split(".")[0] == "workbench":
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                yield from (name if name in KNOWN else node.module for name in names)
+
+
+def test_every_module_has_a_stage() -> None:
+    assert {stage(dotted(path)) for path in MODULES} == set(range(len(STAGES)))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_a_module_imports_only_from_stages_before_it(path: Path) -> None:
+    own, part = stage(dotted(path)), dotted(path).split(".")[1:2]
+    for module in imports(path):
+        within = module.split(".")[1:2] == part
+        assert within or stage(module) < own, f"{dotted(path)} imports {module}"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {dotted(path): set(imports(path)) for path in MODULES}
+    while free := {module for module, wanted in graph.items() if not wanted & graph.keys()}:
+        graph = {module: wanted for module, wanted in graph.items() if module not in free}
+    assert graph == {}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_a_name_is_imported_from_the_module_that_defines_it(path: Path) -> None:
+    packages = {dotted(module) for module in MODULES if module.name == "__init__.py"}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module in packages:
+            wanted = {f"{node.module}.{alias.name}" for alias in node.names}
+            assert wanted <= KNOWN | {"workbench.__version__"}, f"{path}:{node.lineno}"
+
+
+def test_the_public_names_are_these() -> None:
+    assert workbench.__all__ == ["WorkbenchError", "__version__"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", workbench.__version__)
+
+
+def test_importing_it_is_light(run_python: Callable[..., str]) -> None:
+    script = "import sys, workbench; print(*{name.partition('.')[0] for name in sys.modules} & {'torch', 'chromadb', 'pandas', 'numpy'})"
+    assert run_python(script) == ""
+
+
+def test_the_command_line_starts_without_the_heavy_packages(run_python: Callable[..., str]) -> None:
+    script = "import sys, workbench.cli; print(*sorted({'torch', 'chromadb', 'sentence_transformers', 'transformers'} & set(sys.modules)))"
+    assert run_python(script) == ""
+
+
+def test_no_grammar_is_built_for_jupyters_schemas(run_python: Callable[..., str]) -> None:
+    assert run_python("import sys, workbench, chromadb, papermill; print('lark' in sys.modules)") == "False"
+
+
+def test_nothing_is_left_to_do() -> None:
+    for path in MODULES:
+        found = re.search(r"NotImplementedError|TODO|FIXME|XXX", path.read_text("utf-8"))
+        assert found is None, f"{path}: {found.group()}"
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (PACKAGE / "py.typed").is_file()
+
+
+def test_the_conda_environment_and_the_package_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
+    assert environment["name"] == project["name"]
+    conda = [line for line in environment["dependencies"] if isinstance(line, str)]
+    (pip,) = [line["pip"] for line in environment["dependencies"] if isinstance(line, dict)]
+    (python,) = [line.removeprefix("python=") for line in conda if line.startswith("python=")]
+    assert SpecifierSet(project["requires-python"]).contains(f"{python}.0")
+    (editable,) = [line for line in pip if line.startswith("-e ")]
+    place, extras = re.fullmatch(r"-e (\S+?)\[([\w,]+)\]", editable).groups()
+    assert place == "."
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    pinned = {Requirement(line).name: Requirement(line) for line in pip if not line.startswith("-")}
+    bounds = {Requirement(line).name: Requirement(line).specifier for line in project["dependencies"]}
+    assert "torch" in pinned
+    for name, requirement in pinned.items():
+        (pin,) = requirement.specifier
+        assert pin.operator == "=="
+        assert bounds[name].contains(pin.version)
+    assert project["version"] == workbench.__version__

@@ -1,0 +1,63 @@
+import pickle
+
+import pytest
+
+import workbench.errors
+from workbench.errors import (
+    DatasetError,
+    ExperimentError,
+    FaultsError,
+    IndexBuildError,
+    InputError,
+    ModelError,
+    NotebookError,
+    RunError,
+    StoreError,
+    WorkbenchError,
+)
+
+TREE = [
+    (WorkbenchError, Exception, 3),
+    (InputError, WorkbenchError, 2),
+    (FaultsError, InputError, 2),
+    (ExperimentError, FaultsError, 2),
+    (DatasetError, FaultsError, 2),
+    (ModelError, InputError, 2),
+    (RunError, WorkbenchError, 3),
+    (StoreError, RunError, 3),
+    (IndexBuildError, RunError, 3),
+    (NotebookError, RunError, 3),
+]
+
+
+@pytest.mark.parametrize(("error", "base", "exit_code"), TREE, ids=lambda value: getattr(value, "__name__", value))
+def test_every_error_stands_in_the_tree_with_its_exit_code(error: type[WorkbenchError], base: type, exit_code: int) -> None:
+    assert error.__base__ is base
+    assert error.exit_code == exit_code
+    assert error.__name__ in (workbench.errors.__doc__ or "")
+
+
+def test_the_tree_is_complete() -> None:
+    ours = {value for value in vars(workbench.errors).values() if isinstance(value, type) and issubclass(value, WorkbenchError)}
+    assert ours == {error for error, _, _ in TREE}
+
+
+def test_an_error_is_one_line_of_what_happened_and_the_fix() -> None:
+    error = StoreError("the disk\nis  full", "free space")
+    assert error.lines == ["the disk is full; free space"]
+    assert (error.what, error.fix) == ("the disk\nis  full", "free space")
+    assert WorkbenchError("it broke").lines == ["it broke"]
+
+
+def test_faults_are_one_line_each_with_their_place() -> None:
+    error = DatasetError("dataset x", ["a.jsonl:1 is\nbad", "b.jsonl:2 is worse"])
+    assert error.lines == ["a.jsonl:1 is bad in dataset x", "b.jsonl:2 is worse in dataset x"]
+    assert error.faults == ("a.jsonl:1 is\nbad", "b.jsonl:2 is worse")
+    assert "b.jsonl:2 is worse" in str(error)
+
+
+@pytest.mark.parametrize("error", [DatasetError("x.jsonl", ["one", "two"]), StoreError("broken", "mend it")])
+def test_errors_cross_processes(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert again.lines == error.lines
