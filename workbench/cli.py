@@ -14,6 +14,8 @@ from workbench import __version__
 from workbench.errors import InputError, WorkbenchError
 
 _SHOWN_FAULTS = 100
+# Written out, since importing the sources takes longer than showing the help.
+_KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
 
 
 class Commands(click.Group):
@@ -122,22 +124,57 @@ def dataset() -> None:
     """Datasets: documents, questions, labels."""
 
 
+def _place(command: Callable[..., None]) -> Callable[..., None]:
+    options = [
+        click.option("--kind", type=click.Choice(_KINDS), help="What it is; without it the path is looked at."),
+        click.option("--split", help="The questions of one split only."),
+        click.option("--documents", help="Documents that lie elsewhere: a folder, a JSON Lines file or a table."),
+        click.option("--qrels", help="The judgements of TREC topics, where they lie elsewhere."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return click.argument("path")(command)
+
+
 @dataset.command()
-@click.argument("path")
-@click.option("--split", help="Check the questions of one split only.")
-@click.option("--documents", help="The documents of a plain list of questions: a folder or a JSON Lines file.")
-def check(path: str, split: str | None, documents: str | None) -> None:
-    """Report every fault of a dataset at once: a golden folder or file, a plain list, a BEIR folder. Exit 1 if there is one."""
-    from workbench.data.checks import faults
+@_place
+def check(path: str, split: str | None, **given: str | None) -> None:
+    """Report every fault of a dataset at once, whatever its kind. Exit 1 if there is one."""
+    from workbench.data.checks import faults, notes
     from workbench.data.sources import recognise
 
-    draft = recognise(path, split, documents).draft()
+    draft = recognise(path, split, **given).read()
     found = faults(draft)
+    for note in notes(draft):
+        click.echo(f"note: {note}")
     for fault in found:
         click.echo(fault)
     counts = f"{len(draft.documents):,} documents, {len(draft.queries):,} queries, {len(draft.qrels):,} judgements, {len(draft.evidence):,} evidence spans"
     click.echo(f"{path}: {counts}; {f'{len(found):,} faults' if len(found) != 1 else '1 fault'}")
     sys.exit(1 if found else 0)
+
+
+@dataset.command("import")
+@_place
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; new or empty.")
+def import_(path: str, folder: Path, split: str | None, **given: str | None) -> None:
+    """Read a dataset of any kind and write it as a golden folder: documents.jsonl and questions.jsonl.
+
+    Texts given as relevant chunks become evidence spans, and verbatim recurrences of evidence become alternatives.
+    """
+    from workbench.data.checks import notes
+    from workbench.data.golden_rows import write_golden
+    from workbench.data.sources import recognise
+
+    source = recognise(path, split, **given)
+    draft = source.read()
+    made = source.dataset(draft)
+    write_golden(made, folder)
+    for note in notes(draft):
+        click.echo(f"note: {note}")
+    places = sum(len(need.alternatives) for need in made.needs)
+    counts = f"{len(made.documents):,} documents, {len(made.queries):,} queries, {len(made.qrels):,} judgements"
+    click.echo(f"{folder}: {counts}, {len(made.needs):,} needs of evidence with {places:,} places")
 
 
 @main.command()

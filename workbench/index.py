@@ -22,7 +22,7 @@ from workbench.fingerprint import fingerprint
 from workbench.records import Chunk
 from workbench.store import store_errors, sync
 
-VERSION = 2
+VERSION = 3
 COLLECTION = "chunks"
 SPACE = "cosine"
 _MANIFEST = "workbench.json"
@@ -36,7 +36,7 @@ def index_key(vectors_key: str) -> str:
     return fingerprint("index", VERSION, vectors_key, SPACE, version("chromadb"))
 
 
-def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool:
+def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors, texts: Sequence[str] | None = None) -> bool:
     """Build the index in `folder` unless it is there; True if this call built it. IndexBuildError if its audit fails."""
     if (folder / _MANIFEST).is_file():
         return False
@@ -51,7 +51,7 @@ def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool
             shutil.rmtree(aside, ignore_errors=True)
             shutil.rmtree(folder, ignore_errors=True)
             try:
-                _fill(aside, chunks, vectors)
+                _fill(aside, chunks, vectors, texts)
                 (aside / _MANIFEST).write_text(json.dumps(_manifest(chunks, aside)))
                 for path in (*aside.rglob("*"), aside):
                     sync(path)
@@ -116,15 +116,17 @@ def _client(folder: Path) -> Iterator[Any]:
         raise IndexBuildError(f"Chroma cannot use the index {folder} ({error})", f"see that the disk has room; {_REBUILD}") from error
 
 
-def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors, texts: Sequence[str] | None) -> None:
     ids = [chunk.chunk_id for chunk in chunks]
-    about = [{"doc_id": chunk.doc_id, "start": chunk.start, "end": chunk.end} for chunk in chunks]
+    # The id names the slice that is searched, the metadata the one that is delivered for it.
+    about = [{"doc_id": chunk.doc_id, "start": chunk.delivered[0], "end": chunk.delivered[1]} for chunk in chunks]
     with _client(folder) as client:
         collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
         step = client.get_max_batch_size()
         for first in range(0, len(ids), step):
             part = slice(first, first + step)
-            collection.add(ids=ids[part], embeddings=np.asarray(vectors[part]), metadatas=about[part])
+            held = list(texts[part]) if texts is not None else None
+            collection.add(ids=ids[part], embeddings=np.asarray(vectors[part]), metadatas=about[part], documents=held)
         _audit(collection, ids, vectors)
 
 

@@ -73,13 +73,13 @@ def count(text: str, vocabulary: str) -> int:
 
 def input_lengths(texts: Sequence[str], model: str) -> Ints:
     """How many tokens a model sees of each text, its special tokens included: int64 (n)."""
-    encodings = _model_tokenizer(model).encode_batch_fast(list(texts))
+    encodings = model_tokenizer(model).encode_batch_fast(list(texts))
     return np.array([len(encoding) for encoding in encodings], dtype=np.int64)
 
 
 def special_tokens(vocabulary: str) -> int:
     """How many tokens a model adds around its input: 2 for BERT's [CLS] and [SEP], none for a mere vocabulary."""
-    return 0 if vocabulary in (CHARACTERS, CL100K) else int(_model_tokenizer(vocabulary).num_special_tokens_to_add(False))
+    return 0 if vocabulary in (CHARACTERS, CL100K) else int(model_tokenizer(vocabulary).num_special_tokens_to_add(False))
 
 
 def vocabulary_digest(vocabulary: str) -> str:
@@ -92,7 +92,7 @@ def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
         return [_characters(text) for text in texts]
     if vocabulary == CL100K:
         return [_cl100k(text) for text in texts]
-    return [_from_encoding(encoding) for encoding in _model_tokenizer(vocabulary).encode_batch(texts, add_special_tokens=False)]
+    return [_from_encoding(encoding) for encoding in model_tokenizer(vocabulary).encode_batch(texts, add_special_tokens=False)]
 
 
 def _from_encoding(encoding: "tokenizers.Encoding") -> Tokens:
@@ -144,10 +144,15 @@ def _cl100k_tables():  # type: ignore[no-untyped-def]
 
 
 @functools.cache
-def _model_tokenizer(model: str) -> "tokenizers.Tokenizer":
+def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
+    """A model's own tokeniser, without truncation and padding."""
     import tokenizers
 
-    tokenizer = tokenizers.Tokenizer.from_file(str(_tokenizer_file(model)))
+    path = _tokenizer_file(model)
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare exceptions for what it cannot parse
+        raise ModelError(f"{path} is not a tokenizer ({error})", "fetch or save the model again") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

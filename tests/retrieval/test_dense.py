@@ -10,7 +10,7 @@ from workbench.embedding.cache import Vectors
 from workbench.errors import RunError
 from workbench.index import build_index, open_collection
 from workbench.records import Chunk
-from workbench.retrieval.base import Depth, Ranked, Searchable
+from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
 from workbench.retrieval.dense import DenseRetriever, approximate, exact
 from workbench.retrieval.rank import tie_breakers
 
@@ -146,7 +146,7 @@ def test_documents_are_ranked_by_their_best_chunk_each_once(like_embeddings: Cal
 def test_one_document_and_one_query_are_enough(like_embeddings: Callable, tmp_path: Path) -> None:
     searched = world(like_embeddings(1), [0], index=tmp_path / "index")
     for search in ("exact", "ann"):
-        ranked = DenseRetriever(search=search, k=10).retrieve(like_embeddings(1, seed=1), searched, WIDE)
+        ranked = DenseRetriever(search=search, k=10).retrieve(Asked([], like_embeddings(1, seed=1)), searched, WIDE)
         assert (hits(ranked, 0), documents(ranked, 0), ranked.queries["tied"].tolist()) == ([0], [0], [False])
 
 
@@ -191,14 +191,14 @@ def test_what_the_index_misses_when_asked_for_k_stays_missed_though_the_metrics_
 def test_a_corpus_smaller_than_k_is_found_whole(like_embeddings: Callable, tmp_path: Path) -> None:
     searched = world(like_embeddings(6), [0, 0, 1, 1, 2, 2], index=tmp_path / "index")
     for search in ("exact", "ann"):
-        ranked = DenseRetriever(search=search, k=50).retrieve(like_embeddings(3, seed=1), searched, Depth(50, 9_999, 100))
+        ranked = DenseRetriever(search=search, k=50).retrieve(Asked([], like_embeddings(3, seed=1)), searched, Depth(50, 9_999, 100))
         assert [sorted(hits(ranked, query)) for query in range(3)] == [[0, 1, 2, 3, 4, 5]] * 3
         assert [sorted(documents(ranked, query)) for query in range(3)] == [[0, 1, 2]] * 3
 
 
 def test_the_index_is_asked_only_where_there_is_one(like_embeddings: Callable) -> None:
     with pytest.raises(RunError, match="search: ann needs an index"):
-        DenseRetriever(search="ann").retrieve(like_embeddings(1), world(like_embeddings(3), [0, 1, 2]), WIDE)
+        DenseRetriever(search="ann").retrieve(Asked([], like_embeddings(1)), world(like_embeddings(3), [0, 1, 2]), WIDE)
 
 
 def test_the_index_is_asked_again_until_the_documents_are_there(like_embeddings: Callable, tmp_path: Path) -> None:

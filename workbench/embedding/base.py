@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,6 +11,21 @@ from workbench.embedding.cache import Vectors
 from workbench.tokens import Ints
 
 Role = Literal["query", "document"]
+
+# The window of a model that reads whatever it is given; a number, so that lengths can be compared with it.
+NO_WINDOW = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a provider counted and charged: tokens, and their cost in the currency of its price; None where no price is known."""
+
+    tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        costs = [usage.cost for usage in (self, other) if usage.cost is not None]
+        return Usage(self.tokens + other.tokens, sum(costs) if costs else None)
 
 
 class Embedder(BaseModel, ABC):
@@ -21,6 +37,11 @@ class Embedder(BaseModel, ABC):
     kind: str
     model: str
     max_tokens: Annotated[int, Field(ge=8)] | None = None
+
+    @property
+    def vocabulary(self) -> str:
+        """The vocabulary that inputs are counted in, as `workbench.tokens` names it; chunkers count in it by `tokens: model`."""
+        return self.model
 
     @abstractmethod
     def identity(self, role: Role) -> dict[str, Any]:
@@ -37,3 +58,7 @@ class Embedder(BaseModel, ABC):
     @abstractmethod
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit vectors, float32 (n, dimension), in the order of the texts."""
+
+    def encode_metered(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Usage]:
+        """`encode`, with what a provider counted for it: nothing where the model runs here."""
+        return self.encode(texts, role), Usage()

@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from tqdm import tqdm
 
-from workbench.embedding.base import Embedder, Role
+from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.cache import VectorCache, Vectors
+from workbench.errors import RunError
 from workbench.fingerprint import fingerprint
 from workbench.tokens import Ints
 
@@ -18,11 +19,15 @@ _BATCH_TEXTS = 128
 
 @dataclass(frozen=True)
 class Embedded:
-    """Vectors float32 (n, dimension) in the order of the texts, and each input's tokens (int64, n) before the window cut them."""
+    """Vectors float32 (n, dimension) in the order of the texts, and each input's tokens (int64, n) before the window cut them.
+
+    `usage` is what a provider counted for the texts that the cache lacked.
+    """
 
     vectors: Vectors
     lengths: Ints
     tokens_encoded: int
+    usage: Usage = field(default_factory=Usage)
 
 
 def text_keys(texts: Sequence[str], embedder: Embedder, role: Role) -> list[bytes]:
@@ -41,19 +46,35 @@ def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCac
     lengths = embedder.lengths(texts, role)
     distinct = dict(zip(keys, range(len(texts)), strict=True))
     present = cache.present(list(distinct))
-    encoded = 0
+    encoded, usage = 0, Usage()
+    dimension = _dimension(cache, present)
     order = sorted(distinct.values(), key=lambda place: (-int(lengths[place]), texts[place]))
     missing = sum(min(int(lengths[place]), embedder.window()) for place in order if keys[place] not in present)
     with tqdm(total=missing, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False) as bar:
         for batch in _batches(order, lengths, embedder.window()):
             todo = [place for place in batch if keys[place] not in present]
             if todo:
-                cache.put([keys[place] for place in todo], embedder.encode([texts[place] for place in todo], role))
+                vectors, used = embedder.encode_metered([texts[place] for place in todo], role)
+                dimension = dimension or vectors.shape[1]
+                if vectors.shape[1] != dimension:
+                    raise _changed(embedder, dimension, vectors.shape[1], cache)
+                cache.put([keys[place] for place in todo], vectors)
+                usage += used
                 tokens = sum(min(int(lengths[place]), embedder.window()) for place in todo)
                 encoded += tokens
                 bar.update(tokens)
     found = cache.get(list(distinct))
-    return Embedded(np.stack([found[key] for key in keys]) if keys else np.zeros((0, 0), np.float32), lengths, encoded)
+    return Embedded(np.stack([found[key] for key in keys]) if keys else np.zeros((0, 0), np.float32), lengths, encoded, usage)
+
+
+def _dimension(cache: VectorCache, present: set[bytes]) -> int | None:
+    """The dimension of the vectors that are there; None where there are none."""
+    return next((len(vector) for vector in cache.get(sorted(present)[:1]).values()), None)
+
+
+def _changed(embedder: Embedder, before: int, now: int, cache: VectorCache) -> RunError:
+    what = f"embedding {embedder.kind!r}: {embedder.model} gave vectors of {before} dimensions before and of {now} now: it is another model"
+    return RunError(what, f"serve the former model, or delete {cache.path} and run again")
 
 
 def _batches(order: list[int], lengths: Ints, window: int) -> Iterator[list[int]]:

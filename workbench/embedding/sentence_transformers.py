@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 _POSITIONS = 512
+# Models call a document's prompt by three names; these are sentence-transformers' own, in its order.
+_PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
 
 
 class SentenceTransformersEmbedder(Embedder):
@@ -47,15 +49,15 @@ class SentenceTransformersEmbedder(Embedder):
         chosen = self.query_prompt if role == "query" else self.document_prompt
         if chosen is not None:
             return chosen
-        prompts = _settings(self.model, "config_sentence_transformers.json").get("prompts") or {}
-        return str(prompts.get(role) or "")
+        prompts = model_settings(self.model, "config_sentence_transformers.json").get("prompts") or {}
+        return str(next((prompts[name] for name in _PROMPTS[role] if prompts.get(name)), ""))
 
     def window(self) -> int:
         """`max_tokens`, else the model's own window; read from its settings, so that planning loads no model."""
-        positions = int(_settings(self.model, "config.json").get("max_position_embeddings", _POSITIONS))
+        positions = int(model_settings(self.model, "config.json").get("max_position_embeddings", _POSITIONS))
         if self.max_tokens is None:
-            own = _settings(self.model, "sentence_bert_config.json").get("max_seq_length")
-            return int(own or min(positions, int(_settings(self.model, "tokenizer_config.json").get("model_max_length", positions))))
+            own = model_settings(self.model, "sentence_bert_config.json").get("max_seq_length")
+            return int(own or min(positions, int(model_settings(self.model, "tokenizer_config.json").get("model_max_length", positions))))
         if self.max_tokens > positions:
             fix = f"choose at most {positions}"
             raise ModelError(f"embedding max_tokens {self.max_tokens} is beyond the {positions} positions of {self.model}", fix)
@@ -68,7 +70,7 @@ class SentenceTransformersEmbedder(Embedder):
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit vectors, float32 (n, dimension), in the order of the texts; one forward pass for all of them."""
-        model = _load(self.model, self.window())
+        model = load(self.model, self.window())
         # An empty prompt must be said: None would stand for the model's default one.
         vectors = model.encode(
             list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
@@ -79,7 +81,7 @@ class SentenceTransformersEmbedder(Embedder):
         return found
 
 
-def _settings(model: str, name: str) -> dict[str, Any]:
+def model_settings(model: str, name: str) -> dict[str, Any]:
     """One of the model's JSON files; empty where it has none."""
     path = locate(model) / name
     try:
@@ -89,7 +91,8 @@ def _settings(model: str, name: str) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=2)
-def _load(model: str, window: int) -> "SentenceTransformer":
+def load(model: str, window: int) -> "SentenceTransformer":
+    """The loaded model, cut at `window` tokens; the last two stay in memory."""
     import torch
     import transformers
     from sentence_transformers import SentenceTransformer

@@ -18,17 +18,17 @@ from workbench.retrieval.base import Depth
 from workbench.retrieval.rank import SEED
 from workbench.tokens import BUDGET_VOCABULARY
 
-VERSIONS = {"chunks": 1, "vectors": 1, "queries": 1, "hits": 2, "scores": 1}
+VERSIONS = {"chunks": 1, "vectors": 1, "queries": 1, "hits": 3, "scores": 2}
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of one configuration's stages."""
+    """The keys of one configuration's stages; None for those it does without."""
 
     chunks: str
-    vectors: str
-    queries: str
-    index: str
+    vectors: str | None
+    queries: str | None
+    index: str | None
     hits: str
     scores: str
 
@@ -62,11 +62,14 @@ def keys_of(configuration: Configuration, identity: Identity, depth: Depth, metr
     """The keys of a configuration on a dataset; nothing is computed for them but hashes of files."""
     budget = model_fingerprint(BUDGET_VOCABULARY)
     chunks = fingerprint("chunks", VERSIONS["chunks"], configuration.chunking.identity(), budget, identity.corpus)
-    vectors = fingerprint("vectors", VERSIONS["vectors"], configuration.embedding.identity("document"), chunks)
-    queries = fingerprint("queries", VERSIONS["queries"], configuration.embedding.identity("query"), identity.questions)
-    index = index_key(vectors)
-    retrieval = configuration.retrieval
-    looked = (depth.slices, depth.tokens, depth.documents)
-    hits = fingerprint("hits", VERSIONS["hits"], retrieval.version, retrieval.model_dump(), looked, SEED, vectors, queries, index)
+    embedding, retrieval = configuration.embedding, configuration.retrieval
+    vectors = queries = index = None
+    if embedding is not None:
+        vectors = fingerprint("vectors", VERSIONS["vectors"], embedding.identity("document"), chunks)
+        queries = fingerprint("queries", VERSIONS["queries"], embedding.identity("query"), identity.questions)
+        index = index_key(vectors)
+    searched = (vectors, queries, index) if embedding is not None else (chunks, identity.questions)
+    looked = (depth.slices, depth.tokens, depth.documents, depth.listed)
+    hits = fingerprint("hits", VERSIONS["hits"], retrieval.version, retrieval.model_dump(), looked, SEED, searched)
     scores = fingerprint("scores", VERSIONS["scores"], hits, identity.labels, [str(metric) for metric in metrics], spans)
     return Keys(chunks, vectors, queries, index, hits, scores)

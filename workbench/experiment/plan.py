@@ -55,15 +55,17 @@ def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
 
 def _reused(bench: Bench, configuration: Configuration) -> dict[str, bool]:
     keys = bench.keys(configuration)
-    found = {stage: bench.workplace.store.has(stage, getattr(keys, stage)) for stage in STAGES if stage != "index"}
-    found["index"] = (bench.workplace.indexes / keys.index).is_dir()
-    return {stage: found[stage] for stage in STAGES}
+    needed = {stage: key for stage in STAGES if (key := getattr(keys, stage)) is not None}
+    indexes = bench.workplace.indexes
+    return {stage: (indexes / key).is_dir() if stage == "index" else bench.workplace.store.has(stage, key) for stage, key in needed.items()}
 
 
 def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool], counted: set[bytes]) -> PlannedConfiguration:
     table = chunks_stage(bench, configuration).table("chunks")
-    texts = embedder_inputs(bench, table)
     embedder = configuration.embedding
+    if embedder is None:
+        return PlannedConfiguration(configuration.name, reused, len(table), 0, 0)
+    texts = embedder_inputs(bench, table)
     keys, lengths, window = text_keys(texts, embedder, "document"), embedder.lengths(texts, "document"), embedder.window()
     truncated = int(sum(max(0, int(length) - window) for length in lengths))
     if reused["vectors"]:

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.embedding.base import NO_WINDOW
 from workbench.errors import WorkbenchError
 from workbench.experiment.spec import Configuration, Experiment
 from workbench.experiment.stages import (
     Bench,
+    Embedded,
     Workplace,
     chunks_stage,
+    embedded_stages,
     hits_stage,
-    index_stage,
-    queries_stage,
     scores_stage,
-    search_of,
-    vectors_stage,
 )
 from workbench.metrics.names import Metric
 from workbench.records import Dataset
@@ -40,24 +39,36 @@ class Result:
 
     configuration: Configuration
     chunks: Entry
-    vectors: Entry
-    queries: Entry
+    embedded: Embedded | None
     hits: Entry
     scores: Entry
-    index: Path
-    index_seconds: float
-    index_built: bool
 
     @property
-    def window(self) -> int:
-        """How many tokens of an input the embedder sees."""
-        return self.configuration.embedding.window()
+    def search(self) -> str:
+        """Which of the stored rankings the configuration is evaluated by."""
+        return self.configuration.retrieval.evaluated
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens of an input the embedder sees; None where nothing is embedded, or all of it."""
+        window = self.configuration.embedding.window() if self.configuration.embedding else NO_WINDOW
+        return window if window < NO_WINDOW else None
+
+    @property
+    def stages(self) -> dict[str, Entry]:
+        """The finished stages by name, without the index."""
+        vectors = {"vectors": self.embedded.vectors, "queries": self.embedded.queries} if self.embedded else {}
+        return {"chunks": self.chunks, **vectors, "hits": self.hits, "scores": self.scores}
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """The tokens of each embedder input before the window cut it: int64 (chunks), or (0) where nothing is embedded."""
+        return np.asarray(self.embedded.vectors.array("lengths")) if self.embedded else np.zeros(0, dtype=np.int64)
 
     @cached_property
     def truncated(self) -> Ints:
-        """The tokens of each chunk that were never embedded: int64 (chunks)."""
-        beyond: Ints = np.maximum(self.vectors.array("lengths") - self.window, 0)
-        return beyond
+        """The tokens of each chunk that were never embedded: int64 (chunks), or (0) where nothing is embedded."""
+        return np.maximum(self.lengths - (self.window or NO_WINDOW), 0)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -71,13 +82,13 @@ class Result:
             "overlap": overlap,
             "tokens_counted": self.configuration.chunking.tokens,
             "enrich": self.configuration.chunking.enrich,
-            "embedding": self.configuration.embedding.model,
+            "embedding": self.configuration.embedding.model if self.configuration.embedding else None,
             "window": self.window,
             "retrieval": self.configuration.retrieval.kind,
-            "search": search_of(self.configuration),
+            "search": self.search,
             "k": self.configuration.retrieval.k,
             "chunks": len(chunks),
-            "tokens": int(self.vectors.array("lengths").sum()),
+            "tokens": int(self.lengths.sum()),
             "truncated_tokens": int(self.truncated.sum()),
             "truncated_chunks": int((self.truncated > 0).sum()),
             "delivered_tokens": float(chunks["tokens"].to_numpy()[hits["chunk"]].sum() / max(1, hits["query"].nunique())),
@@ -92,7 +103,7 @@ class Result:
     @cached_property
     def all_hits(self) -> pd.DataFrame:
         """Every hit that was looked at, with `delivered` and, where it was not, `cut_reason`: its slice was there, or beyond k."""
-        hits, chunks = self.hits.table(f"{search_of(self.configuration)}_hits"), self.chunks.table("chunks")
+        hits, chunks = self.hits.table(f"{self.search}_hits"), self.chunks.table("chunks")
         slices = chunks.loc[hits["chunk"], ["doc", "delivered_start", "delivered_end"]].reset_index(drop=True)
         repeated = pd.concat([hits["query"], slices], axis=1).duplicated()
         place = (~repeated).groupby(hits["query"]).cumsum()
@@ -145,12 +156,10 @@ def _metrics(experiment: Experiment, dataset: Dataset) -> tuple[Metric, ...]:
 def run_configuration(bench: Bench, configuration: Configuration) -> Result:
     """Every stage of one configuration, from the store where it is there."""
     chunks = chunks_stage(bench, configuration)
-    vectors = vectors_stage(bench, configuration, chunks)
-    queries = queries_stage(bench, configuration)
-    index, seconds, built = index_stage(bench, configuration, chunks, vectors)
-    hits = hits_stage(bench, configuration, chunks, vectors, queries, index)
+    embedded = embedded_stages(bench, configuration, chunks)
+    hits = hits_stage(bench, configuration, chunks, embedded)
     scores = scores_stage(bench, configuration, chunks, hits)
-    return Result(configuration, chunks, vectors, queries, hits, scores, index, seconds, built)
+    return Result(configuration, chunks, embedded, hits, scores)
 
 
 def run_experiment(experiment: Experiment, outputs: Path, say: Callable[[str], None]) -> Outcome:
@@ -174,10 +183,9 @@ def run_experiment(experiment: Experiment, outputs: Path, say: Callable[[str], N
 
 def _told(result: Result) -> str:
     """Which stages were computed, with their seconds, and which were reused."""
-    stages = {name: getattr(result, name) for name in ("chunks", "vectors", "queries", "hits", "scores")}
-    done = [f"{name} {entry.seconds:.1f} s" for name, entry in stages.items() if entry.computed]
-    if result.index_built:
-        done.append(f"index {result.index_seconds:.1f} s")
+    done = [f"{name} {entry.seconds:.1f} s" for name, entry in result.stages.items() if entry.computed]
+    if result.embedded and result.embedded.index_built:
+        done.append(f"index {result.embedded.index_seconds:.1f} s")
     return ", ".join(done) if done else "all from the store"
 
 

@@ -33,15 +33,17 @@ DEFAULT_METRICS = ("span_recall@2000t", "span_precision@2000t", "recall@5", "pre
 _KEYS = ("name", "dataset", "pipeline", "sweep", "metrics", "primary", "baseline", "spans")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LARGEST = 200_000
+# What a name says only where it is otherwise.
+_USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"))
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One way through the pipeline, under a name that is unique in its experiment."""
+    """One way through the pipeline, under a name that is unique in its experiment; no embedder where retrieval uses no vectors."""
 
     name: str
     chunking: Chunker
-    embedding: Embedder
+    embedding: Embedder | None
     retrieval: Retriever
 
 
@@ -156,8 +158,10 @@ def _configurations(settings: Settings, faults: list[str]) -> tuple[Configuratio
             faults.append(f"{section} is not a mapping of stages")
             return ()
         faults += [unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
-    axes = [_axis(stage, pipeline, sweep, faults) for stage in STAGES]
-    found = [_joined(*choice) for choice in itertools.product(*axes)]
+    chunkings, embeddings, retrievals = (_axis(stage, pipeline, sweep, faults) for stage in STAGES)
+    choices = itertools.product(chunkings, enumerate(embeddings), retrievals)
+    # What uses no vectors is there once, whatever embedders are swept.
+    found = [_joined(chunking, embedding, retrieval) for chunking, (n, embedding), retrieval in choices if retrieval.uses_vectors or n == 0]
     return _named(found, faults)
 
 
@@ -181,13 +185,14 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
 
 def _joined(chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Configuration:
     # `tokens: model` counts in the vocabulary of the model that embeds.
-    return Configuration(chunking.name, chunking.model_copy(update={"model": embedding.model}), embedding, retrieval)
+    counted = chunking.model_copy(update={"model": embedding.vocabulary})
+    return Configuration(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval)
 
 
 def _named(found: Sequence[Configuration], faults: list[str]) -> tuple[Configuration, ...]:
     """Names: kind and sizes, then whatever else differs between the configurations."""
     fields = [_naming_fields(configuration) for configuration in found]
-    varying = [key for key in dict.fromkeys(itertools.chain(*fields)) if len({other.get(key) for other in fields}) > 1]
+    varying = [key for key in dict.fromkeys(itertools.chain(*fields)) if len({other[key] for other in fields if key in other}) > 1]
     named = []
     for configuration, values in zip(found, fields, strict=True):
         parts = [configuration.name, *(values[key] for key in varying if values.get(key))]
@@ -203,13 +208,13 @@ def _naming_fields(configuration: Configuration) -> dict[str, str]:
     chunking = configuration.chunking
     found = {"enrich": "enriched" if chunking.enrich else "", "tokens": "" if chunking.tokens == "model" else chunking.tokens}
     for stage, part in (("embedding", configuration.embedding), ("retrieval", configuration.retrieval)):
-        for field, value in part.model_dump().items():
+        for field, value in part.model_dump().items() if part else ():
             found[f"{stage}.{field}"] = _naming_text(field, value)
     return found
 
 
 def _naming_text(field: str, value: Any) -> str:
-    if value is None:
+    if value is None or (field, value) in _USUAL:
         return ""
     text = re.sub(r"[^a-z0-9.]+", "_", str(value).rsplit("/", 1)[-1].lower()).strip("_")
     return text if field in ("kind", "model", "search") else f"{field}{text}"

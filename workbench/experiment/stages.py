@@ -1,7 +1,7 @@
 """What each stage computes, and how it is read back: documents → chunks → vectors → index → hits → scores."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.chunking.base import embedded_text
-from workbench.embedding.cache import VectorCache, Vectors
+from workbench.embedding.base import Embedder
+from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import embed
 from workbench.experiment.keys import Identity, Keys, keys_of
 from workbench.experiment.spec import Configuration
@@ -19,13 +20,13 @@ from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
 from workbench.records import Chunk, Dataset
-from workbench.retrieval.base import Depth, Ranked, Searchable
-from workbench.retrieval.dense import approximate, exact
+from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
 from workbench.retrieval.rank import Floats, tie_breakers
 from workbench.store import Draft, Entry, Store
 from workbench.tokens import BUDGET_VOCABULARY, tokenise
 
 _TIMED_QUERIES = 50
+_LISTED = 100
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ class Bench:
         return keys_of(configuration, self.identity, self.depth(configuration), self.metrics, self.spans)
 
     def depth(self, configuration: Configuration) -> Depth:
-        """How far the metrics make a configuration look; 100 documents at least, for margins and run files."""
+        """How far the metrics make a configuration look; 100 documents are listed, for margins and run files."""
         slices = [metric.k for metric in self.metrics if metric.bounded_by_k and metric.k is not None]
         documents = [metric.k for metric in self.metrics if metric.family == "documents" and metric.k is not None]
         budgets = [metric.tokens for metric in self.metrics if metric.tokens is not None]
-        return Depth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([100, *documents]))
+        return Depth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
 
 
 def chunks_stage(bench: Bench, configuration: Configuration) -> Entry:
@@ -115,8 +116,9 @@ def chunks_stage(bench: Bench, configuration: Configuration) -> Entry:
 def chunks_of(bench: Bench, table: pd.DataFrame) -> list[Chunk]:
     """The records of a table of chunks."""
     ids = [document.doc_id for document in bench.dataset.documents]
-    rows = zip(table["doc"], table["start"], table["end"], table["header"], strict=True)
-    return [Chunk(ids[doc], int(start), int(end), header) for doc, start, end, header in rows]
+    parents = zip(table["delivered_start"].tolist(), table["delivered_end"].tolist(), strict=True)
+    rows = zip(table["doc"], table["start"].tolist(), table["end"].tolist(), table["header"], parents, strict=True)
+    return [Chunk(ids[doc], start, end, header, parent if parent != (start, end) else None) for doc, start, end, header, parent in rows]
 
 
 def embedder_inputs(bench: Bench, table: pd.DataFrame) -> list[str]:
@@ -125,56 +127,75 @@ def embedder_inputs(bench: Bench, table: pd.DataFrame) -> list[str]:
     return [embedded_text(document, chunk) for document, chunk in zip(documents, chunks_of(bench, table), strict=True)]
 
 
-def vectors_stage(bench: Bench, configuration: Configuration, chunks: Entry) -> Entry:
+@dataclass(frozen=True)
+class Embedded:
+    """The stages of a configuration that uses vectors: of its chunks, of the queries, and their index."""
+
+    vectors: Entry
+    queries: Entry
+    index: Path
+    index_seconds: float
+    index_built: bool
+
+
+def embedded_stages(bench: Bench, configuration: Configuration, chunks: Entry) -> Embedded | None:
+    """Vectors and index; None where the configuration uses none."""
+    if configuration.embedding is None:
+        return None
+    vectors = _vectors_stage(bench, configuration.embedding, configuration, chunks)
+    queries = _queries_stage(bench, configuration.embedding, configuration)
+    folder = bench.workplace.indexes / str(bench.keys(configuration).index)
+    started = time.perf_counter()
+    built = build_index(folder, chunks_of(bench, chunks.table("chunks")), np.asarray(vectors.array("vectors")))
+    return Embedded(vectors, queries, folder, time.perf_counter() - started, built)
+
+
+def _vectors_stage(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry) -> Entry:
     """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it."""
 
     def compute(draft: Draft) -> None:
         texts = embedder_inputs(bench, chunks.table("chunks"))
-        made = embed(texts, configuration.embedding, "document", bench.workplace.vectors, configuration.name)
+        made = embed(texts, embedder, "document", bench.workplace.vectors, configuration.name)
         draft.array("vectors", made.vectors)
         draft.array("lengths", made.lengths)
-        draft.values("encoded", {"tokens": made.tokens_encoded})
+        draft.values("encoded", {"tokens": made.tokens_encoded, "billed": made.usage.tokens, "cost": made.usage.cost})
 
-    return bench.workplace.store.obtain("vectors", bench.keys(configuration).vectors, compute)
+    return bench.workplace.store.obtain("vectors", str(bench.keys(configuration).vectors), compute)
 
 
-def queries_stage(bench: Bench, configuration: Configuration) -> Entry:
+def _queries_stage(bench: Bench, embedder: Embedder, configuration: Configuration) -> Entry:
     """Array `vectors` float32 (queries, dimension); array `seconds`: the embedding of one query alone, for up to 50 of them."""
 
     def compute(draft: Draft) -> None:
         texts = [query.text for query in bench.dataset.queries]
-        made = embed(texts, configuration.embedding, "query", bench.workplace.vectors, "queries")
-        configuration.embedding.encode(texts[:1], "query")  # the first call pays for loading
+        made = embed(texts, embedder, "query", bench.workplace.vectors, "queries")
+        embedder.encode(texts[:1], "query")  # the first call pays for loading
         seconds = []
         for text in texts[:_TIMED_QUERIES]:
             started = time.perf_counter()
-            configuration.embedding.encode([text], "query")
+            embedder.encode([text], "query")
             seconds.append(time.perf_counter() - started)
         draft.array("vectors", made.vectors)
         draft.array("seconds", np.array(seconds))
 
-    return bench.workplace.store.obtain("queries", bench.keys(configuration).queries, compute)
+    return bench.workplace.store.obtain("queries", str(bench.keys(configuration).queries), compute)
 
 
-def index_stage(bench: Bench, configuration: Configuration, chunks: Entry, vectors: Entry) -> tuple[Path, float, bool]:
-    """The folder of the Chroma index, the seconds this call took, and whether it built it."""
-    folder = bench.workplace.indexes / bench.keys(configuration).index
-    started = time.perf_counter()
-    built = build_index(folder, chunks_of(bench, chunks.table("chunks")), np.asarray(vectors.array("vectors")))
-    return folder, time.perf_counter() - started, built
-
-
-def hits_stage(bench: Bench, configuration: Configuration, chunks: Entry, vectors: Entry, queries: Entry, index: Path) -> Entry:
-    """Tables `hits`, `ranking`, `about` as the configuration searches, and `ann_*` or `exact_*`: the other way, to compare."""
+def hits_stage(bench: Bench, configuration: Configuration, chunks: Entry, embedded: Embedded | None) -> Entry:
+    """Tables `*_hits`, `*_ranking`, `*_about` for each way to search: `exact`, and `ann` where there is an index."""
 
     def compute(draft: Draft) -> None:
-        searched = _searchable(bench, chunks.table("chunks"), np.asarray(vectors.array("vectors")), index)
-        asked, k = np.asarray(queries.array("vectors")), configuration.retrieval.k
-        depth = bench.depth(configuration)
-        exactly, nearly = exact(asked, searched, depth, k), approximate(asked, searched, depth, k)
-        for prefix, ranked in (("exact", exactly), ("ann", nearly)):
-            _keep(draft, prefix, ranked)
-        draft.values("index", {"bytes": folder_bytes(index)})
+        table = chunks.table("chunks")
+        searched = _searchable(bench, table, chunks_of(bench, table))
+        asked = Asked([query.text for query in bench.dataset.queries])
+        if embedded is None:
+            searched = replace(searched, texts=embedder_inputs(bench, table))
+        else:
+            searched = replace(searched, vectors=np.asarray(embedded.vectors.array("vectors")), index=embedded.index)
+            asked = replace(asked, vectors=np.asarray(embedded.queries.array("vectors")))
+        for search, ranked in configuration.retrieval.searches(asked, searched, bench.depth(configuration)).items():
+            _keep(draft, search, ranked)
+        draft.values("index", {"bytes": folder_bytes(embedded.index) if embedded else 0})
 
     return bench.workplace.store.obtain("hits", bench.keys(configuration).hits, compute)
 
@@ -186,8 +207,7 @@ def _keep(draft: Draft, prefix: str, ranked: Ranked) -> None:
     draft.array(f"{prefix}_seconds", ranked.seconds)
 
 
-def _searchable(bench: Bench, table: pd.DataFrame, vectors: Vectors, index: Path) -> Searchable:
-    chunks = chunks_of(bench, table)
+def _searchable(bench: Bench, table: pd.DataFrame, chunks: list[Chunk]) -> Searchable:
     ids = [chunk.chunk_id for chunk in chunks]
     delivered = table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup()
     return Searchable(
@@ -197,8 +217,6 @@ def _searchable(bench: Bench, table: pd.DataFrame, vectors: Vectors, index: Path
         tokens=table["tokens"].to_numpy(np.int64),
         chunk_breakers=tie_breakers(ids),
         document_breakers=tie_breakers([document.doc_id for document in bench.dataset.documents]),
-        vectors=vectors,
-        index=index,
     )
 
 
@@ -212,19 +230,14 @@ def scores_stage(bench: Bench, configuration: Configuration, chunks: Entry, hits
     """Table `scores` of the configuration as it searches; table `gap`: what Chroma's answer changes in the mean of each metric."""
 
     def compute(draft: Draft) -> None:
-        tables = {
-            search: evaluate(bench.labels, retrieved_of(chunks, hits, search), bench.metrics, bench.spans) for search in ("exact", "ann")
-        }
-        draft.table("scores", tables[search_of(configuration)])
-        draft.table("gap", _gap(tables["exact"], tables["ann"]))
-        draft.values("overlap", _overlap(hits, configuration.retrieval.k))
+        searches = ("exact", "ann") if configuration.embedding else ("exact",)
+        tables = {search: evaluate(bench.labels, retrieved_of(chunks, hits, search), bench.metrics, bench.spans) for search in searches}
+        draft.table("scores", tables[configuration.retrieval.evaluated])
+        if "ann" in tables:
+            draft.table("gap", _gap(tables["exact"], tables["ann"]))
+            draft.values("overlap", _overlap(hits, configuration.retrieval.k))
 
     return bench.workplace.store.obtain("scores", bench.keys(configuration).scores, compute)
-
-
-def search_of(configuration: Configuration) -> str:
-    """How a configuration searches: `exact` or `ann`."""
-    return str(getattr(configuration.retrieval, "search", "exact"))
 
 
 def _gap(exactly: pd.DataFrame, nearly: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.experiment.run import Outcome, Result
-from workbench.experiment.stages import search_of
 from workbench.retrieval.rank import Floats
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.comparison import paired_difference
@@ -32,7 +31,7 @@ def metrics_table(outcome: Outcome) -> pd.DataFrame:
 
 def _separation(outcome: Outcome, result: Result) -> pd.DataFrame:
     """How well the top score tells answerable questions from the others; no row where there are no others."""
-    about = result.hits.table(f"{search_of(result.configuration)}_about")
+    about = result.hits.table(f"{result.search}_about")
     value = answerable_auroc(about["top"].to_numpy(), outcome.bench.labels.answerable)
     row = {"metric": "answerable_auroc", "slice": "all", "value": value, "n": len(about), "unscored": 0, "attainable": 1.0}
     return pd.DataFrame([row] if value is not None else [])
@@ -91,7 +90,7 @@ def configurations_table(outcome: Outcome) -> pd.DataFrame:
     """A row for each configuration: its fields, chunks, tokens, truncated_tokens, delivered_tokens, tied_queries; failed ones with their error."""
     rows: list[dict[str, Any]] = []
     for result in outcome.results:
-        tied = result.hits.table(f"{search_of(result.configuration)}_about")["tied"]
+        tied = result.hits.table(f"{result.search}_about")["tied"]
         rows.append(result.summary | {"tied_queries": float(tied.mean()), "error": None})
     rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
     return pd.DataFrame(rows)
@@ -121,24 +120,25 @@ def timings_table(outcome: Outcome) -> pd.DataFrame:
 
 def _timings(result: Result) -> list[dict[str, Any]]:
     found: dict[str, float] = {}
-    for stage in ("chunks", "vectors", "queries", "hits", "scores"):
-        entry = getattr(result, stage)
+    for stage, entry in result.stages.items():
         found |= {f"seconds_{stage}": entry.seconds, f"computed_{stage}": float(entry.computed)}
-    found |= {"seconds_index": result.index_seconds, "computed_index": float(result.index_built)}
-    found |= {"tokens_encoded": result.vectors.values("encoded")["tokens"] if result.vectors.computed else 0}
-    found |= {"index_bytes": result.hits.values("index")["bytes"]}
-    latencies = {
-        "embed": result.queries.array("seconds"),
-        "exact": result.hits.array("exact_seconds"),
-        "chroma": result.hits.array("ann_seconds"),
-    }
-    for step, seconds in latencies.items():
-        found |= {f"latency_{step}_p50": float(np.median(seconds)) * 1000, f"latency_{step}_p95": float(np.quantile(seconds, 0.95)) * 1000}
-    overlap = result.scores.values("overlap")
-    found[f"chroma_overlap@{overlap['k']}"] = overlap["overlap"]
-    gap = result.scores.table("gap")
-    found |= {f"chroma_change_{metric}": change for metric, change in zip(gap["metric"], gap["change"], strict=True)}
+    found |= _latencies("exact", result.hits.array("exact_seconds"))
+    if result.embedded:
+        embedded, overlap, gap = result.embedded, result.scores.values("overlap"), result.scores.table("gap")
+        found |= {"seconds_index": embedded.index_seconds, "computed_index": float(embedded.index_built)}
+        spent = embedded.vectors.values("encoded") if embedded.vectors.computed else {"tokens": 0, "billed": 0, "cost": None}
+        found |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
+        found |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
+        found |= {"index_bytes": result.hits.values("index")["bytes"]}
+        found |= _latencies("embed", embedded.queries.array("seconds")) | _latencies("chroma", result.hits.array("ann_seconds"))
+        found[f"chroma_overlap@{overlap['k']}"] = overlap["overlap"]
+        found |= {f"chroma_change_{metric}": change for metric, change in zip(gap["metric"], gap["change"], strict=True)}
     return [{"name": name, "value": float(value)} for name, value in found.items()]
+
+
+def _latencies(step: str, seconds: Floats) -> dict[str, float]:
+    """Median and 95th percentile in milliseconds."""
+    return {f"latency_{step}_p50": float(np.median(seconds)) * 1000, f"latency_{step}_p95": float(np.quantile(seconds, 0.95)) * 1000}
 
 
 def run_lines(outcome: Outcome, result: Result) -> str:
@@ -147,7 +147,7 @@ def run_lines(outcome: Outcome, result: Result) -> str:
     Scores are the cosines, nudged to the next lower 32-bit float where they tie, so that trec_eval, which reads 32-bit floats
     and orders ties its own way, sees exactly our ranks. Blanks in ids, which the format cannot hold, become `_`.
     """
-    ranking = result.hits.table(f"{search_of(result.configuration)}_ranking")
+    ranking = result.hits.table(f"{result.search}_ranking")
     queries = ["_".join(query.query_id.split()) for query in outcome.bench.dataset.queries]
     documents = ["_".join(document.doc_id.split()) for document in outcome.bench.dataset.documents]
     rank = ranking["rank"].to_numpy(np.int64)

@@ -10,7 +10,7 @@ import pandas as pd
 from workbench.errors import InputError
 from workbench.experiment.notebooks import record
 from workbench.experiment.run import Outcome, Result
-from workbench.experiment.stages import retrieved_of, search_of
+from workbench.experiment.stages import retrieved_of
 from workbench.experiment.tables import timings_table
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.names import Metric
@@ -104,11 +104,15 @@ class ConfigurationView:
 
     def lengths(self) -> Picture:
         """The lengths of the chunks against the embedder's window."""
-        tokens, window = np.asarray(self.result.vectors.array("lengths")), self.result.window
+        window, embedded = self.result.window, len(self.result.lengths) > 0
+        # What nothing embeds is counted as it is delivered.
+        tokens = self.result.lengths if embedded else self.result.chunks.table("chunks")["tokens"].to_numpy(np.int64)
         middle, most = count(float(np.median(tokens))), count(int(tokens.max(initial=0)))
-        told = f"Lengths of {count(len(tokens))} chunks: median {middle}, longest {most} tokens; the window is {count(window)}"
+        told = f"Lengths of {count(len(tokens))} chunks: median {middle}, longest {most} tokens; "
+        if window is None:
+            return show(plots.lengths(tokens.tolist(), None), f"{told}there is no window")
         beyond = int((tokens > window).sum())
-        return show(plots.lengths(tokens.tolist(), window), f"{told}; {plural(beyond, 'chunk')} beyond it")
+        return show(plots.lengths(tokens.tolist(), window), f"{told}the window is {count(window)}; {plural(beyond, 'chunk')} beyond it")
 
     def diagnosis(self) -> Fragment:
         """Faults of the chunking, each with its definition."""
@@ -124,7 +128,7 @@ class ConfigurationView:
         margins, spreads = self._margins()
         right = spreads[spreads > 0]
         weak = right[right < WEAK].sort_values()
-        tied = self.result.hits.table(f"{search_of(self.result.configuration)}_about")["tied"]
+        tied = self.result.hits.table(f"{self.result.search}_about")["tied"]
         lines = [
             f"A relevant document is ranked first for {plural(len(right), 'question')} of {count(len(spreads))}; for {count(len(weak))} "
             f"of them its score stands less than {WEAK} standard deviations above that of the next document: weak separation.",
@@ -143,11 +147,14 @@ class ConfigurationView:
         """Milliseconds a question, step by step."""
         timings = self._timings
         steps = {"embed the question": "embed", "search exactly": "exact", "search in Chroma's index": "chroma"}
-        rows = [[step, *(number(timings[f"latency_{name}_{at}"], 2) for at in ("p50", "p95"))] for step, name in steps.items()]
+        taken = {step: name for step, name in steps.items() if f"latency_{name}_p50" in timings}
+        rows = [[step, *(number(timings[f"latency_{name}_{at}"], 2) for at in ("p50", "p95"))] for step, name in taken.items()]
         return table("Milliseconds a question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
 
     def index_gap(self) -> Fragment:
         """What Chroma's approximate index changes against exact search."""
+        if not self.result.embedded:
+            return prose("Nothing is embedded here, so there is no index of vectors.")
         overlap, gap = self.result.scores.values("overlap"), self.result.scores.table("gap")
         changed = gap[gap["change"].abs() >= 5e-4]
         told = f"Chroma's index returns {share(overlap['overlap'], 1)} of the exact top {overlap['k']} chunks (overlap@{overlap['k']})."
@@ -179,17 +186,18 @@ class ConfigurationView:
         rows = []
         # The chunking's model is that of the embedding; it only counts.
         fields = {"chunking": chosen.chunking.model_dump(exclude={"model"})}
-        fields |= {"embedding": chosen.embedding.model_dump(), "retrieval": chosen.retrieval.model_dump()}
+        fields |= {"embedding": chosen.embedding.model_dump()} if chosen.embedding else {}
+        fields |= {"retrieval": chosen.retrieval.model_dump()}
         for stage, values in fields.items():
             kept = [f"{field} {value}" for field, value in values.items() if value is not None and value is not False and field != "kind"]
             rows.append([stage, ", ".join([str(values["kind"]), *kept])])
         for field in ("window", "chunks", "tokens", "truncated_tokens", "truncated_chunks", "delivered_tokens"):
-            rows.append([field.replace("_", " "), count(summary[field])])
+            rows.append([field.replace("_", " "), "none" if summary[field] is None else count(summary[field])])
         return table("Settings, and what they make", [words("setting"), text("value")], rows)
 
     def _margins(self) -> "tuple[pd.Series[float], pd.Series[float]]":
         """Margin and margin in standard deviations of every question that has them."""
-        retrieved = retrieved_of(self.result.chunks, self.result.hits, search_of(self.result.configuration))
+        retrieved = retrieved_of(self.result.chunks, self.result.hits, self.result.search)
         asked = [Metric.parse("margin"), Metric.parse("margin_spread")]
         scores = evaluate(self.outcome.bench.labels, retrieved, asked)
         scored = scores[scores["state"] == "scored"].set_index("query")

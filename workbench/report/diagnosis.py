@@ -37,10 +37,12 @@ def diagnose(bench: Bench, result: Result) -> list[Fault]:
 
 
 def _window(bench: Bench, result: Result, chunks: pd.DataFrame) -> Iterator[Fault]:
+    if result.window is None:
+        return
     beyond = result.truncated
     told = f"the input with special tokens and header has more than the embedder's {result.window} tokens"
     yield Fault("longer than the window", int((beyond > 0).sum()), len(chunks), "chunks", told, _ids(bench, chunks, beyond > 0))
-    total = int(result.vectors.array("lengths").sum())
+    total = int(result.lengths.sum())
     yield Fault("tokens never embedded", int(beyond.sum()), total, "tokens", "what lies beyond the window is never seen")
 
 

@@ -46,6 +46,7 @@ def _in_common(standing: Standing) -> str:
     chosen = standing.result.configuration
     chunking, embedding, retrieval = chosen.chunking, chosen.embedding, chosen.retrieval
     parts = [chunking.kind, "enriched" if chunking.enrich else "", "" if chunking.tokens == "model" else f"in {chunking.tokens}"]
-    parts += [embedding.model, *(f"{key} {value}" for key, value in retrieval.model_dump().items() if key != "kind")]
-    window = embedding.max_tokens
+    parts += [embedding.model if embedding else retrieval.kind]
+    parts += [f"{key} {value}" for key, value in retrieval.model_dump().items() if key != "kind"]
+    window = embedding.max_tokens if embedding else None
     return ", ".join(part for part in [*parts, f"window {window}" if window else ""] if part)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.report.display import WIDTH_INCHES
 from workbench.report.grid import Grid
@@ -89,11 +90,22 @@ def heatmap(grid: Grid, metric: str) -> "Figure":
     return figure
 
 
-def lengths(tokens: Sequence[int], window: int) -> "Figure":
-    """How many chunks have how many tokens, against what the embedder sees."""
+def lengths(tokens: Sequence[int], window: int | None) -> "Figure":
+    """How many chunks have how many tokens, against what the embedder sees; None where it sees all, or there is none."""
     numbers = np.asarray(tokens)
     figure, axes = _figure(2.3)
-    longest = max(int(numbers.max(initial=1)), window)
+    longest = int(numbers.max(initial=1))
+    if window is None:
+        axes.hist(numbers, bins=np.arange(-0.5, longest + 1.5, max(1, round(longest / 40))).tolist(), color=ACCENT)
+        axes.set_xlabel("tokens of a chunk")
+    else:
+        _against_window(axes, numbers, max(longest, window), window)
+    axes.set_ylabel("chunks")
+    axes.locator_params(axis="y", integer=True)
+    return figure
+
+
+def _against_window(axes: "Axes", numbers: "NDArray[np.int64]", longest: int, window: int) -> None:
     # The window lies between two bars: what fills it exactly is still seen.
     step, border = max(1, round(longest / 40)), window + 0.5
     inner = [*np.arange(border, 0, -step)[::-1], *np.arange(border, longest + step, step)[1:]]
@@ -106,9 +118,6 @@ def lengths(tokens: Sequence[int], window: int) -> "Figure":
     note: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": "top", "color": WARNING, "fontsize": _POINTS}
     axes.annotate(f"window {window:,}", (border, 0.97), offset, ("data", "axes fraction"), **note)
     axes.set_xlabel("tokens of the embedder's input")
-    axes.set_ylabel("chunks")
-    axes.locator_params(axis="y", integer=True)
-    return figure
 
 
 def _spanned(limits: tuple[float, float]) -> tuple[float, float]:

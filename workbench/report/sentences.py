@@ -61,10 +61,10 @@ def headline(found: Standings) -> str:
 def window_note(standing: Standing) -> str:
     """Why a configuration is not ranked."""
     truncated = standing.result.truncated
-    total = int(standing.result.vectors.array("lengths").sum())
+    total = int(standing.result.lengths.sum())
     return (
         f"{plural(int((truncated > 0).sum()), 'chunk')} of {count(len(truncated))} longer than the window of "
-        f"{count(standing.result.window)} tokens; {count(int(truncated.sum()))} tokens ({share(truncated.sum(), total)}) never embedded"
+        f"{count(standing.result.window or 0)} tokens; {count(int(truncated.sum()))} tokens ({share(truncated.sum(), total)}) never embedded"
     )
 
 

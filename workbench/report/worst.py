@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.experiment.run import Result
-from workbench.experiment.stages import Bench, retrieved_of, search_of
+from workbench.experiment.stages import Bench, retrieved_of
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.delivery import NO_CUT, delivered, slices
 from workbench.metrics.names import Metric
@@ -74,7 +74,7 @@ def _cut(primary: Metric, result: Result) -> Cut:
 
 def _delivered(bench: Bench, result: Result, cut: Cut) -> pd.DataFrame:
     """query, doc, start, end, score: the delivered text of all questions in rank order, exactly as the metrics take it."""
-    retrieved = retrieved_of(result.chunks, result.hits, search_of(result.configuration))
+    retrieved = retrieved_of(result.chunks, result.hits, result.search)
     case = Case(bench.labels, retrieved, bench.spans)
     text, table = case.shared(delivered, cut), case.shared(slices, NO_CUT)
     hits = retrieved.hits.assign(piece=table.of_chunk[retrieved.hits["chunk"].to_numpy()]).drop_duplicates(["query", "piece"])

@@ -1,7 +1,8 @@
 """What retrieval takes and gives: a searchable set of chunks, how deep to look, and ranked tables."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -14,12 +15,26 @@ from workbench.retrieval.rank import Floats, first_seen
 from workbench.tokens import Ints
 
 
+def _none() -> Vectors:
+    return np.zeros((0, 0), dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The q queries: their texts, and their vectors float32 (q, dimension) where the retriever uses them."""
+
+    texts: Sequence[str]
+    vectors: Vectors = field(default_factory=_none)
+
+
 @dataclass(frozen=True)
 class Searchable:
     """The n chunks that are searched, in order of their documents, with their ids and vectors.
 
     `doc` (int64, n) is each chunk's document; `group` (int64, n) numbers the slice that is delivered for it, so that children
     of one parent share it; `tokens` (int64, n) is what that slice costs. The tie breakers order ids (chunks n, documents m).
+    A retriever that uses vectors finds them in `vectors` (n, dimension) and `index`; the others find the chunks' `texts`, each
+    with its header.
     """
 
     ids: list[str]
@@ -28,17 +43,22 @@ class Searchable:
     tokens: Ints
     chunk_breakers: Ints
     document_breakers: Ints
-    vectors: Vectors
+    vectors: Vectors = field(default_factory=_none)
     index: Path | None = None
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Depth:
-    """How far to look: until this many distinct delivered slices, this many tokens and this many documents are there."""
+    """How far to look: until this many distinct delivered slices, this many tokens and this many documents are there.
+
+    `listed` documents are ranked where that costs nothing more: an approximate index is not asked for them.
+    """
 
     slices: int
     tokens: int
     documents: int
+    listed: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,14 +80,26 @@ class Retriever(BaseModel, ABC):
     """A way to rank chunks for a query; `k` is how many chunks are delivered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    # Raised when the same settings begin to rank otherwise.
     version: ClassVar[int] = 1
+    # Whether chunks and queries are embedded and indexed for it.
+    uses_vectors: ClassVar[bool] = False
 
     kind: str
     k: Annotated[int, Field(ge=1, le=1000)] = 10
 
+    @property
+    def evaluated(self) -> str:
+        """Which of `searches` the configuration is evaluated by: `exact`, or `ann` for an approximate index."""
+        return "exact"
+
     @abstractmethod
-    def retrieve(self, queries: Vectors, searched: Searchable, depth: Depth) -> Ranked:
-        """Rank the chunks and documents for each query vector."""
+    def retrieve(self, asked: Asked, searched: Searchable, depth: Depth) -> Ranked:
+        """Rank the chunks and documents for each query."""
+
+    def searches(self, asked: Asked, searched: Searchable, depth: Depth) -> dict[str, Ranked]:
+        """The ranking by each way to search that is measured beside the one asked for."""
+        return {self.evaluated: self.retrieve(asked, searched, depth)}
 
 
 def enough(positions: Ints, searched: Searchable, depth: Depth) -> Ints:

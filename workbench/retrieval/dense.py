@@ -1,7 +1,8 @@
 """Nearest vectors by cosine: exactly, or as Chroma's approximate index answers."""
 
 import time
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -9,12 +10,11 @@ import pandas as pd
 from workbench.embedding.cache import Vectors
 from workbench.errors import RunError
 from workbench.index import open_collection
-from workbench.retrieval.base import Depth, Ranked, Retriever, Searchable, enough, long_table
+from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable, enough, long_table
+from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded, top
 from workbench.tokens import Ints
 
-# A block of scores is float64 (queries, chunks): 8 bytes each.
-_BLOCK_SCORES = 8_000_000
 _TIMED = 50
 
 
@@ -25,53 +25,37 @@ class DenseRetriever(Retriever):
     collection answers.
     """
 
+    uses_vectors: ClassVar[bool] = True
+
     kind: Literal["dense"] = "dense"
     search: Literal["exact", "ann"] = "exact"
 
-    def retrieve(self, queries: Vectors, searched: Searchable, depth: Depth) -> Ranked:
-        """Rank the chunks and documents for each query vector."""
-        return exact(queries, searched, depth, self.k) if self.search == "exact" else approximate(queries, searched, depth, self.k)
+    @property
+    def evaluated(self) -> str:
+        """The way to search that was asked for."""
+        return self.search
+
+    def retrieve(self, asked: Asked, searched: Searchable, depth: Depth) -> Ranked:
+        """Rank the chunks and documents for each query."""
+        return self.searches(asked, searched, depth)[self.search]
+
+    def searches(self, asked: Asked, searched: Searchable, depth: Depth) -> dict[str, Ranked]:
+        """The exact ranking and Chroma's, so that the gap between them is always known."""
+        vectors = asked.vectors
+        return {"exact": exact(vectors, searched, depth, self.k), "ann": approximate(vectors, searched, depth, self.k)}
 
 
 def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
-    """Rank by the cosine with every vector, in blocks of queries."""
-    rows = max(1, _BLOCK_SCORES // max(1, len(searched.doc)))
+    """Rank by the cosine with every vector."""
     # In float64: a float32 product differs with the place of a row by more than half a step of the rounding, so equal texts would not tie.
     vectors, asked = searched.vectors.astype(np.float64), queries.astype(np.float64)
-    places = range(0, len(queries), rows)
-    blocks = [_exact_block(first, rounded(asked[first : first + rows] @ vectors.T), searched, depth, k) for first in places]
+    ranked = rank_all(lambda first, last: asked[first:last] @ vectors.T, len(asked), searched, depth, k)
     seconds = []
     for query in asked[:_TIMED]:
         started = time.perf_counter()
         top(order_keys(rounded(vectors @ query)[None, :], searched.chunk_breakers), k)
         seconds.append(time.perf_counter() - started)
-    hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*blocks, strict=True))
-    return Ranked(hits, ranking, about, np.array(seconds))
-
-
-def _exact_block(first: int, scores: Floats, searched: Searchable, depth: Depth, k: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    keys = order_keys(scores, searched.chunk_breakers)
-    width = depth.slices
-    while True:
-        width = min(max(2 * width, 64), scores.shape[1])
-        positions = top(keys, width)
-        widths = enough(positions, searched, depth)
-        if (widths <= width).all() or width == scores.shape[1]:
-            break
-    found = np.take_along_axis(scores, positions, axis=1)
-    hits = long_table(first, {"chunk": positions, "score": found}, np.minimum(widths, width))
-    about = _about(first, scores.std(axis=1), found, k)
-    return hits, _documents(first, scores, searched, depth.documents), about
-
-
-def _documents(first: int, scores: Floats, searched: Searchable, wanted: int) -> pd.DataFrame:
-    """Distinct documents by their best chunk; chunks lie in order of their documents, so a document is one run of columns."""
-    starts = np.flatnonzero(np.diff(searched.doc, prepend=-1))
-    docs = searched.doc[starts]
-    best = np.maximum.reduceat(scores, starts, axis=1)
-    order = top(order_keys(best, searched.document_breakers[docs]), wanted)
-    columns = {"doc": docs[order], "score": np.take_along_axis(best, order, axis=1)}
-    return long_table(first, columns, np.full(len(scores), order.shape[1]))
+    return replace(ranked, seconds=np.array(seconds))
 
 
 def _about(first: int, spread: Floats, found: Floats, k: int) -> pd.DataFrame:
@@ -145,7 +129,7 @@ def _answer_tables(query: int, positions: Ints, scores: Floats, searched: Search
     hits = long_table(query, {"chunk": positions[None, :], "score": scores[None, :]}, np.array([width]))
     best = first_seen(searched.doc[positions][None, :])[0]
     docs, values = searched.doc[positions][best], scores[best]
-    order = np.argsort(-order_keys(values, searched.document_breakers[docs]))[: depth.documents]
+    order = np.argsort(-order_keys(values, searched.document_breakers[docs]))[: max(depth.documents, depth.listed)]
     ranking = long_table(query, {"doc": docs[order][None, :], "score": values[order][None, :]}, np.array([len(order)]))
     return hits, ranking
 

@@ -1,0 +1,109 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench.data.sources import BeirSource
+from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
+from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.rank import tie_breakers
+
+TEXTS = [
+    "Cats purr when they are content.",
+    "Dogs bark at strangers and at cats.",
+    "The cat sat on the mat; the cats of the neighbours sat beside it.",
+    "Whales sing.",
+    "Cats purr when they are content.",
+]
+
+
+def world(texts: list[str], docs: list[int] | None = None) -> Searchable:
+    doc = docs if docs is not None else list(range(len(texts)))
+    ids = [f"d{document}:{place}" for place, document in enumerate(doc)]
+    return Searchable(
+        ids=ids,
+        doc=np.array(doc, dtype=np.int64),
+        group=np.arange(len(texts)),
+        tokens=np.full(len(texts), 10),
+        chunk_breakers=tie_breakers(ids),
+        document_breakers=tie_breakers([f"d{document}" for document in range(max(doc) + 1)]),
+        texts=texts,
+    )
+
+
+def search(queries: list[str], texts: list[str] = TEXTS, docs: list[int] | None = None, **settings: object) -> Ranked:
+    return Bm25Retriever(**settings).retrieve(Asked(queries), world(texts, docs), Depth(10, 0, 10))
+
+
+def found(ranked: Ranked, query: int = 0) -> list[int]:
+    return ranked.hits.loc[ranked.hits["query"] == query, "chunk"].tolist()
+
+
+def lucene(texts: list[list[str]], query: list[str], k1: float, b: float) -> np.ndarray:
+    """BM25 by the formula of Lucene: idf = ln(1 + (N - n + .5) / (n + .5)), without the factor k1 + 1."""
+    lengths = np.array([len(words) for words in texts])
+    scores = np.zeros(len(texts))
+    for word in query:
+        frequency = np.array([words.count(word) for words in texts])
+        containing = (frequency > 0).sum()
+        idf = np.log(1 + (len(texts) - containing + 0.5) / (containing + 0.5))
+        scores += idf * frequency / (frequency + k1 * (1 - b + b * lengths / lengths.mean()))
+    return scores
+
+
+@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4)])
+def test_scores_are_those_of_lucenes_formula(k1: float, b: float) -> None:
+    ranked = search(["cats strangers"], k1=k1, b=b, stemmer="none", stopwords="none")
+    words = [[word.strip(".;").lower() for word in text.split()] for text in TEXTS]
+    expected = lucene(words, ["cats", "strangers"], k1, b)
+    assert dict(zip(ranked.hits["chunk"], ranked.hits["score"], strict=True)) == pytest.approx(
+        {place: score for place, score in enumerate(expected) if score}, abs=2e-6
+    )
+
+
+def test_a_chunk_without_a_word_of_the_query_is_not_found() -> None:
+    assert set(found(search(["purr"]))) == {0, 4}
+    assert found(search(["quantum chromodynamics"])) == []
+    assert found(search(["the of and"])) == []
+
+
+def test_words_are_stemmed_unless_told_otherwise() -> None:
+    assert set(found(search(["cat"]))) == {0, 1, 2, 4}
+    assert found(search(["cat"], stemmer="none")) == [2]
+
+
+def test_equal_texts_tie_and_the_seeded_hash_decides() -> None:
+    ranked = search(["purr"])
+    assert ranked.hits["score"].nunique() == 1
+    breakers = tie_breakers(["d0:0", "d1:1", "d2:2", "d3:3", "d4:4"])
+    assert found(ranked) == sorted([0, 4], key=lambda place: breakers[place])
+    assert ranked.queries["tied"].tolist() == [True]
+
+
+def test_documents_are_ranked_by_their_best_chunk_and_only_those_that_match() -> None:
+    ranked = search(["purr", "whales", "nothing like it"], docs=[0, 0, 1, 2, 3])
+    by_query = {query: set(rows["doc"]) for query, rows in ranked.ranking.groupby("query")}
+    assert by_query == {0: {0, 3}, 1: {2}}
+    assert ranked.queries["top"].tolist()[2] == 0
+
+
+def test_a_corpus_of_nothing_but_stop_words_is_searched_in_vain() -> None:
+    assert found(search(["the"], texts=["the and", "of the"])) == []
+
+
+def test_nfcorpus_gives_the_published_figure(big_data: Callable[[str], Path]) -> None:
+    from workbench.metrics.evaluate import evaluate
+    from workbench.metrics.inputs import Labels, Retrieved
+    from workbench.metrics.names import Metric
+
+    dataset = BeirSource(path=str(big_data("nfcorpus"))).load()
+    texts = [f"{document.title} {document.text}" for document in dataset.documents]
+    ranked = Bm25Retriever().retrieve(Asked([query.text for query in dataset.queries]), world(texts), Depth(10, 0, 10))
+    ends = [len(document.text) for document in dataset.documents]
+    chunks = pd.DataFrame({"doc": np.arange(len(ends)), "start": 0, "end": ends, "delivered_start": 0, "delivered_end": ends})
+    retrieved = Retrieved(chunks, ranked.hits, ranked.ranking, ranked.queries["spread"].to_numpy())
+    scores = evaluate(Labels.of(dataset), retrieved, [Metric.parse("ndcg@10")])
+    # Anserini's flat index: .3218 (its regression page for BEIR's NFCorpus).
+    assert scores["value"].mean() == pytest.approx(0.3218, abs=0.005)

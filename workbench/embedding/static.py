@@ -1,0 +1,155 @@
+"""Vectors of tokens instead of texts: a sentence-transformers model distilled once, then looked up and averaged."""
+
+import functools
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from tqdm import tqdm
+
+from workbench.embedding.base import NO_WINDOW, Embedder, Role
+from workbench.embedding.cache import Vectors
+from workbench.embedding.sentence_transformers import load, model_settings
+from workbench.errors import ModelError
+from workbench.fingerprint import fingerprint
+from workbench.models import MINILM, model_fingerprint
+from workbench.paths import cache_folder
+from workbench.store import Draft, Store
+from workbench.tokens import Ints, model_tokenizer
+
+if TYPE_CHECKING:
+    import tokenizers
+
+# The weight of a token of probability p is _SIF / (_SIF + p) (Arora et al. 2017; the value is model2vec's).
+_SIF = 1e-4
+_BATCH = 1024
+_UNUSED = re.compile(r"\[unused\d+\]|<unused\d+>|<pad>")
+# How WordPiece and SentencePiece mark a token's place in its word.
+_CONTINUED = re.compile(r"^(##|▁|Ġ)")
+
+Doubles = NDArray[np.float64]
+
+
+class StaticEmbedder(Embedder):
+    """The mean of a text's token vectors, which a sentence-transformers model gave once: a hundred times as fast, and coarser.
+
+    As model2vec does (Tulkens & van Dongen 2024): every token of the vocabulary through the model, principal components, weights
+    that lower frequent tokens by Zipf's law over the vocabulary's order. In plain numpy, since all that the package adds is its
+    files' format. The first use takes a minute; the table is kept in WORKBENCH_CACHE. Nothing is truncated unless `max_tokens`
+    says so. A text of which no token is known gets the vocabulary's mean.
+    """
+
+    kind: Literal["static"] = "static"
+    model: str = MINILM
+    dimensions: Annotated[int, Field(ge=8)] = 256
+
+    def identity(self, role: Role) -> dict[str, Any]:
+        """The weights that were distilled, how, and the window."""
+        return {"kind": self.kind, "table": _recipe(self.model, self.dimensions), "window": self.window()}
+
+    def window(self) -> int:
+        """`max_tokens`; without it there is no window."""
+        hidden = model_settings(self.model, "config.json").get("hidden_size", self.dimensions)
+        if self.dimensions > hidden:
+            what = f"embedding dimensions {self.dimensions} is beyond the {hidden} of {self.model}"
+            raise ModelError(what, f"choose at most {hidden}")
+        return self.max_tokens or NO_WINDOW
+
+    def lengths(self, texts: Sequence[str], role: Role) -> Ints:
+        """The tokens of each text; there are no special ones: int64 (n)."""
+        return np.array([len(ids) for ids in self._ids(texts)], dtype=np.int64)
+
+    def encode(self, texts: Sequence[str], role: Role) -> Vectors:
+        """Unit vectors, float32 (n, dimensions), in the order of the texts."""
+        table = _table(self.model, self.dimensions)
+        means = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for place, ids in enumerate(self._ids(texts)):
+            means[place] = table[ids[: self.window()]].sum(axis=0)
+        unknown = ~means.any(axis=1)
+        means[unknown] = table.sum(axis=0)
+        vectors: Vectors = means / np.linalg.norm(means, axis=1, keepdims=True)
+        return vectors
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        encodings = model_tokenizer(self.model).encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+
+@functools.lru_cache(maxsize=4)
+def _table(model: str, dimensions: int) -> Vectors:
+    """A vector a token, float32 (vocabulary, dimensions), zero for the ones that say nothing; distilled once for all processes."""
+
+    def compute(draft: Draft) -> None:
+        draft.array("table", _distil(model, dimensions))
+
+    return np.array(Store(cache_folder()).obtain("static", _recipe(model, dimensions), compute).array("table"), dtype=np.float32)
+
+
+def _recipe(model: str, dimensions: int) -> str:
+    """The key of a table: all that decides it."""
+    return fingerprint("static", StaticEmbedder.version, model_fingerprint(model), dimensions, _SIF)
+
+
+def _distil(model: str, dimensions: int) -> Vectors:
+    kept = _meaningful(model_tokenizer(model))
+    found = _through_model(model, kept)
+    centred = found - found.mean(axis=0)
+    # Eigenvectors come by ascending eigenvalue.
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    directions = directions[:, ::-1][:, :dimensions]
+    directions *= np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(dimensions)])
+    # Zipf's law: the probability of the token of rank r is proportional to 1 / r.
+    probabilities = 1 / np.arange(2, len(kept) + 2)
+    weights = _SIF / (_SIF + probabilities / probabilities.sum())
+    table = np.zeros((model_tokenizer(model).get_vocab_size(), dimensions), dtype=np.float32)
+    table[kept] = (centred @ directions) * weights[:, None]
+    return table
+
+
+def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
+    """The ids of the tokens that stand for text, the frequent first: not special, not unused, not the one for what is unknown."""
+    special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    words = {word: number for word, number in tokenizer.get_vocab().items() if word != unknown and not _UNUSED.fullmatch(word)}
+    order = sorted(words, key=lambda word: (_alphabet(word), words[word]))
+    return np.array([words[word] for word in order if words[word] not in special], dtype=np.int64)
+
+
+def _alphabet(token: str) -> int:
+    """Where a token stands that is one character: vocabularies begin with their alphabet, which is in no order of frequency.
+
+    Marks and letters of ASCII are in every text, other characters in few.
+    """
+    text = _CONTINUED.sub("", token)
+    return 1 if len(text) != 1 else 0 if text.isascii() else 2
+
+
+def _through_model(model: str, ids: Ints) -> Doubles:
+    """The model's last hidden state of each token, alone between the special tokens: float64 (tokens, hidden)."""
+    import torch
+
+    loaded = load(model, 8)
+    before, after = _around(model_tokenizer(model))
+    parts = []
+    with torch.inference_mode(), tqdm(total=len(ids), unit="token", desc=f"distil {model} (once)", leave=False) as bar:
+        for first in range(0, len(ids), _BATCH):
+            batch = ids[first : first + _BATCH]
+            rows = np.concatenate([np.tile(before, (len(batch), 1)), batch[:, None], np.tile(after, (len(batch), 1))], axis=1)
+            inputs = torch.from_numpy(rows).to(loaded.device)
+            states = loaded[0]({"input_ids": inputs, "attention_mask": torch.ones_like(inputs)}).get("token_embeddings")
+            if states is None:
+                raise ModelError(f"the model {model} gives no vectors of tokens", "distil a transformer such as all-MiniLM-L6-v2")
+            parts.append(states[:, len(before)].double().cpu().numpy())
+            bar.update(len(batch))
+    return np.concatenate(parts)
+
+
+def _around(tokenizer: "tokenizers.Tokenizer") -> tuple[Ints, Ints]:
+    """The special tokens that a model wants before and after its input."""
+    encoding = tokenizer.encode("a")
+    content = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
+    ids = np.array(encoding.ids, dtype=np.int64)
+    return ids[: content[0]], ids[content[-1] + 1 :]

@@ -1,0 +1,95 @@
+"""A chosen configuration as a folder that runs without Workbench: its collection, its settings and retrieve.py."""
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.errors import InputError
+from workbench.experiment.plan import plan_experiment
+from workbench.experiment.run import Result, bench_of, run_configuration
+from workbench.experiment.spec import Configuration, Experiment, experiment_of
+from workbench.experiment.stages import Bench, chunks_of, embedder_inputs
+from workbench.index import build_index
+from workbench.models import locate
+from workbench.records import Chunk
+from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.store import store_errors
+
+
+def export_configuration(output: Path, name: str | None, target: Path) -> Path:
+    """Write the folder `target` for a configuration of a finished sweep's output folder; the only one where no name is given.
+
+    InputError if the output, the configuration or its results are not there, or the target is.
+    """
+    experiment, configuration = _chosen(output, name)
+    if target.exists():
+        raise InputError(f"{target} is already there", "choose another --to, or move it away")
+    alone = replace(experiment, configurations=(configuration,))
+    if not plan_experiment(alone, output.parent).complete:
+        raise InputError(f"the results of {configuration.name} are not all in {output.parent}", "run the sweep again")
+    bench = bench_of(experiment, output.parent)
+    aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    with store_errors(target.parent):
+        aside.mkdir(parents=True)
+        try:
+            _write(bench, run_configuration(bench, configuration), aside)
+            os.rename(aside, target)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    return target
+
+
+def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
+    manifest = output / "manifest.json"
+    if not manifest.is_file():
+        raise InputError(f"{output} holds no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
+    experiment = experiment_of(json.loads(manifest.read_text("utf-8"))["experiment"], str(manifest))
+    found = {one.name: one for one in experiment.configurations}
+    if name is None and len(found) > 1:
+        raise InputError(f"{output} has {len(found)} configurations", f"choose one with --configuration: {', '.join(found)}")
+    chosen = found.get(name) if name is not None else next(iter(found.values()))
+    if chosen is None:
+        raise InputError(f"{output} has no configuration {name!r}", f"they are {', '.join(found)}")
+    return experiment, chosen
+
+
+def _write(bench: Bench, result: Result, folder: Path) -> None:
+    retrieval, embedding = result.configuration.retrieval, result.configuration.embedding
+    table = result.chunks.table("chunks")
+    chunks = chunks_of(bench, table)
+    passages = _passages(bench, chunks)
+    if isinstance(retrieval, Bm25Retriever):
+        settings, needed, script = retrieval.model_dump(), ["bm25s", "PyStemmer"], "retrieve_bm25.py"
+        retrieval.index(embedder_inputs(bench, table)).save(str(folder / "index"))
+        lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
+        (folder / "passages.jsonl").write_text(lines, "utf-8")
+    elif isinstance(embedding, SentenceTransformersEmbedder) and result.embedded:
+        settings = retrieval.model_dump() | {"window": embedding.window(), "query_prompt": embedding.prompt("query")}
+        needed, script = ["chromadb", "sentence-transformers", "torch"], "retrieve_dense.py"
+        shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
+        vectors = np.asarray(result.embedded.vectors.array("vectors"))
+        build_index(folder / "collection", chunks, vectors, [passage["text"] for passage in passages])
+        (folder / "collection.lock").unlink(missing_ok=True)
+    else:
+        kinds = f"{retrieval.kind} with {embedding.kind if embedding else 'no embedder'}"
+        raise InputError(
+            f"{result.configuration.name} ({kinds}) cannot be exported", "choose a sentence-transformers or bm25 configuration"
+        )
+    told = {"configuration": result.configuration.name, "dataset": bench.dataset.name, **settings}
+    (folder / "settings.json").write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (folder / "requirements.txt").write_text("".join(f"{package}=={version(package).split('+')[0]}\n" for package in needed))
+    shutil.copyfile(Path(__file__).with_name(script), folder / "retrieve.py")
+
+
+def _passages(bench: Bench, chunks: list[Chunk]) -> list[dict[str, Any]]:
+    """What each chunk delivers: doc_id, start, end, text."""
+    texts = {document.doc_id: document.text for document in bench.dataset.documents}
+    places = [(chunk.doc_id, *chunk.delivered) for chunk in chunks]
+    return [{"doc_id": doc_id, "start": start, "end": end, "text": texts[doc_id][start:end]} for doc_id, start, end in places]

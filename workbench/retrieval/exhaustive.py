@@ -1,0 +1,62 @@
+"""Rankings from a score for every chunk: whatever scores them all shares this."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table
+from workbench.retrieval.rank import Bools, Floats, order_keys, rounded, top
+from workbench.tokens import Ints
+
+# A block of scores is float64 (queries, chunks): 8 bytes each.
+_BLOCK_SCORES = 8_000_000
+# Below every key of a match, and its negative still fits.
+_NO_MATCH = np.iinfo(np.int64).min + 1
+
+# Scores of the queries [first, last) for all chunks, float64 (last - first, chunks); -inf where a chunk does not match at all.
+ScoreBlock = Callable[[int, int], Floats]
+
+
+def rank_all(score: ScoreBlock, queries: int, searched: Searchable, depth: Depth, k: int) -> Ranked:
+    """Rank every matching chunk for each query, in blocks of queries; `seconds` is left empty."""
+    rows = max(1, _BLOCK_SCORES // max(1, len(searched.doc)))
+    blocks = [_block(first, score(first, min(first + rows, queries)), searched, depth, k) for first in range(0, queries, rows)]
+    hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*blocks, strict=True))
+    return Ranked(hits, ranking, about, np.zeros(0))
+
+
+def _block(first: int, scored: Floats, searched: Searchable, depth: Depth, k: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    matched = np.isfinite(scored)
+    scores = rounded(np.where(matched, scored, 0.0))
+    keys = _keys(scores, matched, searched.chunk_breakers)
+    matches = matched.sum(axis=1)
+    width = depth.slices
+    while True:
+        width = min(max(2 * width, 64), scores.shape[1])
+        positions = top(keys, width)
+        widths = np.minimum(enough(positions, searched, depth), matches)
+        if (widths <= width).all():
+            break
+    found = np.take_along_axis(scores, positions, axis=1)
+    hits = long_table(first, {"chunk": positions, "score": found}, widths)
+    tied = (np.diff(found[:, :k], axis=1) == 0) & (np.arange(1, found[:, :k].shape[1]) < matches[:, None])
+    columns = {"query": np.arange(len(found)) + first, "spread": scores.std(axis=1), "top": found[:, 0], "tied": tied.any(axis=1)}
+    return hits, _documents(first, scores, matched, searched, max(depth.documents, depth.listed)), pd.DataFrame(columns)
+
+
+def _documents(first: int, scores: Floats, matched: Bools, searched: Searchable, wanted: int) -> pd.DataFrame:
+    """Distinct documents by their best chunk; chunks lie in order of their documents, so a document is one run of columns."""
+    starts = np.flatnonzero(np.diff(searched.doc, prepend=-1))
+    docs = searched.doc[starts]
+    lowest = scores.min(initial=0.0)
+    best = np.maximum.reduceat(np.where(matched, scores, lowest), starts, axis=1)
+    any_match = np.logical_or.reduceat(matched, starts, axis=1)
+    order = top(_keys(best, any_match, searched.document_breakers[docs]), wanted)
+    columns = {"doc": docs[order], "score": np.take_along_axis(best, order, axis=1)}
+    return long_table(first, columns, np.minimum(any_match.sum(axis=1), order.shape[1]))
+
+
+def _keys(scores: Floats, matched: Bools, breakers: Ints) -> Ints:
+    keys: Ints = np.where(matched, order_keys(scores, breakers), _NO_MATCH)
+    return keys
