@@ -28,6 +28,8 @@ class Chunker(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid")
     # Raised when the same settings begin to cut otherwise.
     version: ClassVar[int] = 1
+    # Whether chunks are sure to hold every character that is not blank and to keep to their size; foreign rules need not.
+    covers: ClassVar[bool] = True
     # Settings that the law tests try.
     examples: ClassVar[tuple[Mapping[str, Any], ...]]
 

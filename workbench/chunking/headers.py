@@ -29,6 +29,10 @@ class Headers:
             return self._title
         return self._above[last] if position <= self._starts[last] else self._under[last]
 
+    def every(self) -> set[str]:
+        """All headers that chunks of the document may have."""
+        return {self._title, *self._above, *self._under}
+
 
 class Room:
     """How many tokens of content a chunk may have, by where it starts.
@@ -48,7 +52,13 @@ class Room:
         """The room of a chunk that starts at a position, in tokens."""
         if self._headers is None:
             return self.most
-        header = self._headers.at(position)
+        return self._under(self._headers.at(position))
+
+    def anywhere(self) -> int:
+        """The room of a chunk wherever it starts, in tokens: what the document's longest header leaves."""
+        return self.most if self._headers is None else min(self._under(header) for header in self._headers.every())
+
+    def _under(self, header: str) -> int:
         if header not in self._lengths:
             self._lengths[header] = count(header, self._vocabulary)
         return max(self.most - self._lengths[header], self.least)

@@ -51,7 +51,7 @@ def pack(found: Pieces, room: Room, overlap: int = 0) -> list[tuple[int, int]]:
         fits = room.at(int(found.starts[i]))
         j = max(i + 1, int(np.searchsorted(found.last, found.first[i] + fits, side="right")))
         runs.append((i, j))
-        i = n if j >= n else _next(found, room, (i, j), _shrunk(overlap, fits, room))
+        i = n if j >= n else _next(found, room, (i, j), shrunk(overlap, fits, room))
     return runs
 
 
@@ -88,6 +88,15 @@ def trimmed(text: str, start: int, end: int) -> Slice:
     return (start, start) if left == len(content) else (start + left, start + len(content.rstrip()))
 
 
+def shrunk(overlap: int, fits: int, room: Room) -> int:
+    """The overlap that a long header leaves to chunks of `fits` tokens.
+
+    Without this, steps of one token could make a thousand chunks of a page.
+    """
+    step = max(1, (room.most - overlap + 1) // 2)
+    return max(0, min(overlap, fits - step))
+
+
 def _next(found: Pieces, room: Room, run: tuple[int, int], overlap: int) -> int:
     """Where the run after [i, j) begins: so that it repeats at most `overlap` tokens and has room for piece j."""
     i, j = run
@@ -97,9 +106,3 @@ def _next(found: Pieces, room: Room, run: tuple[int, int], overlap: int) -> int:
     while following < j and found.last[j] - found.first[following] > room.at(int(found.starts[following])):
         following += 1
     return min(following, j)
-
-
-def _shrunk(overlap: int, fits: int, room: Room) -> int:
-    """The overlap that a long header leaves: without this, steps of one token could make a thousand chunks of a page."""
-    step = max(1, (room.most - overlap + 1) // 2)
-    return max(0, min(overlap, fits - step))

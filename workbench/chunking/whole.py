@@ -15,5 +15,5 @@ class WholeChunker(Chunker):
 
     kind: Literal["whole"] = "whole"
 
-    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:  # noqa: ARG002
+    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         return [(0, len(document.text), None)]

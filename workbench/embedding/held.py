@@ -49,4 +49,4 @@ def vectors_kept_in(cache: VectorCache) -> Iterator[None]:
 
 def text_vectors(texts: Sequence[str], embedder: Embedder, role: Role = "document") -> Vectors:
     """Unit vectors, float32 (n, dimension), in the order of the texts; only what the cache lacks is computed."""
-    return embed(texts, embedder, role, _cache.get()).vectors
+    return embed(texts, embedder, role, _cache.get(), "sentences").vectors

@@ -1,6 +1,6 @@
-"""All retrieval metrics: a new one is its function and one line here."""
+"""All retrieval metrics: a new one is its function and one line here, or an entry point of another package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +13,7 @@ from workbench.metrics.inputs import Labels
 from workbench.metrics.margins import margin, margin_spread
 from workbench.metrics.omega import span_precision_omega
 from workbench.metrics.spans import complete, need_recall, span_iou, span_precision, span_recall
+from workbench.plugins import with_plugins
 
 Family = Literal["documents", "hits", "chunks", "spans", "other"]
 
@@ -44,7 +45,7 @@ class Kind:
     proportion: bool = True
 
 
-KINDS: dict[str, Kind] = {
+_BUILTIN: dict[str, Kind] = {
     "recall": Kind(recall, "documents", "k", RELEVANT),
     "precision": Kind(precision, "documents", "k", RELEVANT),
     "success": Kind(success, "documents", "k", RELEVANT),
@@ -66,3 +67,4 @@ KINDS: dict[str, Kind] = {
     "margin": Kind(margin, "other", "none", RELEVANT, proportion=False),
     "margin_spread": Kind(margin_spread, "other", "none", RELEVANT, proportion=False),
 }
+KINDS: Mapping[str, Kind] = with_plugins(_BUILTIN, "workbench.metrics", Kind)

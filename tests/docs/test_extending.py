@@ -1,0 +1,57 @@
+"""docs/extending.md, executed: its package is installed beside Workbench and its experiment is run."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """The page's package as pip leaves it: its module and its dist-info."""
+    (project,) = (tomllib.loads(text)["project"] for text in blocks("toml"))
+    (tmp_path / f"{project['name']}.py").write_text("\n\n".join(blocks("python")))
+    info = tmp_path / f"{project['name']}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = (
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in offers.items())
+        for group, offers in project["entry-points"].items()
+    )
+    (info / "entry_points.txt").write_text("\n".join(groups))
+    return tmp_path
+
+
+def test_the_page_adds_a_chunker_an_embedder_a_retriever_and_a_metric(installed: Path, tmp_path: Path) -> None:
+    (experiment,) = blocks("yaml")
+    (tmp_path / "harbour.yaml").write_text(experiment)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
+    script = "import sys; from workbench.cli import main; sys.argv[0] = 'workbench'; main()"
+    command = [sys.executable, "-c", script, "sweep", str(tmp_path / "harbour.yaml"), "--outputs", str(tmp_path / "outputs")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    metrics = pd.read_parquet(tmp_path / "outputs" / "harbour" / "metrics.parquet").query("slice == 'all'")
+    values = metrics.pivot(index="configuration", columns="metric", values="value")
+    assert list(values.index) == ["fixed-128-0", "fixed-128-0-overlap", "paragraphs", "paragraphs-overlap"]
+    assert values["top_document"].between(0.2, 1).all()
+    assert (values["top_document"] <= values["mrr@10"]).all()
+    hits = pd.read_parquet(tmp_path / "outputs" / "harbour" / "hits.parquet").query("configuration == 'paragraphs'")
+    documents = {
+        path.relative_to(ROOT / "experiments/handbook/documents").with_suffix("").as_posix(): path.read_text()
+        for path in (ROOT / "experiments/handbook/documents").rglob("*.md")
+    }
+    first = hits.iloc[0]
+    assert "\n\n" not in documents[first["doc_id"]][first["start"] : first["end"]]
+    assert (tmp_path / "outputs" / "harbour" / "report.html").is_file()

@@ -1,0 +1,123 @@
+"""Cuts where the text turns to something else, by the embeddings of its sentences."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from workbench.chunking.base import Chunker, Cut, Size
+from workbench.chunking.headers import Headers, Room
+from workbench.chunking.packing import Pieces
+from workbench.chunking.sentences import cut_long, sentences
+from workbench.embedding.cache import Vectors
+from workbench.embedding.held import text_vectors
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.records import Document
+
+Floats = NDArray[np.float64]
+
+_PERCENTILE, _WINDOW = 90, 3
+# A batch of another shape changes the seventh decimal, which must not move a break.
+_DECIMALS = 5
+# Within a sentence that is longer than a chunk: cut there only where nothing else is left.
+_INSIDE = -1.0
+
+
+class SemanticChunker(Chunker):
+    """Breaks at the seams between sentences where the text changes most, by the embeddings of the sentences around them.
+
+    The distance of a seam is 1 - cosine of the summed vectors of the `window` sentences before and after it (the blocks of
+    TextTiling, Hearst 1997); it is a break if it lies above the `percentile` of the document's seams (Kamradt 2023). What is then
+    longer than `size` is cut at its widest seam, and again until it fits; what is shorter is not filled up. Sentences
+    are embedded by the experiment's own model; one longer than a chunk is cut between words.
+    """
+
+    examples: ClassVar = ({"size": 32, "percentile": 60, "window": 1}, {"size": 96})
+
+    kind: Literal["semantic"] = "semantic"
+    size: Size
+    percentile: Annotated[int, Field(ge=1, le=99)] = _PERCENTILE
+    window: Annotated[int, Field(ge=1, le=50)] = _WINDOW
+
+    @property
+    def name(self) -> str:
+        """`semantic-256`, with percentile and window where they are not the default: `semantic-256-p80-w1`."""
+        percentile = f"-p{self.percentile}" if self.percentile != _PERCENTILE else ""
+        return f"{self.kind}-{self.size}{percentile}" + (f"-w{self.window}" if self.window != _WINDOW else "")
+
+    @property
+    def sizes(self) -> tuple[int | None, int | None]:
+        """The size that no chunk exceeds; chunks do not overlap."""
+        return self.size, 0
+
+    def identity(self) -> dict[str, Any]:
+        """The settings and all that decides a sentence's vector: the model's files, its window and prompt."""
+        return super().identity() | {"embedding": self._embedder.identity("document")}
+
+    @property
+    def _embedder(self) -> SentenceTransformersEmbedder:
+        return SentenceTransformersEmbedder(model=self.model)
+
+    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        room = self._room(self.size, headers)
+        whole = sentences(document.text)
+        # The vectors of a document of two sentences could not tell its one seam from itself.
+        vectors = text_vectors([document.text[start:end] for start, end in whole], self._embedder) if len(whole) > 2 else None
+        seams = np.zeros(max(0, len(whole) - 1)) if vectors is None else distances(vectors, self.window)
+        found = cut_long(document.text, self._tokens(document), whole, room)
+        sentence_seams = dict(zip((start for start, _ in whole[1:]), seams, strict=True))
+        wide = np.array([sentence_seams.get(start, _INSIDE) for start in found.starts[1:].tolist()])
+        for i, j in _Cutter(found, wide, room).runs(_breaks(wide, self.percentile)):
+            yield int(found.starts[i]), int(found.ends[j - 1]), None
+
+
+def distances(vectors: Vectors, window: int) -> Floats:
+    """1 - cosine of the summed vectors of up to `window` sentences on either side of each seam: n vectors, n - 1 seams."""
+    n = len(vectors)
+    sums = np.concatenate([np.zeros((1, vectors.shape[1])), np.cumsum(vectors, axis=0, dtype=np.float64)])
+    seam = np.arange(1, n)
+    before = sums[seam] - sums[np.maximum(0, seam - window)]
+    after = sums[np.minimum(n, seam + window)] - sums[seam]
+    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    cosines = (before * after).sum(axis=1) / np.maximum(lengths, np.finfo(np.float64).tiny)
+    return np.asarray(np.round(1 - cosines, _DECIMALS), dtype=np.float64)
+
+
+def _breaks(seams: Floats, percentile: int) -> list[int]:
+    """The pieces that begin a new topic; seams that are all alike break nowhere."""
+    between = seams[seams > _INSIDE]
+    limit = np.percentile(between, percentile) if len(between) else 0.0
+    return [int(seam) + 1 for seam in np.flatnonzero(seams > limit)]
+
+
+class _Cutter(NamedTuple):
+    """Runs of pieces of one text that fit; seam k lies between the pieces k and k + 1."""
+
+    pieces: Pieces
+    seams: Floats
+    room: Room
+
+    def runs(self, breaks: list[int]) -> list[tuple[int, int]]:
+        """Runs [i, j) between the breaks, each cut at its widest seam until its parts fit."""
+        edges = [0, *breaks, len(self.pieces.starts)]
+        todo = list(zip(edges[-2::-1], edges[:0:-1], strict=True))
+        fitting = []
+        while todo:
+            i, j = todo.pop()
+            if j - i < 2 or self._fits(i, j):
+                fitting.append((i, j))
+            else:
+                cut = self._widest(i, j)
+                todo += [(cut, j), (i, cut)]
+        return fitting
+
+    def _fits(self, i: int, j: int) -> bool:
+        return int(self.pieces.last[j - 1] - self.pieces.first[i]) <= self.room.at(int(self.pieces.starts[i]))
+
+    def _widest(self, i: int, j: int) -> int:
+        """The piece after the widest seam of a run, of equal ones the most central."""
+        seams = self.seams[i : j - 1]
+        equal = np.flatnonzero(seams == seams.max())
+        return i + 1 + int(equal[np.abs(2 * equal - len(seams) + 1).argmin()])
