@@ -7,9 +7,9 @@ from pathlib import Path
 
 CHUNKER = '''
 from typing import ClassVar, Literal
-from workbench.chunking.base import Chunker
+from workbench.chunking.base import CuttingChunker
 
-class PageChunker(Chunker):
+class PageChunker(CuttingChunker):
     """Pages."""
     examples: ClassVar = ({"size": 10},)
     kind: Literal["pages"] = "pages"

@@ -248,7 +248,7 @@ def test_a_file_among_the_documents_that_is_no_text_is_a_fault(tmp_path: Path) -
     with pytest.raises(DatasetError) as caught:
         GoldenSource(path=str(tmp_path)).load()
     pdf, twice = caught.value.faults
-    assert pdf.endswith("scan.pdf is not read: documents are .md, .markdown, .txt; convert it or move it away")
+    assert pdf.endswith("scan.pdf is not read: documents are .md, .markdown, .txt, .html, .htm; convert it or move it away")
     assert twice.startswith(f"{tmp_path}/documents/d.txt repeats the document id 'd'")
 
 

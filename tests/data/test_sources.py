@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from workbench.data.sources import SOURCES, BeirSource, GoldenSource, NfcorpusSource, recognise
+from workbench.cli import _KINDS
+from workbench.data.sources import SOURCES, BeirSource, GoldenSource, ListSource, NfcorpusSource, TableSource, TrecSource, recognise
 from workbench.errors import InputError
 
 
 def test_the_table_names_every_source_by_its_kind() -> None:
     assert {kind: source.model_fields["kind"].default for kind, source in SOURCES.items()} == {kind: kind for kind in SOURCES}
-    assert set(SOURCES) == {"golden", "list", "beir", "nfcorpus"}
+    assert set(SOURCES) == {"golden", "list", "beir", "nfcorpus", "trec", "table"} == set(_KINDS)
 
 
 def test_a_source_refuses_a_field_it_does_not_have() -> None:
@@ -22,15 +23,31 @@ def test_a_source_refuses_a_field_it_does_not_have() -> None:
 
 
 def test_a_path_is_recognised_by_what_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "beir").mkdir()
-    (tmp_path / "beir" / "corpus.jsonl").touch()
-    (tmp_path / "list.json").touch()
+    for name in ("beir/corpus.jsonl", "trec/topics.tsv", "table/questions.parquet", "golden/questions.jsonl", "list.json", "asked.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
-    assert recognise("$WORKBENCH_DATA/beir", "dev", None) == BeirSource(path="$WORKBENCH_DATA/beir", split="dev")
-    found = recognise(str(tmp_path / "list.json"), None, "documents")
-    assert found == GoldenSource(path=str(tmp_path / "list.json"), documents="documents")
+    assert recognise("$WORKBENCH_DATA/beir", "dev") == BeirSource(path="$WORKBENCH_DATA/beir", split="dev")
+
+    def found(name: str, **given: str) -> object:
+        return recognise(str(tmp_path / name), None, **given)
+
+    assert found("list.json", documents="d") == GoldenSource(path=str(tmp_path / "list.json"), documents="d")
+    assert found("golden") == GoldenSource(path=str(tmp_path / "golden"))
+    assert found("trec", qrels="q") == TrecSource(path=str(tmp_path / "trec"), qrels="q")
+    assert found("trec/topics.tsv") == TrecSource(path=str(tmp_path / "trec/topics.tsv"))
+    assert found("table") == TableSource(path=str(tmp_path / "table"))
+    assert found("asked.csv", documents="d") == TableSource(path=str(tmp_path / "asked.csv"), documents="d")
+    assert found("list.json", documents="d", kind="list") == ListSource(path=str(tmp_path / "list.json"), documents="d")
+
+
+def test_what_a_kind_does_not_take_or_lacks_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the dataset .*/nowhere does not exist"):
-        recognise(str(tmp_path / "nowhere"), None, None)
+        recognise(str(tmp_path / "nowhere"), None)
+    with pytest.raises(InputError, match="a dataset of the kind 'golden' has no use for --qrels; kinds are golden, list"):
+        recognise(str(tmp_path), None, qrels="q")
+    with pytest.raises(InputError, match="a dataset of the kind 'list' needs --documents"):
+        recognise(str(tmp_path), None, kind="list")
 
 
 def test_the_home_folder_and_the_data_folder_may_stand_in_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ def test_the_page_adds_a_chunker_an_embedder_a_retriever_and_a_metric(installed:
     metrics = pd.read_parquet(tmp_path / "outputs" / "harbour" / "metrics.parquet").query("slice == 'all'")
     values = metrics.pivot(index="configuration", columns="metric", values="value")
     assert list(values.index) == ["fixed-128-0", "fixed-128-0-overlap", "paragraphs", "paragraphs-overlap"]
-    assert values["top_document"].between(0.2, 1).all()
-    assert (values["top_document"] <= values["mrr@10"]).all()
+    assert values["top_document"].between(0.01, 1).all()
+    assert values["top_document"].tolist() == values["success@1"].tolist()
     hits = pd.read_parquet(tmp_path / "outputs" / "harbour" / "hits.parquet").query("configuration == 'paragraphs'")
     documents = {
         path.relative_to(ROOT / "experiments/handbook/documents").with_suffix("").as_posix(): path.read_text()

@@ -31,7 +31,8 @@ PUBLISHED = [
 @pytest.mark.skipif(not (SETS / "chroma-chunking").is_dir(), reason=f"the set chroma-chunking is not in {SETS} (WORKBENCH_DATA)")
 @pytest.mark.parametrize(("kind", "size", "overlap", "omega", "tolerance"), PUBLISHED)
 def test_precision_omega_is_that_of_the_chroma_report(kind, size, overlap, omega, tolerance):
-    dataset = BeirSource(path=str(SETS / "chroma-chunking")).load()
+    # The report knows one place for each reference; with recurrences the figures move by up to 0.09.
+    dataset = BeirSource(path=str(SETS / "chroma-chunking"), recurrences=False).load()
     chunker = CHUNKERS[kind](size=size, overlap=overlap, tokens="cl100k")
     rows = [(doc, chunk.start, chunk.end) for doc, document in enumerate(dataset.documents) for chunk in chunker.split(document)]
     chunks = pd.DataFrame(rows, columns=["doc", "start", "end"])

@@ -58,6 +58,20 @@ class Chunker(BaseModel, ABC):
         counted = {"version": self.version, "vocabulary": vocabulary_digest(self.vocabulary)}
         return self.model_dump(exclude={"model", "tokens"}) | counted
 
+    @abstractmethod
+    def split(self, document: Document) -> list[Chunk]:
+        """The chunks of a document by start, each an exact slice of it."""
+
+    def _room(self, size: int, headers: Headers) -> Room:
+        return Room(size, headers, self.vocabulary) if self.tokens == "model" else Room(size)
+
+    def _tokens(self, document: Document) -> Tokens:
+        return tokenise([document.text], self.vocabulary)[0]
+
+
+class CuttingChunker(Chunker, ABC):
+    """A chunker that says where to cut; headers, repetitions and blanks are seen to here."""
+
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document by start: exact slices that together hold every character that is not blank."""
         if not document.text.strip():
@@ -73,14 +87,8 @@ class Chunker(BaseModel, ABC):
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         """The slices of a document that is not blank, by start; blank and repeated ones are dropped by `split`."""
 
-    def _room(self, size: int, headers: Headers) -> Room:
-        return Room(size, headers, self.vocabulary) if self.tokens == "model" else Room(size)
 
-    def _tokens(self, document: Document) -> Tokens:
-        return tokenise([document.text], self.vocabulary)[0]
-
-
-class SlidingChunker(Chunker, ABC):
+class SlidingChunker(CuttingChunker, ABC):
     """A chunker with a size, and an overlap of neighbouring chunks in the same tokens."""
 
     size: Size

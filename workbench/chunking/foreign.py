@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from workbench.chunking.aligning import align
-from workbench.chunking.base import Chunker, Cut, Size
+from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.headers import Headers
 from workbench.chunking.packing import Slice, shrunk
 from workbench.errors import InputError, RunError, WorkbenchError
@@ -31,7 +31,7 @@ def _canonical(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
 Arguments = Annotated[dict[str, JsonValue], AfterValidator(_canonical)]
 
 
-class ForeignChunker(Chunker, ABC):
+class ForeignChunker(CuttingChunker, ABC):
     """A chunker by another library's rules: its chunks are exact slices, but it may leave text out or exceed its size.
 
     What a splitter leaves out is its own doing and stays left out; a chunk that is not in the document as it stands is an InputError.

@@ -5,13 +5,13 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from workbench.chunking.base import Chunker, Cut, Size
+from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.headers import Headers, Room
 from workbench.chunking.recursive import Splitter
 from workbench.records import Document
 
 
-class HierarchicalChunker(Chunker):
+class HierarchicalChunker(CuttingChunker):
     """Recursive chunks of size `child`, each inside a recursive chunk of size `parent` that goes to the context in its place.
 
     A parent is never embedded: `parent` counts its content alone.

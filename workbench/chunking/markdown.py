@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from workbench.chunking.base import Chunker, Cut, Size
+from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.blocks import Block, blocks, parts_of
 from workbench.chunking.headers import Headers, Room
 from workbench.chunking.packing import Slice, pieces, slices
@@ -14,7 +14,7 @@ from workbench.records import Document
 from workbench.tokens import Tokens
 
 
-class MarkdownChunker(Chunker):
+class MarkdownChunker(CuttingChunker):
     """Sections: a heading begins a chunk and stays with what follows it; blocks are packed up to `size`.
 
     A table, code block, list item or quotation is cut only where it is longer than a chunk, and then between lines; a

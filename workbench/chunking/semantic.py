@@ -7,14 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from workbench.chunking.base import Chunker, Cut, Size
+from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.headers import Headers, Room
 from workbench.chunking.packing import Pieces
 from workbench.chunking.sentences import cut_long, sentences
 from workbench.embedding.cache import Vectors
 from workbench.embedding.held import text_vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.models import MINILM
 from workbench.records import Document
+from workbench.tokens import CHARACTERS, CL100K
 
 Floats = NDArray[np.float64]
 
@@ -25,13 +27,13 @@ _DECIMALS = 5
 _INSIDE = -1.0
 
 
-class SemanticChunker(Chunker):
+class SemanticChunker(CuttingChunker):
     """Breaks at the seams between sentences where the text changes most, by the embeddings of the sentences around them.
 
     The distance of a seam is 1 - cosine of the summed vectors of the `window` sentences before and after it (the blocks of
     TextTiling, Hearst 1997); it is a break if it lies above the `percentile` of the document's seams (Kamradt 2023). What is then
     longer than `size` is cut at its widest seam, and again until it fits; what is shorter is not filled up. Sentences
-    are embedded by the experiment's own model; one longer than a chunk is cut between words.
+    are embedded by the experiment's own model, by all-MiniLM-L6-v2 where that is behind a server; one longer than a chunk is cut between words.
     """
 
     examples: ClassVar = ({"size": 32, "percentile": 60, "window": 1}, {"size": 96})
@@ -58,7 +60,9 @@ class SemanticChunker(Chunker):
 
     @property
     def _embedder(self) -> SentenceTransformersEmbedder:
-        return SentenceTransformersEmbedder(model=self.model)
+        # An embedder behind a server lends a vocabulary to count in, but no sentence-transformers model.
+        elsewhere = self.model in (CL100K, CHARACTERS)
+        return SentenceTransformersEmbedder(model=MINILM if elsewhere else self.model)
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         room = self._room(self.size, headers)

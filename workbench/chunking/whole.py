@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import ClassVar, Literal
 
-from workbench.chunking.base import Chunker, Cut
+from workbench.chunking.base import Cut, CuttingChunker
 from workbench.chunking.headers import Headers
 from workbench.records import Document
 
 
-class WholeChunker(Chunker):
+class WholeChunker(CuttingChunker):
     """No cutting at all: what is beyond the embedder's window is never embedded."""
 
     examples: ClassVar = ({},)

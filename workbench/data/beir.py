@@ -7,19 +7,16 @@ without one is a need of its own.
 from pathlib import Path
 from typing import Any
 
+from workbench.data.documents import read_documents
 from workbench.data.draft import Draft, EvidenceRow, json_lines, read_text, require, text_field
-from workbench.records import Document, Qrel, Query
+from workbench.records import Qrel, Query
 
 
 def read_beir(folder: Path, split: str | None) -> Draft:
     """All of a BEIR folder; with a split, the queries that are judged in it or marked unanswerable."""
     draft = Draft(folder.name)
     require(folder, "the BEIR folder")
-    for row, where in json_lines(require(folder / "corpus.jsonl", "the corpus"), draft):
-        doc_id = text_field(row, ("_id",), where, draft)
-        text = text_field(row, ("text",), where, draft)
-        if doc_id is not None and text is not None:
-            draft.documents.append((Document(doc_id, text, str(row.get("title") or "")), where))
+    read_documents(require(folder / "corpus.jsonl", "the corpus"), draft)
     for path in _qrel_files(folder, split):
         _read_qrels(path, draft)
     _read_queries(require(folder / "queries.jsonl", "the queries"), split, draft)
@@ -55,6 +52,7 @@ def _read_queries(path: Path, split: str | None, draft: Draft) -> None:
         text = text_field(row, ("text",), where, draft)
         if query_id is None or text is None:
             continue
+        draft.leave(row, ("_id", "text", "metadata"), path)
         metadata = row.get("metadata") or {}
         if not isinstance(metadata, dict):
             draft.faults.append(f"{where} has 'metadata' that is not an object")
@@ -80,6 +78,7 @@ def read_evidence(path: Path, kept: set[str] | None, draft: Draft) -> None:
         query_id = text_field(row, ("query_id",), where, draft)
         if query_id is None or (kept is not None and query_id not in kept):
             continue
+        draft.leave(row, ("query_id", "need", "doc_id", "start", "end", "text"), path)
         need = row.get("need")
         append_evidence(row, query_id, f"row {number}" if need is None else f"need {need}", where, draft)
 

@@ -22,27 +22,41 @@ def faults(draft: Draft) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def notes(draft: Draft) -> list[str]:
+    """What is no fault but should be known, one line each: what was not understood, and what is ambiguous."""
+    unread = [
+        f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} rows, which is not understood and left out"
+        for (file, key), rows in draft.unread.items()
+    ]
+    return unread + list(dict.fromkeys(draft.notes))
+
+
 def dataset_of(draft: Draft) -> Dataset:
-    """The dataset, if the draft has no fault; else DatasetError with all of them."""
+    """The dataset, if the draft has no fault; else DatasetError with all of them. Labels come in the order of the queries."""
     found = faults(draft)
     if found:
         raise DatasetError(f"dataset {draft.name}", found)
     needs: dict[tuple[str, str], list[Span]] = {}
     for row in draft.evidence:
         needs.setdefault((row.query_id, row.need), []).append(Span(row.doc_id, row.start, row.end))
+    place = {query.query_id: number for number, (query, _) in enumerate(draft.queries)}
+    qrels = dict.fromkeys(qrel for qrel, _ in draft.qrels)
+    made = [Need(query_id, tuple(dict.fromkeys(spans))) for (query_id, _), spans in needs.items()]
     return Dataset(
         draft.name,
         tuple(document for document, _ in draft.documents),
         tuple(query for query, _ in draft.queries),
-        tuple(qrel for qrel, _ in draft.qrels),
-        tuple(Need(query_id, tuple(dict.fromkeys(spans))) for (query_id, _), spans in needs.items()),
+        tuple(sorted(qrels, key=lambda qrel: (place[qrel.query_id], qrel.relevance == 0))),
+        tuple(sorted(made, key=lambda need: place[need.query_id])),
     )
 
 
 def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     first: dict[str, str] = {}
     for identity, where in rows:
-        if identity in first:
+        if not identity:
+            yield f"{where} has an empty {what} id"
+        elif identity in first:
             yield f"{where} repeats the {what} id {identity!r} of {first[identity]}; ids must be unique"
         first.setdefault(identity, where)
 

@@ -1,7 +1,8 @@
 """What a reader found, before it is believed: rows with the place each came from, and the faults met on the way."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,16 +24,40 @@ class EvidenceRow:
     where: str
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A relevant chunk given as text, still to be found; `doc_id` None looks for it in every document."""
+
+    query_id: str
+    need: str
+    text: str
+    doc_id: str | None
+    where: str
+
+
 @dataclass
 class Draft:
-    """Everything that was read; `where` beside each row is `file:line`. Made by a reader, judged by `checks.faults`."""
+    """Everything that was read; `where` beside each row is `file:line`. Made by a reader, judged by `checks.faults`.
+
+    `unread` counts rows by the field that was not understood and its file; `notes` are no faults, but should be known.
+    """
 
     name: str
     documents: list[tuple[Document, str]] = field(default_factory=list)
     queries: list[tuple[Query, str]] = field(default_factory=list)
     qrels: list[tuple[Qrel, str]] = field(default_factory=list)
     evidence: list[EvidenceRow] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unread: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def leave(self, row: dict[str, Any], known: Collection[str], file: object) -> None:
+        """Count the fields of a row that nothing reads, unless they are empty."""
+        self.unread.update((str(file), key) for key, value in row.items() if key not in known and value not in (None, "", {}, []))
+
+
+Rows = Iterable[tuple[dict[str, Any], str]]
 
 
 def require(path: Path, what: str) -> Path:
@@ -42,8 +67,8 @@ def require(path: Path, what: str) -> Path:
     return path
 
 
-def read_text(path: Path, draft: Draft) -> str:
-    """A file's text as UTF-8; what cannot be decoded becomes a fault that names the byte."""
+def read_text(path: Path, draft: Draft, *, mark: bool = False) -> str:
+    """A file's text as UTF-8; what cannot be decoded, or a byte order mark unless allowed, becomes a fault."""
     raw = path.read_bytes()
     try:
         text = raw.decode("utf-8")
@@ -51,10 +76,9 @@ def read_text(path: Path, draft: Draft) -> str:
         line = raw.count(b"\n", 0, error.start) + 1
         draft.faults.append(f"{path}:{line} is not UTF-8 (byte 0x{raw[error.start]:02x}); save the file as UTF-8")
         text = raw.decode("utf-8", "replace")
-    if text.startswith("\ufeff"):
+    if text.startswith("\ufeff") and not mark:
         draft.faults.append(f"{path}:1 begins with a byte order mark, which shifts every offset by one; save the file without it")
-        text = text[1:]
-    return text
+    return text.removeprefix("\ufeff")
 
 
 def parse_json(text: str) -> Any:

@@ -102,6 +102,8 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
                 start_timeout=_START_SECONDS,
                 execution_timeout=_CELL_SECONDS,
                 interrupt_on_timeout=True,
+                # The polite way interrupts the idle kernel first, which then complains on the terminal.
+                shutdown_kernel="immediate",
                 config=Config(KernelManager={"transport": "ipc", "ip": address}),
             )
     except papermill.PapermillExecutionError as error:

@@ -13,6 +13,7 @@ from workbench.chunking.base import embedded_text
 from workbench.embedding.base import Embedder
 from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import embed
+from workbench.embedding.held import vectors_kept_in
 from workbench.experiment.keys import Identity, Keys, keys_of
 from workbench.experiment.spec import Configuration
 from workbench.index import build_index, folder_bytes
@@ -91,8 +92,9 @@ def chunks_stage(bench: Bench, configuration: Configuration) -> Entry:
         tokenise([document.text for document in documents], configuration.chunking.vocabulary)
         budget = tokenise([document.text for document in documents], BUDGET_VOCABULARY)
         parts = []
-        for place, (document, tokens) in enumerate(zip(documents, budget, strict=True)):
-            found = configuration.chunking.split(document)
+        with vectors_kept_in(bench.workplace.vectors):
+            found_in = [configuration.chunking.split(document) for document in documents]
+        for place, (found, tokens) in enumerate(zip(found_in, budget, strict=True)):
             starts = np.array([chunk.delivered[0] for chunk in found], dtype=np.int64)
             ends = np.array([chunk.delivered[1] for chunk in found], dtype=np.int64)
             parts.append(

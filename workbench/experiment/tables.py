@@ -126,7 +126,9 @@ def _timings(result: Result) -> list[dict[str, Any]]:
     if result.embedded:
         embedded, overlap, gap = result.embedded, result.scores.values("overlap"), result.scores.table("gap")
         found |= {"seconds_index": embedded.index_seconds, "computed_index": float(embedded.index_built)}
-        spent = embedded.vectors.values("encoded") if embedded.vectors.computed else {"tokens": 0, "billed": 0, "cost": None}
+        spent: dict[str, Any] = (
+            embedded.vectors.values("encoded") if embedded.vectors.computed else {"tokens": 0, "billed": 0, "cost": None}
+        )
         found |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         found |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
         found |= {"index_bytes": result.hits.values("index")["bytes"]}
@@ -137,7 +139,9 @@ def _timings(result: Result) -> list[dict[str, Any]]:
 
 
 def _latencies(step: str, seconds: Floats) -> dict[str, float]:
-    """Median and 95th percentile in milliseconds."""
+    """Median and 95th percentile in milliseconds; nothing where nobody took the time."""
+    if not len(seconds):
+        return {}
     return {f"latency_{step}_p50": float(np.median(seconds)) * 1000, f"latency_{step}_p95": float(np.quantile(seconds, 0.95)) * 1000}
 
 

@@ -19,8 +19,8 @@ from workbench.report.standings import Standings, difference, standings
 from workbench.report.tables import Column, table, text, words
 from workbench.statistics.intervals import Interval
 
-# What a configuration that embeds nothing does not have, and the table leaves empty.
-_OF_VECTORS = ("seconds_vectors", "index_bytes", "latency_embed_p50", "latency_embed_p95", "latency_chroma_p95")
+# What a configuration need not have, such as one that embeds nothing, and the table leaves empty.
+_OPTIONAL = ("seconds_vectors", "index_bytes", *(f"latency_{step}_{at}" for step in ("embed", "exact", "chroma") for at in ("p50", "p95")))
 _OF_TEXT = ("spans", "hits", "chunks")
 
 
@@ -124,7 +124,7 @@ class ComparisonView:
         if not self.outcome.results:
             return prose("No configuration was finished.")
         timings = timings_table(self.outcome).pivot(index="configuration", columns="name", values="value")
-        timings = timings.reindex(columns=sorted({*timings.columns, *_OF_VECTORS}))
+        timings = timings.reindex(columns=sorted({*timings.columns, *_OPTIONAL}))
         names = {"embed p50": "latency_embed_p50", "embed p95": "latency_embed_p95"}
         names |= {"search p50": "latency_exact_p50", "search p95": "latency_exact_p95", "Chroma p95": "latency_chroma_p95"}
         rows = []

@@ -33,7 +33,13 @@ class Fault:
 def diagnose(bench: Bench, result: Result) -> list[Fault]:
     """All faults of a configuration's chunks."""
     chunks = result.chunks.table("chunks")
-    return [*_window(bench, result, chunks), *_cut_evidence(bench, chunks), *_sizes(bench, chunks), _duplicates(bench, chunks)]
+    return [
+        *_window(bench, result, chunks),
+        *_cut_evidence(bench, chunks),
+        *_sizes(bench, chunks),
+        _duplicates(bench, chunks),
+        _dropped(bench, chunks),
+    ]
 
 
 def _window(bench: Bench, result: Result, chunks: pd.DataFrame) -> Iterator[Fault]:
@@ -119,6 +125,21 @@ def _duplicates(bench: Bench, chunks: pd.DataFrame) -> Fault:
     again = pd.Series(embedder_inputs(bench, chunks)).duplicated().to_numpy()
     told = "the embedded text equals that of an earlier chunk, so that only the tie breaker orders them"
     return Fault("exact duplicates", int(again.sum()), len(chunks), "chunks", told, _ids(bench, chunks, again))
+
+
+def _dropped(bench: Bench, chunks: pd.DataFrame) -> Fault:
+    lost, total, examples = 0, 0, []
+    for place, document in enumerate(bench.dataset.documents):
+        rows = chunks[chunks["doc"] == place]
+        edges = np.zeros(len(document.text) + 1, dtype=np.int64)
+        np.add.at(edges, rows["start"].to_numpy(), 1)
+        np.add.at(edges, rows["end"].to_numpy(), -1)
+        solid = np.array([not character.isspace() for character in document.text], dtype=np.bool_)
+        outside = int((solid & (np.cumsum(edges)[:-1] == 0)).sum())
+        lost, total = lost + outside, total + int(solid.sum())
+        examples += [document.doc_id] if outside else []
+    told = "characters other than blanks that the splitter left out of every chunk: no question can find them"
+    return Fault("text in no chunk", lost, total, "characters", told, tuple(examples[:_EXAMPLES]))
 
 
 def _ids(bench: Bench, chunks: pd.DataFrame, chosen: Bools) -> tuple[str, ...]:

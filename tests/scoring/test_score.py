@@ -1,0 +1,313 @@
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench
+from workbench.errors import InputError
+from workbench.retrieval.rank import tie_breakers
+
+PAGE = Path(__file__).parents[2] / "docs" / "scoring.md"
+ALL = ["recall@3", "precision@3", "success@3", "mrr@3", "ndcg@3", "map@3", "recall_cap@3", "judged@3", "irrelevant@3"]
+TREC = {"recall": "recall", "precision": "P", "success": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
+
+
+@pytest.fixture
+def lists() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "query_id": ["a", "b", "c"],
+            "retrieved": [["d1", "d2", "d3", "d4"], ["d9"], []],
+            "relevant": [{"d2": 2, "d4": 1, "d8": 1}, ["d9"], ["d7"]],
+            "irrelevant": [["d1"], None, ["d1"]],
+        }
+    )
+
+
+@pytest.fixture
+def qrels() -> pd.DataFrame:
+    rows = [("a", "d2", 2), ("a", "d4", 1), ("a", "d8", 1), ("b", "d9", 1), ("c", "d7", 1), ("a", "d1", 0), ("c", "d1", 0)]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance"])
+
+
+@pytest.fixture
+def run() -> pd.DataFrame:
+    rows = [("a", "d1", 1), ("a", "d2", 2), ("a", "d3", 3), ("a", "d4", 4), ("b", "d9", 1)]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
+
+
+def value(scores: workbench.Scores, query: object, metric: str) -> float:
+    found = scores.queries
+    return found.loc[(found["query_id"] == query) & (found["metric"] == metric), "value"].item()
+
+
+def test_worked_by_hand(lists: pd.DataFrame) -> None:
+    scores = workbench.score(lists, ALL)
+    expected = {
+        "recall@3": 1 / 3,
+        "precision@3": 1 / 3,
+        "success@3": 1,
+        "mrr@3": 1 / 2,
+        "ndcg@3": (2 / math.log2(3)) / (2 + 1 / math.log2(3) + 1 / 2),
+        "map@3": (1 / 2) / 3,
+        "recall_cap@3": 1 / 3,
+        "judged@3": 2 / 3,
+        "irrelevant@3": 1,
+    }
+    assert {metric: value(scores, "a", metric) for metric in ALL} == pytest.approx(expected)
+    table = scores.table.set_index("metric")
+    assert list(scores.table.columns) == ["metric", "value", "low", "high", "n", "clusters", "unscored", "attainable"]
+    assert list(scores.queries.columns) == ["query_id", "metric", "value", "state", "reason"]
+    assert table.loc["recall@3", "value"] == pytest.approx((1 / 3 + 1 + 0) / 3)
+    assert table.loc["precision@3", "attainable"] == pytest.approx((1 + 1 / 3 + 1 / 3) / 3)
+    assert table.loc["irrelevant@3", ["value", "n"]].tolist() == [0.5, 2]
+
+
+def test_a_query_without_results_scores_0_and_is_in_the_mean(lists: pd.DataFrame) -> None:
+    scores = workbench.score(lists, ["recall@3"])
+    assert value(scores, "c", "recall@3") == 0
+    assert scores.table["n"].item() == 3
+    assert "1 answerable query has no results: 0, and in the mean." in scores.notes
+
+
+def test_nothing_retrieved_at_all_scores_0() -> None:
+    scores = workbench.score(pd.DataFrame({"retrieved": [[], []], "relevant": [["a"], ["b"]]}), ALL[:8])
+    assert scores.table["value"].tolist() == [0] * 8
+    assert scores.queries["query_id"].tolist()[:2] == [0, 1]
+
+
+def test_both_shapes_say_the_same(lists: pd.DataFrame, run: pd.DataFrame, qrels: pd.DataFrame) -> None:
+    expected = workbench.score(lists, ALL)
+    from_zero = run.assign(rank=run["rank"] - 1)
+    scored = run.assign(score=-run["rank"].astype(float)).drop(columns="rank")
+    outer = run.merge(qrels, how="outer")
+    cases = [
+        workbench.score(run.sample(frac=1, random_state=1), ALL, qrels=qrels),
+        workbench.score(from_zero, ALL, qrels=qrels),
+        workbench.score(scored, ALL, qrels=qrels),
+        workbench.score(outer, ALL, all_judged=True),
+        workbench.score(lists[["query_id", "retrieved"]], ALL, qrels=qrels),
+        workbench.score(lists[:2].rename(columns={"retrieved": "retrieved_doc_ids"})[["query_id", "retrieved_doc_ids"]], ALL, qrels=qrels),
+    ]
+    for scores in cases:
+        pd.testing.assert_frame_equal(scores.table, expected.table)
+        order = ["metric", "query_id"]
+        ours = scores.queries.sort_values(order, ignore_index=True)
+        pd.testing.assert_frame_equal(ours, expected.queries.sort_values(order, ignore_index=True))
+
+
+def test_other_names_of_columns_are_read(lists: pd.DataFrame, run: pd.DataFrame, qrels: pd.DataFrame) -> None:
+    expected = workbench.score(lists, ["recall@3", "irrelevant@3"]).table
+    theirs = {"retrieved": "retrieved_doc_ids", "relevant": "expected_doc_ids", "irrelevant": "irrelevant_doc_ids", "query_id": "qid"}
+    pd.testing.assert_frame_equal(workbench.score(lists.rename(columns=theirs), ["recall@3", "irrelevant@3"]).table, expected)
+    pyterrier = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}
+    renamed = workbench.score(run.rename(columns=pyterrier), ["recall@3", "irrelevant@3"], qrels=qrels.rename(columns=pyterrier))
+    pd.testing.assert_frame_equal(renamed.table, expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    queries=st.lists(
+        st.tuples(st.dictionaries(st.integers(0, 7), st.integers(0, 3), max_size=6), st.permutations(range(8)), st.integers(0, 8)),
+        min_size=1,
+        max_size=4,
+    ),
+    k=st.integers(1, 10),
+)
+def test_equal_to_pytrec_eval(queries: list, k: int) -> None:
+    grades = [found | {8: 1} for found, _, _ in queries]
+    frame = pd.DataFrame({"retrieved": [list(order[:depth]) for _, order, depth in queries], "relevant": grades})
+    ours = workbench.score(frame, [f"{name}@{k}" for name in TREC]).queries
+    run = {str(q): {str(doc): 100.0 - rank for rank, doc in enumerate(order[:depth])} for q, (_, order, depth) in enumerate(queries)}
+    judged = {str(q): {str(doc): grade for doc, grade in found.items()} for q, found in enumerate(grades)}
+    theirs = pytrec_eval.RelevanceEvaluator(judged, {f"{name}.{k}" for name in TREC.values()}).evaluate(run)
+    assert len(ours) == len(queries) * len(TREC)
+    for row in ours.itertuples():
+        name = TREC[row.metric.partition("@")[0]]
+        assert row.value == pytest.approx(theirs.get(str(row.query_id), {}).get(f"{name}_{k}", 0), abs=1e-12)
+
+
+def test_without_all_judgements_what_cannot_be_known_is_refused_or_not_shown(run: pd.DataFrame, qrels: pd.DataFrame) -> None:
+    frame = run.merge(qrels, how="left")
+    known = ["precision@3", "success@3", "mrr@3", "judged@3"]
+    ours, full = workbench.score(frame, known), workbench.score(run, known, qrels=qrels[qrels["query_id"] != "c"])
+    pd.testing.assert_frame_equal(ours.queries, full.queries)
+    assert math.isnan(ours.table["attainable"][0])
+    assert any("not retrieved are unknown" in note for note in ours.notes)
+    for metric in ("recall@3", "recall_cap@3", "ndcg@3", "map@3", "irrelevant@3"):
+        with pytest.raises(InputError, match="not retrieved count too") as error:
+            workbench.score(frame, [metric])
+        assert "give qrels=, or say all_judged=True" in str(error.value)
+
+
+def test_a_query_of_which_nothing_relevant_was_retrieved_stays_in_the_mean() -> None:
+    frame = pd.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "rank": [1, 2, 1], "relevance": [0, 1, np.nan]})
+    assert workbench.score(frame, ["precision@1", "success@2"]).table["value"].tolist() == [0, 0.5]
+
+
+def test_equal_scores_are_ordered_by_the_seeded_hash_in_any_order_of_rows() -> None:
+    docs = [f"d{number}" for number in range(20)]
+    first = docs[int(np.argmin(tie_breakers(docs)))]
+    frame = pd.DataFrame({"query_id": "q", "doc_id": docs, "score": 0.5})
+    qrels = pd.DataFrame({"query_id": ["q"], "doc_id": [first], "relevance": [1]})
+    for seed in range(3):
+        scores = workbench.score(frame.sample(frac=1, random_state=seed), ["mrr@20"], qrels=qrels)
+        assert value(scores, "q", "mrr@20") == 1
+
+
+def test_scores_however_close_are_not_ties() -> None:
+    frame = pd.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": [1e-12, 2e-12], "relevance": [0, 1]})
+    assert workbench.score(frame, ["mrr@2"], all_judged=True).table["value"].item() == 1
+
+
+def test_unanswerable_queries_are_not_applicable_except_to_irrelevant(lists: pd.DataFrame) -> None:
+    frame = lists.assign(answerable=[True, True, False], relevant=[["d2"], ["d9"], None], retrieved=[["d2"], ["d9"], ["d1"]])
+    scores = workbench.score(frame, ["recall@3", "irrelevant@3"])
+    state = scores.queries.set_index(["query_id", "metric"])
+    assert state.loc[("c", "recall@3"), ["state", "reason"]].tolist() == ["not_applicable", "unanswerable"]
+    assert value(scores, "c", "irrelevant@3") == 1
+    assert scores.table["n"].tolist() == [2, 2]
+
+
+def test_clusters_are_as_given_else_by_the_one_relevant_document() -> None:
+    frame = pd.DataFrame({"retrieved": [["x"], ["y"], ["x"], ["z"]], "relevant": [["x"], ["x"], ["x", "z"], ["z"]]})
+    assert workbench.score(frame, ["recall@1"]).table["clusters"].item() == 3
+    given = workbench.score(frame.assign(cluster=["m", "m", "n", "n"]), ["recall@1"])
+    assert given.table["clusters"].item() == 2
+    assert given.table["value"].item() == workbench.score(frame, ["recall@1"]).table["value"].item()
+
+
+def test_numbers_and_text_are_the_same_id_and_come_back_as_given() -> None:
+    run = pd.DataFrame({"query_id": [7, 7], "doc_id": ["1", "2"], "rank": [1, 2]})
+    qrels = pd.DataFrame({"query_id": ["7"], "doc_id": [2], "relevance": [1]})
+    scores = workbench.score(run, ["mrr@2"], qrels=qrels)
+    assert scores.table["value"].item() == 0.5
+    assert scores.queries["query_id"].tolist() == [7]
+
+
+def test_ids_that_never_match_and_short_rankings_are_noted() -> None:
+    scores = workbench.score(pd.DataFrame({"retrieved": [["a.md"]], "relevant": [["a"]]}), ["recall@1", "recall@5"])
+    assert any("do the ids" in note for note in scores.notes)
+    assert any("more than 1 document: recall@5" in note for note in scores.notes)
+
+
+def test_it_is_shown_as_a_table_and_escaped(lists: pd.DataFrame) -> None:
+    scores = workbench.score(lists.assign(query_id=["<script>", "b", "c"]), ["recall@3", "precision@3"])
+    html = scores._repr_html_()
+    assert "<script" not in html
+    assert '<th scope="row" class="wb-word">recall@3</th>' in html
+    assert "no results: 0" in html
+    assert re.search(r"recall@3 +0\.444 \[", repr(scores))
+    assert "no results: 0" in repr(scores)
+
+
+def test_the_frame_is_left_as_it_was(lists: pd.DataFrame, run: pd.DataFrame, qrels: pd.DataFrame) -> None:
+    before = lists.copy(deep=True), run.copy(), qrels.copy()
+    workbench.score(lists, ["recall@3"])
+    workbench.score(run, ["recall@3"], qrels=qrels)
+    for frame, old in zip((lists, run, qrels), before, strict=True):
+        pd.testing.assert_frame_equal(frame, old)
+
+
+ONE = {"retrieved": [["a"]], "relevant": [["a"]]}
+ROW = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "rank": [1, 2], "relevance": [1, 0]}
+JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "says"),
+    [
+        (ONE, {"metrics": ["recal@5"]}, "there is no metric 'recal@5'; did you mean recall@5?"),
+        (ONE, {"metrics": []}, "no metric is asked for; write"),
+        (
+            ONE,
+            {"metrics": ["span_recall@5"]},
+            "span_recall@5 needs the documents and their chunks, not only ids; measure it in an experiment",
+        ),
+        (ONE, {"metrics": ["margin"]}, "measure it in an experiment"),
+        (ONE, {"all_judged": True}, "all_judged is for a frame of one row a document"),
+        (ONE, {"qrels": JUDGED}, "given twice, in the column relevant and in qrels"),
+        ({}, {}, "the dataframe is empty; give at least one row"),
+        ({"text": ["x"]}, {}, "has no column query_id, doc_id (it has text); a row a query has retrieved and relevant"),
+        ({"retrieved": [["a"]]}, {}, "has no column relevant"),
+        (ONE | {"relevant_doc_ids": [["a"]]}, {}, "the columns relevant and relevant_doc_ids of the dataframe both are relevant; drop one"),
+        (ONE | {"retrieved": ["['a']"]}, {}, "is of type str, not a list of doc ids; parse the text first"),
+        (ONE | {"retrieved": [None]}, {}, "write [] where there is nothing"),
+        (ONE | {"retrieved": [{"a"}]}, {}, "is of type set, not a list"),
+        (ONE | {"retrieved": [["a", "b", "a"]]}, {}, "query '0' has document 'a' twice; rank documents, each by its best chunk"),
+        (ONE | {"retrieved": [[1.0]]}, {}, "holds '1.0' (float), which is no id"),
+        (ONE | {"retrieved": [[""]]}, {}, "which is no id"),
+        (ONE | {"relevant": [[]]}, {}, "there is 1 query (0) without a relevant document and not unanswerable; set answerable to False"),
+        (ONE | {"answerable": [False]}, {}, "there is 1 query (0) marked unanswerable and with a relevant document"),
+        (ONE | {"answerable": ["no"]}, {}, "answerable of query '0' is 'no' (str); give True or False"),
+        (ONE | {"cluster": [None]}, {}, "cluster of query '0' is 'None'"),
+        (ONE | {"irrelevant": [["a"]]}, {}, "document 'a' of query '0' has the relevance 1 and 0; judge it once"),
+        (ONE | {"relevant": [{"a": 0.5}]}, {}, "has the relevance '0.5' (float); grades are whole numbers up to 1,000"),
+        (ONE | {"relevant": [{"a": "high"}]}, {}, "grades are whole numbers"),
+        (ONE | {"relevant": [{"a": math.inf}]}, {}, "grades are whole numbers"),
+        (ONE | {"relevant": [{"a": 10**9}]}, {}, "grades are whole numbers up to 1,000"),
+        ({"query_id": ["q", "q"], "retrieved": [[], []], "relevant": [["a"], ["a"]]}, {}, "query 'q' has two rows"),
+        (ROW | {"rank": [1, None]}, {}, "rank of document 'b' of query 'q' is missing; drop the row; or say all_judged=True"),
+        (ROW | {"rank": [1, 3]}, {}, "query 'q' has rank 3 where 2 is due; keep every document that was retrieved"),
+        (ROW | {"rank": [1, 1]}, {}, "has rank 1 where 2 is due"),
+        (ROW | {"rank": [1, 1.5]}, {}, "has rank 1.5 where 2 is due"),
+        (ROW | {"rank": ["1", "second"]}, {}, "rank holds 'second' (str); give finite numbers"),
+        (ROW | {"rank": [1, math.inf]}, {}, "give finite numbers"),
+        (ROW | {"doc_id": ["a", "a"], "relevance": [1, 1]}, {"all_judged": True}, "query 'q' has document 'a' twice"),
+        (ROW | {"doc_id": ["a", None]}, {}, "which is no id"),
+        (ROW | {"cluster": ["x", "y"]}, {}, "cluster of query 'q' is both 'x' (str) and 'y' (str)"),
+        ({key: ROW[key] for key in ("query_id", "doc_id", "relevance")}, {}, "has no column score"),
+        ({key: ROW[key] for key in ("query_id", "doc_id", "rank")}, {}, "has no column relevance"),
+        (ROW, {"qrels": JUDGED}, "given twice, in the column relevance and in qrels"),
+        (ROW, {"qrels": [("q", "a", 1)]}, "column relevance"),
+        ({key: ROW[key] for key in ("query_id", "doc_id", "rank")}, {"qrels": {"q": {"a": 1}}}, "qrels is of type dict; make it a pandas"),
+        (
+            {"query_id": ["p"], "doc_id": ["a"], "rank": [1], "cluster": ["x"]},
+            {"qrels": pd.concat([JUDGED, JUDGED.assign(query_id="p")])},
+            "there is 1 query (q) without a cluster",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_its_fix(columns: dict, options: dict, says: str) -> None:
+    with pytest.raises(InputError) as error:
+        workbench.score(pd.DataFrame(columns), **{"metrics": ["precision@5"]} | options)
+    assert says in str(error.value)
+    assert error.value.fix
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_no_dataframe_is_refused() -> None:
+    with pytest.raises(InputError, match="the dataframe is of type list; make it a pandas DataFrame"):
+        workbench.score([{"retrieved": ["a"], "relevant": ["a"]}], ["recall@5"])  # type: ignore[arg-type]
+
+
+def test_scoring_loads_no_model_and_no_index(run_python) -> None:
+    script = """
+import sys, workbench
+assert not {"pandas", "numpy", "workbench.scoring.score"} & set(sys.modules)
+import pandas as pd
+scores = workbench.score(pd.DataFrame({"retrieved": [["a"]], "relevant": [["a"]]}), ["recall@5"])
+repr(scores), scores._repr_html_()
+heavy = {"torch", "chromadb", "sentence_transformers", "transformers", "tokenizers", "matplotlib", "workbench.experiment"}
+print(scores.table["value"].item(), *sorted(heavy & set(sys.modules)))
+"""
+    assert run_python(script) == "1.0"
+
+
+def test_the_page_runs_as_it_is_written() -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 3
+    names: dict = {}
+    values = []
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+        values.append(names["scores"].table["value"].tolist())
+    assert values[0][0] == 1
+    assert values[0][2:] == [0.75, 1]
+    assert values[1:] == [[0.5, 0.25], [0, 0.5]]

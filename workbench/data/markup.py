@@ -1,0 +1,164 @@
+"""HTML as text: headings as Markdown, paragraphs, list items, tables of plain cells as pipe tables; scripts and styles dropped."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
+from bs4.element import NavigableString, PageElement
+from bs4.exceptions import ParserRejectedMarkup
+
+from workbench.records import Document
+
+# Not <head>: its end may be left out, and html.parser then puts the body into it.
+_DROPPED = ["script", "style", "template", "noscript", "iframe", "object", "svg", "title"]
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_NAMES = """
+    address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form
+    header hgroup hr html legend li main menu nav ol option p pre section select summary table tbody td textarea tfoot th thead tr ul
+"""
+_BLOCKS = frozenset(_NAMES.split()) | frozenset(_HEADINGS)
+_LISTS = ("ul", "ol", "menu", "dir")
+
+
+def document_of_html(doc_id: str, markup: str) -> Document:
+    """A document from a page; its title is that of <title>. The same page gives the same text. ValueError where it is no HTML."""
+    with warnings.catch_warnings():
+        for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
+            warnings.simplefilter("ignore", doubt)
+        try:
+            soup = BeautifulSoup(markup, "html.parser")
+        except ParserRejectedMarkup as error:
+            raise ValueError(str(error).splitlines()[-1].strip()) from None
+    titles = [tag for tag in soup.find_all("title") if tag.find_parent("svg") is None]
+    title = " ".join(titles[0].get_text().split()) if titles else ""
+    for tag in soup.find_all(_DROPPED):
+        tag.extract()
+    page = _Page()
+    for event, element in _walk(soup):
+        page.take(event, element)
+    return Document(doc_id, page.text(), title)
+
+
+def _walk(root: Tag) -> Iterator[tuple[str, PageElement]]:
+    """Elements in the order of the page: "open" and "close" around what a tag holds. Pages nest deeper than Python recurses."""
+    waiting: list[tuple[str, PageElement]] = [("open", root)]
+    while waiting:
+        event, element = waiting.pop()
+        yield event, element
+        if event == "open" and isinstance(element, Tag) and not _is_whole(element):
+            waiting.append(("close", element))
+            waiting.extend(("open", child) for child in reversed(element.contents))
+
+
+def _is_whole(tag: Tag) -> bool:
+    """Whether a tag is written as one block, not piece by piece."""
+    return tag.name == "pre" or (tag.name == "table" and _is_simple(tag))
+
+
+@dataclass
+class _Page:
+    """What was written so far: blocks (text, whether an item of a list) and the words of the block that is open."""
+
+    blocks: list[tuple[str, bool]] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    prefix: str = ""
+    lists: list[tuple[Tag, int]] = field(default_factory=list)
+
+    def take(self, event: str, element: PageElement) -> None:
+        if isinstance(element, Tag):
+            self._tag(event, element)
+        elif type(element) is NavigableString:
+            self.words.append(re.sub(r"\s+", " ", element))
+
+    def text(self) -> str:
+        self._end()
+        found = []
+        for number, (text, item) in enumerate(self.blocks):
+            between = "\n" if item and number and self.blocks[number - 1][1] else "\n\n"
+            found += [between if number else "", text]
+        return "".join(found)
+
+    def _tag(self, event: str, tag: Tag) -> None:
+        if tag.name == "br":
+            self.words.append("\n")
+        elif tag.name in _BLOCKS:
+            self._end()
+            if event == "close":
+                self._close(tag)
+            elif _is_whole(tag):
+                self.blocks += [(text, False) for text in (_fenced(tag) if tag.name == "pre" else _table(tag)) if text]
+            else:
+                self._open(tag)
+
+    def _close(self, tag: Tag) -> None:
+        if tag.name == "li" or tag.name in _HEADINGS:
+            self.prefix = ""
+        elif tag.name in _LISTS:
+            self.lists.pop()
+
+    def _open(self, tag: Tag) -> None:
+        if tag.name in _HEADINGS:
+            self.prefix = "#" * _HEADINGS[tag.name] + " "
+        elif tag.name in _LISTS:
+            self.lists.append((tag, 0))
+        elif tag.name == "li":
+            self.prefix = self._bullet()
+
+    def _bullet(self) -> str:
+        if not self.lists:
+            return "- "
+        tag, count = self.lists[-1]
+        self.lists[-1] = (tag, count + 1)
+        return "  " * (len(self.lists) - 1) + (f"{count + 1}. " if tag.name == "ol" else "- ")
+
+    def _end(self) -> None:
+        """Close the open block; one of blanks only leaves its prefix to the next, as a paragraph inside an item does."""
+        lines = [" ".join(line.split()) for line in "".join(self.words).split("\n")]
+        self.words = []
+        text = (" " if self.prefix else "\n").join(line for line in lines if line)
+        if text:
+            self.blocks.append((self.prefix + text, bool(self.prefix) and "#" not in self.prefix))
+            self.prefix = ""
+
+
+def _fenced(tag: Tag) -> list[str]:
+    for line_break in tag.find_all("br"):
+        line_break.replace_with("\n")
+    text = tag.get_text().strip("\n")
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}\n{text}\n{fence}"] if text.strip() else []
+
+
+def _rows(table: Tag) -> list[list[Tag]]:
+    return [row.find_all(["td", "th"]) for row in table.find_all("tr")]
+
+
+def _is_simple(table: Tag) -> bool:
+    """Whether a table has two or more rows and columns, none joined, and nothing but text in its cells."""
+    rows = _rows(table)
+    within = ["table", "tr", "td", "th", "pre", *_LISTS, *_HEADINGS]
+    joined = any(str(cell.get(span, "1")).strip() not in ("1", "") for row in rows for cell in row for span in ("rowspan", "colspan"))
+    regular = len(rows) > 1 and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
+    return regular and not joined and not any(cell.find(within) for row in rows for cell in row)
+
+
+def _table(table: Tag) -> list[str]:
+    """The caption and a pipe table, whose head is the first row."""
+    lines = [f"| {' | '.join(_words(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in _rows(table)]
+    lines.insert(1, f"|{' --- |' * len(_rows(table)[0])}")
+    captions = [_words(caption) for caption in table.find_all("caption")]
+    return [*captions, "\n".join(lines)]
+
+
+def _words(tag: Tag) -> str:
+    """What a tag holds, in one line; blocks and breaks part words, other tags do not."""
+    found = []
+    for event, element in _walk(tag):
+        if isinstance(element, Tag):
+            found.append(" " if element.name == "br" or element.name in _BLOCKS else "")
+        elif event == "open" and type(element) is NavigableString:
+            found.append(str(element))
+    return " ".join("".join(found).split())

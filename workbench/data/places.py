@@ -1,0 +1,55 @@
+"""Where a text stands in documents: verbatim, or with other white space."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import accumulate
+
+from workbench.records import Document, Span
+
+# Stands in no document that is free of faults, so that nothing is found across two of them.
+_END = "\x00"
+
+
+class Places:
+    """Documents as one text, in which a text is searched once for all of them."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._documents = tuple(documents)
+        self._joined = _Joined([document.text for document in self._documents])
+
+    def verbatim(self, text: str) -> list[Span]:
+        """Every place of the text, overlapping ones too, by document and position."""
+        found = self._joined.find(text)
+        return [Span(self._documents[row].doc_id, start, start + len(text)) for row, start in found]
+
+    def loosely(self, text: str) -> list[Span]:
+        """Every place of the text's words with whatever white space between them; offsets are the document's own."""
+        words = text.split()
+        rows = dict.fromkeys(row for row, _ in self._normalised.find(" ".join(words)))
+        pattern = re.compile(r"\s+".join(re.escape(word) for word in words))
+        documents = [self._documents[row] for row in rows]
+        return [Span(document.doc_id, *match.span()) for document in documents for match in pattern.finditer(document.text)]
+
+    @cached_property
+    def _normalised(self) -> "_Joined":
+        return _Joined([" ".join(document.text.split()) for document in self._documents])
+
+
+class _Joined:
+    """Texts end to end."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._text = _END.join(texts)
+        self._starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """(row of the text, position in it) of every occurrence."""
+        if not text or _END in text:
+            return
+        at = self._text.find(text)
+        while at >= 0:
+            row = bisect_right(self._starts, at) - 1
+            yield row, at - self._starts[row]
+            at = self._text.find(text, at + 1)

@@ -1,0 +1,251 @@
+"""Dataframes of rankings and judgements, of either shape, as one value with ids as text."""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.errors import InputError
+from workbench.metrics.coverage import Floats, Ints
+from workbench.retrieval.rank import tie_breakers
+
+_QUERY = {"query_id": ("qid", "question_id")}
+LISTS: dict[str, tuple[str, ...]] = _QUERY | {
+    "retrieved": ("retrieved_doc_ids", "retrieved_ids"),
+    "relevant": ("relevant_doc_ids", "expected_doc_ids", "relevant_ids", "expected_ids"),
+    "irrelevant": ("irrelevant_doc_ids", "irrelevant_ids"),
+}
+ROWS: dict[str, tuple[str, ...]] = _QUERY | {
+    "doc_id": ("docno", "docid", "document_id"),
+    "relevance": ("label", "grade", "relevant"),
+}
+# trec_eval reserves memory for every grade up to the largest one.
+MOST_GRADE = 1000
+_GRADE_TYPES: tuple[Any, ...] = (int, float, np.integer, np.floating, np.bool_)
+_SHARED = ("answerable", "cluster", "rank", "score")
+_FRAME = "the dataframe"
+
+Ids = dict[str, Any]
+Grades = dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a dataframe says, its ids as text.
+
+    `queries`: each query's id as it was given. `run`: its documents, best first. `grades`: its judged documents. `complete`: whether
+    these hold all its relevant documents.
+    """
+
+    queries: Ids
+    run: Mapping[str, Sequence[str]]
+    grades: Mapping[str, Mapping[str, int]]
+    answerable: Mapping[str, bool]
+    clusters: Mapping[str, object] | None
+    complete: bool
+
+
+def read_frame(dataframe: pd.DataFrame, qrels: pd.DataFrame | None, *, all_judged: bool) -> Given:
+    """What a dataframe of either shape says; InputError for whatever is wrong with it."""
+    frame = _checked(dataframe, _FRAME)
+    by_query = not {"retrieved", *LISTS["retrieved"]}.isdisjoint(frame.columns)
+    return (_of_lists if by_query else _of_rows)(_renamed(frame, LISTS if by_query else ROWS, _FRAME), qrels, all_judged)
+
+
+def _checked(frame: Any, name: str) -> pd.DataFrame:
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"{name} is of type {type(frame).__name__}", "make it a pandas DataFrame: pd.DataFrame(...), .to_pandas()")
+    if frame.empty:
+        raise InputError(f"{name} is empty", "give at least one row")
+    return frame
+
+
+def _renamed(frame: pd.DataFrame, aliases: Mapping[str, tuple[str, ...]], name: str) -> pd.DataFrame:
+    """The columns by our names; two columns of one meaning are refused."""
+    ours = {alias: column for column, others in aliases.items() for alias in others}
+    found = [ours.get(column, column) for column in frame.columns]
+    for column in [*aliases, *_SHARED]:
+        if found.count(column) > 1:
+            same = [str(old) for old, new in zip(frame.columns, found, strict=True) if new == column]
+            raise InputError(f"the columns {' and '.join(same)} of {name} both are {column}", "drop one of them")
+    return frame.set_axis(found, axis="columns")
+
+
+def _require(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        shapes = "a row a query has retrieved and relevant; a row a document query_id, doc_id, rank or score, and relevance unless qrels are given"
+        raise InputError(f"{name} has no column {', '.join(missing)} (it has {', '.join(map(str, frame.columns))})", shapes)
+
+
+def _once(frame: pd.DataFrame, column: str) -> None:
+    if column in frame.columns:
+        raise InputError(f"judgements are given twice, in the column {column} and in qrels", "leave one of them out")
+
+
+def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> Given:
+    if all_judged:
+        raise InputError("all_judged is for a frame of one row a document", "leave it out: `relevant` holds all relevant documents")
+    ids = frame["query_id"].tolist() if "query_id" in frame.columns else list(range(len(frame)))
+    names = _ids(ids, "query_id")
+    repeated = pd.Series(names).duplicated()
+    if repeated.any():
+        raise InputError(f"query {names[int(repeated.argmax())]!r} has two rows", "give one row a query, or unique query_id")
+    queries = dict(zip(names, ids, strict=True))
+    run = {name: _list(cell, "retrieved", name) for name, cell in zip(names, frame["retrieved"], strict=True)}
+    if qrels is None:
+        _require(frame, ["relevant"], _FRAME)
+        return _given(queries, run, _grades(_judgements(names, frame)), [frame.assign(query_id=names)], complete=True)
+    _once(frame, "relevant")
+    return _with_qrels(frame.assign(query_id=names), queries, run, qrels)
+
+
+def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> Given:
+    _require(frame, ["query_id", "doc_id"], _FRAME)
+    names, docs = _ids(frame["query_id"], "query_id"), _ids(frame["doc_id"], "doc_id")
+    queries = dict(zip(names, frame["query_id"].tolist(), strict=True))
+    run: dict[str, list[str]] = {name: [] for name in queries}
+    for row in _order(frame, names, docs, all_judged):
+        run[names[row]].append(docs[row])
+    named = frame.assign(query_id=names, doc_id=docs)
+    if qrels is not None:
+        _once(named, "relevance")
+        if all_judged:
+            raise InputError("all_judged is for a frame without qrels", "leave it out: qrels hold what is judged")
+        return _with_qrels(named, queries, run, qrels)
+    _require(frame, ["relevance"], _FRAME)
+    return _given(queries, run, _grades(zip(names, docs, frame["relevance"], strict=True)), [named], complete=all_judged)
+
+
+def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qrels: pd.DataFrame) -> Given:
+    """Adds what is judged; queries of the qrels that are not in the frame have no results."""
+    judged = _renamed(_checked(qrels, "qrels"), ROWS, "qrels")
+    _require(judged, ["query_id", "doc_id", "relevance"], "qrels")
+    ids = judged["query_id"].tolist()
+    names, docs = _ids(ids, "query_id of qrels"), _ids(judged["doc_id"], "doc_id of qrels")
+    grades = _grades(zip(names, docs, judged["relevance"], strict=True))
+    # The frame's queries come first, and their ids as the frame writes them.
+    queries = queries | {name: value for name, value in zip(names, ids, strict=True) if name not in queries}
+    return _given(queries, run, grades, [frame, judged.assign(query_id=names)], complete=True)
+
+
+def _given(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequence[pd.DataFrame], *, complete: bool) -> Given:
+    answerable = dict.fromkeys(queries, True)
+    for name, value in _of_queries(frames, "answerable").items():
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"answerable of query {name!r} is {_shown(value)}", "give True or False")
+        answerable[name] = bool(value)
+    clusters = _of_queries(frames, "cluster")
+    lost = [name for name in queries if name not in clusters]
+    if clusters and lost:
+        raise InputError(f"{some(lost)} without a cluster", "give each its cluster, in the qrels too if it stands only there")
+    ranked = {name: run.get(name, []) for name in queries}
+    return Given(queries, ranked, {name: grades.get(name, {}) for name in queries}, answerable, clusters or None, complete)
+
+
+def _of_queries(frames: Sequence[pd.DataFrame], column: str) -> dict[str, Any]:
+    """What a column says of each query: the same in all of its rows."""
+    found: dict[str, Any] = {}
+    for frame in frames:
+        for name, value in zip(frame["query_id"], frame[column], strict=True) if column in frame.columns else ():
+            if not isinstance(value, Hashable) or _missing(value):
+                raise InputError(f"{column} of query {name!r} is {_shown(value)}", "give each query one plain value")
+            if found.setdefault(name, value) != value:
+                raise InputError(
+                    f"{column} of query {name!r} is both {_shown(found[name])} and {_shown(value)}", "give each query one value"
+                )
+    return found
+
+
+def _ids(values: Iterable[object], column: str) -> list[str]:
+    """Ids as text, so that 7 in one frame is "7" in the other."""
+    found = []
+    for value in values:
+        if not (isinstance(value, str) and value) and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
+            raise InputError(f"{column} holds {_shown(value)}, which is no id", "ids are text or whole numbers, and none is missing")
+        found.append(str(value))
+    return found
+
+
+def _shown(value: object) -> str:
+    return f"{str(value)[:40]!r} ({type(value).__name__})"
+
+
+def _list(cell: object, column: str, query: str) -> list[str]:
+    if isinstance(cell, list | tuple | np.ndarray):
+        return _ids(cell, f"{column} of query {query!r}")
+    fix = "parse the text first, e.g. .map(json.loads) or .str.split()" if isinstance(cell, str) else "write [] where there is nothing"
+    raise InputError(f"{column} of query {query!r} is of type {type(cell).__name__}, not a list of doc ids", fix)
+
+
+def _judgements(names: Sequence[str], frame: pd.DataFrame) -> Iterator[tuple[str, str, object]]:
+    """Query, document, grade of the cells `relevant` and `irrelevant`; a missing cell holds none."""
+    for column, grade in (("relevant", 1), ("irrelevant", 0)):
+        for name, cell in zip(names, frame[column] if column in frame.columns else (), strict=column in frame.columns):
+            if isinstance(cell, Mapping) and grade:
+                docs = _ids(cell, f"relevant of query {name!r}")
+                yield from zip([name] * len(docs), docs, cell.values(), strict=True)
+            elif not (isinstance(cell, Hashable) and _missing(cell)):
+                docs = _list(sorted(cell, key=str) if isinstance(cell, set | frozenset) else cell, column, name)
+                yield from zip([name] * len(docs), docs, [grade] * len(docs), strict=True)
+
+
+def _grades(judgements: Iterable[tuple[str, str, Any]]) -> Grades:
+    """The grades by query and document; a missing grade means that it is not judged."""
+    found: Grades = {}
+    for query, doc, grade in judgements:
+        if _missing(grade):
+            continue
+        if not isinstance(grade, _GRADE_TYPES) or grade % 1 or abs(grade) > MOST_GRADE:
+            fix = f"grades are whole numbers up to {MOST_GRADE:,}, relevant from 1"
+            raise InputError(f"document {doc!r} of query {query!r} has the relevance {_shown(grade)}", fix)
+        if found.setdefault(query, {}).setdefault(doc, int(grade)) != int(grade):
+            both = f"{found[query][doc]} and {int(grade)}"
+            raise InputError(f"document {doc!r} of query {query!r} has the relevance {both}", "judge it once")
+    return found
+
+
+def _missing(value: object) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
+def _order(frame: pd.DataFrame, names: Sequence[str], docs: Sequence[str], all_judged: bool) -> Sequence[int]:
+    """The rows of what was retrieved, best first within each query: by rank, or by score with ties in seeded order."""
+    column = "rank" if "rank" in frame.columns else "score"
+    _require(frame, [column], _FRAME)
+    values = _numbers(frame[column], column)
+    kept = ~np.isnan(values)
+    if not kept.all() and not all_judged:
+        lost = f"{column} of document {docs[int(kept.argmin())]!r} of query {names[int(kept.argmin())]!r} is missing"
+        raise InputError(lost, "drop the row; or say all_judged=True if such rows are judged documents that were not retrieved")
+    queries = pd.factorize(pd.Series(names))[0]
+    ties = tie_breakers(docs) if column == "score" else np.zeros(len(docs), dtype=np.int64)
+    order = np.lexsort((ties, -values if column == "score" else values, queries))
+    order = order[kept[order]]
+    if column == "rank":
+        _check_ranks(values[order], queries[order], [names[row] for row in order])
+    return [int(row) for row in order]
+
+
+def _numbers(values: "pd.Series[Any]", column: str) -> Floats:
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers)
+    if wrong.any():
+        raise InputError(f"{column} holds {_shown(values.iloc[int(wrong.argmax())])}", "give finite numbers")
+    return numbers
+
+
+def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
+    """Ranks of every query must be 1, 2, 3 … (or all from 0): a gap is a document left out, which would flatter what follows."""
+    due = np.arange(len(ranks)) - np.searchsorted(queries, queries) + (ranks.min(initial=1) != 0)
+    if (ranks != due).any():
+        row = int((ranks != due).argmax())
+        wrong = f"query {names[row]!r} has rank {ranks[row]:g} where {due[row]} is due"
+        raise InputError(wrong, "keep every document that was retrieved, judged or not, and give each its own rank")
+
+
+def some(names: Sequence[str]) -> str:
+    """How many queries, and the first of them."""
+    return f"there {'is' if len(names) == 1 else 'are'} {plural(len(names), 'query', 'queries')} ({listed(names, 3)})"
