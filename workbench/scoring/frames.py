@@ -9,6 +9,7 @@ import pandas as pd
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats, Ints
+from workbench.report.numerals import listed, plural
 from workbench.retrieval.rank import tie_breakers
 
 _QUERY = {"query_id": ("qid", "question_id")}
