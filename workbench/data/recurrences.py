@@ -15,15 +15,10 @@ def with_recurrences(dataset: Dataset) -> Dataset:
     texts = {document.doc_id: document.text for document in dataset.documents}
     places = Places(dataset.documents)
     found: dict[str, list[Span]] = {}
-
-    def recurring(span: Span) -> list[Span]:
-        text = texts[span.doc_id][span.start : span.end]
-        if text not in found:
-            found[text] = places.verbatim(text)
-        return found[text]
-
-    needs = tuple(
-        Need(need.query_id, tuple(dict.fromkeys((*need.alternatives, *(place for span in need.alternatives for place in recurring(span))))))
-        for need in dataset.needs
-    )
-    return Dataset(dataset.name, dataset.documents, dataset.queries, dataset.qrels, needs)
+    needs = []
+    for need in dataset.needs:
+        wanted = dict.fromkeys(texts[span.doc_id][span.start : span.end] for span in need.alternatives)
+        found |= {text: places.verbatim(text) for text in wanted if text not in found}
+        recurring = (span for text in wanted for span in found[text])
+        needs.append(Need(need.query_id, tuple(dict.fromkeys((*need.alternatives, *recurring)))))
+    return Dataset(dataset.name, dataset.documents, dataset.queries, dataset.qrels, tuple(needs))
