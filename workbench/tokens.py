@@ -147,7 +147,11 @@ def _cl100k_tables():  # type: ignore[no-untyped-def]
 def _model_tokenizer(model: str) -> "tokenizers.Tokenizer":
     import tokenizers
 
-    tokenizer = tokenizers.Tokenizer.from_file(str(_tokenizer_file(model)))
+    path = _tokenizer_file(model)
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare exceptions for what it cannot parse
+        raise ModelError(f"{path} is not a tokenizer ({error})", "fetch or save the model again") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
