@@ -37,11 +37,19 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:  # the last line of defence: a person sees one line and where the rest is
-            with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
-                file.write(traceback.format_exc())
             line = " ".join(f"{type(error).__name__}: {error}".split())
-            click.echo(f"workbench: unexpected {line}; what was finished is kept, details are in {file.name}", err=True)
+            click.echo(f"workbench: unexpected {line}; what was finished is kept{_details()}", err=True)
             ctx.exit(3)
+
+
+def _details() -> str:
+    """Where the traceback was written; nothing where even that failed."""
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
+            file.write(traceback.format_exc())
+    except OSError:
+        return ""
+    return f", details are in {file.name}"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,5 +1,6 @@
 """Run an experiment: walk its configurations through the stages, keep what is finished, go on when one fails."""
 
+import contextlib
 import os
 import traceback
 from collections.abc import Callable
@@ -190,5 +191,7 @@ def _told(result: Result) -> str:
 
 
 def _keep_trace(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(traceback.format_exc(), "utf-8")
+    # The disk may be what failed: the one-line error is kept in any case.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(traceback.format_exc(), "utf-8")
