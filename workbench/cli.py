@@ -186,6 +186,18 @@ def import_(path: str, folder: Path, split: str | None, **given: str | None) -> 
 
 
 @main.command()
+@click.argument("output", type=click.Path(path_type=Path))
+@click.option("--configuration", help="Which one; may be left out where there is only one.")
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to make.")
+def export(output: Path, configuration: str | None, folder: Path) -> None:
+    """Write a configuration of OUTPUT (outputs/<name>) as a folder that answers questions without Workbench."""
+    from workbench.export.export import export_configuration
+
+    made = export_configuration(output, configuration, folder)
+    click.echo(f"{made}: pip install -r requirements.txt, then python retrieve.py 'a question'")
+
+
+@main.command()
 def lab() -> None:
     """Open the notebooks in JupyterLab."""
     from importlib.util import find_spec
