@@ -165,7 +165,8 @@ def check(path: str, split: str | None, **given: str | None) -> None:
 @dataset.command("import")
 @_place
 @click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; new or empty.")
-def import_(path: str, folder: Path, split: str | None, **given: str | None) -> None:
+@click.option("--recurrences/--no-recurrences", default=True, show_default=True, help="Verbatim recurrences of evidence are alternatives.")
+def import_(path: str, folder: Path, split: str | None, recurrences: bool, **given: str | None) -> None:
     """Read a dataset of any kind and write it as a golden folder: documents.jsonl and questions.jsonl.
 
     Texts given as relevant chunks become evidence spans, and verbatim recurrences of evidence become alternatives.
@@ -175,6 +176,8 @@ def import_(path: str, folder: Path, split: str | None, **given: str | None) -> 
     from workbench.data.sources import recognise
 
     source = recognise(path, split, **given)
+    if "recurrences" in type(source).model_fields:
+        source = source.model_copy(update={"recurrences": recurrences})
     draft = source.read()
     made = source.dataset(draft)
     write_golden(made, folder)

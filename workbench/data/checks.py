@@ -25,7 +25,7 @@ def faults(draft: Draft) -> list[str]:
 def notes(draft: Draft) -> list[str]:
     """What is no fault but should be known, one line each: what was not understood, and what is ambiguous."""
     unread = [
-        f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} rows, which is not understood and left out"
+        f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is not understood and left out"
         for (file, key), rows in draft.unread.items()
     ]
     return unread + list(dict.fromkeys(draft.notes))

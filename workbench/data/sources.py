@@ -50,7 +50,7 @@ class Source(BaseModel, ABC):
 class EvidenceSource(Source):
     """A source that may have evidence spans; `recurrences` makes their verbatim recurrences alternatives."""
 
-    recurrences: bool = True
+    recurrences: bool = False
 
     def dataset(self, draft: Draft) -> Dataset:
         """The dataset of what was read, with the recurrences of its evidence; DatasetError with every fault if it has any."""
