@@ -1,6 +1,7 @@
 """The precision omega of Chroma's chunking report (Smith & Troynikov 2024, table 2), on its own corpora and questions."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,12 +38,9 @@ def omega_of_question(evidence: Spans, chunks: Spans) -> float:
 
 
 @pytest.fixture(scope="module")
-def questions(data: Path) -> list[tuple[str, Spans]]:
-    path = data / "chroma-chunking" / "evidence.jsonl"
-    if not path.is_file():
-        pytest.skip(f"{path} is absent: set WORKBENCH_DATA")
+def questions(big_data: Callable[[str], Path]) -> list[tuple[str, Spans]]:
     found: dict[tuple[str, str], Spans] = {}
-    for line in path.read_text("utf-8").splitlines():
+    for line in (big_data("chroma-chunking") / "evidence.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
         found.setdefault((row["query_id"], row["doc_id"]), []).append((row["start"], row["end"]))
     return [(doc_id, spans) for (_, doc_id), spans in found.items()]

@@ -1,4 +1,3 @@
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,21 +38,19 @@ def test_all_alternatives_have_a_text_that_was_given_and_a_second_time_changes_n
 
 def test_in_covid_qa_153_spans_recur_in_their_own_document_and_156_in_another(big_data: Callable[[str], Path]) -> None:
     plain = BeirSource(path=str(big_data("covid-qa")), recurrences=False).load()
-    started = time.perf_counter()
     found = with_recurrences(plain)
-    assert time.perf_counter() - started < 10  # 0.7 s alone on this machine
     given_first = [(need.alternatives[0], need.alternatives[1:]) for need in found.needs]
     assert len(given_first) == 1380
     assert sum(any(span.doc_id == first.doc_id for span in more) for first, more in given_first) == 153
     assert sum(any(span.doc_id != first.doc_id for span in more) for first, more in given_first) == 156
-    assert BeirSource(path=str(big_data("covid-qa"))).load() == found
+    assert BeirSource(path=str(big_data("covid-qa")), recurrences=True).load() == found
 
 
-def test_a_source_does_it_unless_it_is_told_not_to(tmp_path: Path) -> None:
+def test_a_source_does_it_where_it_is_told_to(tmp_path: Path) -> None:
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "d.txt").write_text("Ada and Ada")
     (tmp_path / "questions.jsonl").write_text(
         '{"query": "?", "relevant_doc_ids": ["d"], "evidence": [[{"doc_id": "d", "start": 0, "end": 3}]]}'
     )
-    assert GoldenSource(path=str(tmp_path)).load().needs[0].alternatives == (Span("d", 0, 3), Span("d", 8, 11))
-    assert GoldenSource(path=str(tmp_path), recurrences=False).load().needs[0].alternatives == (Span("d", 0, 3),)
+    assert GoldenSource(path=str(tmp_path), recurrences=True).load().needs[0].alternatives == (Span("d", 0, 3), Span("d", 8, 11))
+    assert GoldenSource(path=str(tmp_path)).load().needs[0].alternatives == (Span("d", 0, 3),)

@@ -4,9 +4,6 @@ Figures of the report's table: precision Ω in percent, sizes in cl100k tokens. 
 here than published (21.0 and 12.5): that code put repeated text at its first occurrence, ours has real offsets.
 """
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +14,6 @@ from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
 
-SETS = Path(os.environ.get("WORKBENCH_DATA", "../shared/data"))
 PUBLISHED = [
     ("recursive", 200, 0, 29.9, 0.1),
     ("recursive", 400, 0, 17.7, 0.1),
@@ -28,11 +24,9 @@ PUBLISHED = [
 ]
 
 
-@pytest.mark.skipif(not (SETS / "chroma-chunking").is_dir(), reason=f"the set chroma-chunking is not in {SETS} (WORKBENCH_DATA)")
 @pytest.mark.parametrize(("kind", "size", "overlap", "omega", "tolerance"), PUBLISHED)
-def test_precision_omega_is_that_of_the_chroma_report(kind, size, overlap, omega, tolerance):
-    # The report knows one place for each reference; with recurrences the figures move by up to 0.09.
-    dataset = BeirSource(path=str(SETS / "chroma-chunking"), recurrences=False).load()
+def test_precision_omega_is_that_of_the_chroma_report(big_data, kind, size, overlap, omega, tolerance):
+    dataset = BeirSource(path=str(big_data("chroma-chunking"))).load()
     chunker = CHUNKERS[kind](size=size, overlap=overlap, tokens="cl100k")
     rows = [(doc, chunk.start, chunk.end) for doc, document in enumerate(dataset.documents) for chunk in chunker.split(document)]
     chunks = pd.DataFrame(rows, columns=["doc", "start", "end"])
