@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from workbench.cli import main
+from workbench.data.recurrences import with_recurrences
 from workbench.data.sources import GoldenSource, NfcorpusSource, recognise
 from workbench.data.table import write_table
 from workbench.data.trec import write_qrels
@@ -25,7 +26,7 @@ def imported(loaded: Dataset, to: Path, *words: object) -> Result:
     """Import; what then loads from the folder must be what was loaded, but for its name."""
     done = dataset("import", *words, "--to", to)
     assert done.exit_code == 0, done.output
-    assert GoldenSource(path=str(to)).load() == dataclasses.replace(loaded, name=to.stem)
+    assert GoldenSource(path=str(to)).load() == dataclasses.replace(with_recurrences(loaded), name=to.stem)
     return done
 
 

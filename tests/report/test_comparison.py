@@ -100,7 +100,7 @@ def test_the_record_is_kept_under_the_runs_id(view, capsys):
 def test_opened_by_hand_it_records_nothing_and_reads_the_store(place, view, capsys):
     again = open_comparison(place / "tiny.yaml", place / "outputs")
     assert [result.configuration for result in again.outcome.results] == [one.configuration for one in view.outcome.results]
-    assert not any(result.vectors.computed for result in again.outcome.results)
+    assert not any(result.embedded.vectors.computed for result in again.outcome.results)
     capsys.readouterr()
     again.record("")
     assert capsys.readouterr().out.startswith("not recorded")

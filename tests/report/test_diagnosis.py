@@ -14,7 +14,7 @@ def faults(shown):
 
 def test_chunks_beyond_the_window_are_counted_with_their_tokens(faults, shown):
     beyond = faults("fixed-64")
-    lengths = shown.outcome.results[2].vectors.array("lengths")
+    lengths = shown.outcome.results[2].lengths
     assert beyond["longer than the window"].found == (lengths > 48).sum()
     assert beyond["tokens never embedded"].found == (lengths - 48).clip(0).sum()
     assert faults("fixed-16")["longer than the window"].found == 0

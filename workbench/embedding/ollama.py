@@ -1,5 +1,6 @@
 """Models of an Ollama server, through its own /api/embed."""
 
+import atexit
 import functools
 import os
 from typing import TYPE_CHECKING, Any, Literal
@@ -98,7 +99,9 @@ def _client(address: str, timeout: float, local: bool) -> "httpx2.Client":
     except ImportError:
         raise ModelError("embedding 'ollama' needs httpx2 and tenacity", "pip install 'workbench[ollama]'") from None
     # What is on this machine is not asked through a proxy.
-    return httpx2.Client(base_url=address, timeout=timeout, trust_env=not local)
+    client = httpx2.Client(base_url=address, timeout=timeout, trust_env=not local)
+    atexit.register(client.close)
+    return client
 
 
 def _passing(error: BaseException) -> bool:

@@ -1,5 +1,6 @@
 """Any server with OpenAI's /v1/embeddings: OpenAI itself, vLLM, llama.cpp, text-embeddings-inference."""
 
+import atexit
 import functools
 import os
 import re
@@ -100,4 +101,6 @@ def _client(address: str, key: str, timeout: float, retries: int, local: bool) -
         raise ModelError("embedding 'openai' needs OpenAI's client", "pip install 'workbench[openai]'") from None
     # What is on this machine is not asked through a proxy.
     http_client = openai.DefaultHttpxClient(trust_env=False) if local else None
-    return openai.OpenAI(base_url=address, api_key=key, timeout=timeout, max_retries=retries, http_client=http_client)
+    client = openai.OpenAI(base_url=address, api_key=key, timeout=timeout, max_retries=retries, http_client=http_client)
+    atexit.register(client.close)
+    return client
