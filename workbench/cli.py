@@ -191,8 +191,8 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **giv
 @main.command()
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--configuration", help="Which one; may be left out where there is only one.")
-@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to make.")
-def export(output: Path, configuration: str | None, folder: Path) -> None:
+@click.option("--to", "folder", type=click.Path(path_type=Path), help="The folder to make.  [default: OUTPUT/export/CONFIGURATION]")
+def export(output: Path, configuration: str | None, folder: Path | None) -> None:
     """Write a configuration of OUTPUT (outputs/<name>) as a folder that answers questions without Workbench."""
     from workbench.export.export import export_configuration
 

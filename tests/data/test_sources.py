@@ -72,3 +72,11 @@ def test_the_five_named_queries_of_nfcorpus_have_their_published_relevant_docume
 def test_nfcorpus_has_its_published_counts(big_data: Callable[[str], Path], split: str, queries: int, judgements: int) -> None:
     dataset = NfcorpusSource(path=str(big_data("nfcorpus")), split=split).load()
     assert (len(dataset.documents), len(dataset.queries), len(dataset.qrels)) == (3_633, queries, judgements)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_source_of_any_kind_says_in_one_line_what_is_not_there(kind: str, tmp_path: Path) -> None:
+    settings = {name: str(tmp_path / "absent") for name in ("path", "documents") if name in SOURCES[kind].model_fields}
+    with pytest.raises(InputError, match="absent") as caught:
+        SOURCES[kind].model_validate(settings).load()
+    assert len(caught.value.lines) == 1

@@ -65,8 +65,10 @@ def test_the_folder_answers_as_the_sweep_did_without_workbench(outcome: Outcome,
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_question_without_a_match_has_no_answer(outcome: Outcome, tmp_path: Path) -> None:
-    assert answers(export_configuration(outcome.folder, "hierarchical-64-256-bm25", tmp_path / "chosen"), "xyzzy") == []
+def test_a_question_without_a_match_has_no_answer(outcome: Outcome) -> None:
+    folder = export_configuration(outcome.folder, "hierarchical-64-256-bm25", None)
+    assert folder == outcome.folder / "export" / "hierarchical-64-256-bm25"
+    assert answers(folder, "xyzzy") == []
 
 
 def test_what_cannot_be_exported_is_one_line(outcome: Outcome, tmp_path: Path) -> None:

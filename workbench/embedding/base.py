@@ -1,7 +1,7 @@
 """What an embedder is: a frozen value that turns texts into vectors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -32,7 +32,10 @@ class Embedder(BaseModel, ABC):
     """A model with its window and prompts; the loaded weights are a cache keyed by this value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    # Raised when the same settings begin to give other vectors.
     version: ClassVar[int] = 1
+    # Settings that the law tests try; the place of a server is added to them.
+    examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
     kind: str
     model: str

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.cache import Vectors
 from workbench.errors import ModelError, RunError, WorkbenchError
+from workbench.models import MINILM
 from workbench.tokens import CHARACTERS, CL100K, Ints, input_lengths, special_tokens, tokenise, vocabulary_digest
 
 _TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
@@ -35,6 +36,7 @@ class ServedEmbedder(Embedder, ABC):
 
     # Models whose window is known and whose vocabulary is cl100k.
     known: ClassVar[Mapping[str, int]] = {}
+    examples: ClassVar = ({"model": "words:latest", "tokenizer": MINILM, "max_tokens": 64},)
 
     model: Annotated[str, Field(min_length=1)]
     base_url: str | None = None

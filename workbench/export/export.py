@@ -23,12 +23,13 @@ from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.store import store_errors
 
 
-def export_configuration(output: Path, name: str | None, target: Path) -> Path:
+def export_configuration(output: Path, name: str | None, target: Path | None) -> Path:
     """Write the folder `target` for a configuration of a finished sweep's output folder; the only one where no name is given.
 
-    InputError if the output, the configuration or its results are not there, or the target is.
+    Without a target it is `<output>/export/<configuration>`. InputError if the output, the configuration or its results are not there, or the target is.
     """
     experiment, configuration = _chosen(output, name)
+    target = target or output / "export" / configuration.name
     if target.exists():
         raise InputError(f"{target} is already there", "choose another --to, or move it away")
     alone = replace(experiment, configurations=(configuration,))
