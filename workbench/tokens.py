@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,7 +130,7 @@ def _parts(text: str) -> list[str]:
 
 
 @functools.cache
-def _cl100k_tables():  # type: ignore[no-untyped-def]
+def _cl100k_tables() -> tuple[Any, Ints]:
     try:
         with warnings.catch_warnings():
             # Its way to read its own data is deprecated; that is for its authors to see, not for people who chunk.

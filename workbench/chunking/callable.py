@@ -81,7 +81,7 @@ def imported(path: str) -> Callable[..., Any]:
         raise ValueError(f"the module {name!r} has no {attributes!r}{nearest(attributes, known)}") from None
     if not builtins.callable(function):
         raise ValueError(f"{path} is a {type(function).__name__}, not a function")
-    return function  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]  # a stranger's function
 
 
 def _module(name: str) -> Any:

@@ -34,7 +34,7 @@ class HeldVectors(VectorCache):
         return {key: self._held[key] for key in keys if key in self._held}
 
 
-_cache: ContextVar[VectorCache] = ContextVar("vectors", default=HeldVectors())  # noqa: B039
+_cache: ContextVar[VectorCache] = ContextVar("vectors", default=HeldVectors())  # noqa: B039  # one memory for the process is what is meant
 
 
 @contextmanager

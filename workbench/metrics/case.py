@@ -47,4 +47,4 @@ class Case:
         key = (compute, cut)
         if key not in self._shared:
             self._shared[key] = compute(self, cut)
-        return self._shared[key]  # type: ignore[return-value]
+        return self._shared[key]  # type: ignore[return-value]  # the key decides the type
