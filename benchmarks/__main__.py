@@ -21,6 +21,7 @@ def machine() -> dict[str, object]:
 
 
 def main() -> None:
+    RESULTS.mkdir(exist_ok=True)
     for name, run in {"sweep": sweep.run}.items():
         found = run()
         (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine(), **found}, indent=2) + "\n")
