@@ -47,3 +47,12 @@ def test_a_chunker_is_a_value() -> None:
     assert repr(FixedChunker(size=64)) == f"FixedChunker(kind='fixed', tokens='model', enrich=False, model='{MINILM}', size=64, overlap=0)"
     with pytest.raises(ValidationError, match="frozen"):
         FixedChunker(size=64).size = 128
+
+
+def test_one_vocabulary_counted_with_and_without_the_header_is_two_identities() -> None:
+    lent = FixedChunker(size=64, tokens="model", model="cl100k")
+    plain = FixedChunker(size=64, tokens="cl100k")
+    titled = Document("d", "word " * 200, title="A title of several words")
+    assert lent.vocabulary == plain.vocabulary
+    assert lent.split(titled) != plain.split(titled)
+    assert lent.identity() != plain.identity()

@@ -55,7 +55,8 @@ class Chunker(BaseModel, ABC):
 
     def identity(self) -> dict[str, Any]:
         """All that decides the chunks of a document, as canonical JSON: a vocabulary by its content, not by a model's name."""
-        counted = {"version": self.version, "vocabulary": vocabulary_digest(self.vocabulary)}
+        # Two ways to count in one vocabulary: an embedder may lend cl100k, and then its input is counted with the header.
+        counted = {"version": self.version, "vocabulary": vocabulary_digest(self.vocabulary), "counts_input": self.tokens == "model"}
         return self.model_dump(exclude={"model", "tokens"}) | counted
 
     @abstractmethod

@@ -1,10 +1,12 @@
 """What retrieval takes and gives: a searchable set of chunks, how deep to look, and ranked tables."""
 
+import itertools
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.embedding.cache import Vectors
 from workbench.retrieval.rank import Floats, first_seen
 from workbench.tokens import Ints
+
+T = TypeVar("T")
+_TIMED = 50
 
 
 def _none() -> Vectors:
@@ -100,6 +105,16 @@ class Retriever(BaseModel, ABC):
     def searches(self, asked: Asked, searched: Searchable, depth: Depth) -> dict[str, Ranked]:
         """The ranking by each way to search that is measured beside the one asked for."""
         return {self.evaluated: self.retrieve(asked, searched, depth)}
+
+
+def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
+    """The seconds of one search each, alone, for the first 50 queries: float64 (at most 50)."""
+    seconds = []
+    for query in itertools.islice(queries, _TIMED):
+        started = time.perf_counter()
+        search(query)
+        seconds.append(time.perf_counter() - started)
+    return np.array(seconds)
 
 
 def enough(positions: Ints, searched: Searchable, depth: Depth) -> Ints:

@@ -1,7 +1,6 @@
 """BM25 over the chunks' texts: the baseline without any model."""
 
 import functools
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -9,11 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable
+from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable, timed
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import Floats
-
-_TIMED = 50
 
 
 class Bm25Retriever(Retriever):
@@ -36,12 +33,9 @@ class Bm25Retriever(Retriever):
         index = self.index(searched.texts)
         queries = self._words(asked.texts)
         ranked = rank_all(lambda first, last: _scores(index, queries[first:last], len(searched.ids)), len(queries), searched, depth, self.k)
-        seconds = []
-        for text in asked.texts[:_TIMED]:
-            started = time.perf_counter()
-            index.retrieve([self._words([text])[0]], k=min(self.k, len(searched.ids)), show_progress=False)
-            seconds.append(time.perf_counter() - started)
-        return replace(ranked, seconds=np.array(seconds))
+        k = min(self.k, len(searched.ids))
+        seconds = timed(lambda text: index.retrieve(self._words([text]), k=k, show_progress=False), asked.texts)
+        return replace(ranked, seconds=seconds)
 
     def index(self, texts: Sequence[str]) -> Any:
         """The bm25s index of the chunks' texts."""

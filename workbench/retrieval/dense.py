@@ -1,6 +1,5 @@
 """Nearest vectors by cosine: exactly, or as Chroma's approximate index answers."""
 
-import time
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -10,12 +9,10 @@ import pandas as pd
 from workbench.embedding.cache import Vectors
 from workbench.errors import RunError
 from workbench.index import open_collection
-from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable, enough, long_table
+from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable, enough, long_table, timed
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded, top
 from workbench.tokens import Ints
-
-_TIMED = 50
 
 
 class DenseRetriever(Retriever):
@@ -50,12 +47,8 @@ def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranke
     # In float64: a float32 product differs with the place of a row by more than half a step of the rounding, so equal texts would not tie.
     vectors, asked = searched.vectors.astype(np.float64), queries.astype(np.float64)
     ranked = rank_all(lambda first, last: asked[first:last] @ vectors.T, len(asked), searched, depth, k)
-    seconds = []
-    for query in asked[:_TIMED]:
-        started = time.perf_counter()
-        top(order_keys(rounded(vectors @ query)[None, :], searched.chunk_breakers), k)
-        seconds.append(time.perf_counter() - started)
-    return replace(ranked, seconds=np.array(seconds))
+    seconds = timed(lambda query: top(order_keys(rounded(vectors @ query)[None, :], searched.chunk_breakers), k), asked)
+    return replace(ranked, seconds=seconds)
 
 
 def _about(first: int, spread: Floats, found: Floats, k: int) -> pd.DataFrame:
@@ -72,7 +65,9 @@ def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) ->
         nearest = _ask(collection, queries, min(k, len(searched.doc)), searched)
         deeper = _until_enough(collection, queries, searched, depth)
         answers = [_continued(*pair, searched) for pair in zip(nearest, deeper, strict=True)]
-        seconds = _timed(collection, queries, k)
+        seconds = timed(
+            lambda query: collection.query(query_embeddings=query[None, :], n_results=k, include=["distances"]), np.asarray(queries)
+        )
     tables = [_answer_tables(query, positions, scores, searched, depth) for query, (positions, scores) in enumerate(answers)]
     hits, ranking = (pd.concat(parts, ignore_index=True) for parts in zip(*tables, strict=True))
     about = [_about(query, np.array([scores.std()]), scores[None, :], k) for query, (_, scores) in enumerate(answers)]
@@ -132,12 +127,3 @@ def _answer_tables(query: int, positions: Ints, scores: Floats, searched: Search
     order = np.argsort(-order_keys(values, searched.document_breakers[docs]))[: max(depth.documents, depth.listed)]
     ranking = long_table(query, {"doc": docs[order][None, :], "score": values[order][None, :]}, np.array([len(order)]))
     return hits, ranking
-
-
-def _timed(collection: Any, queries: Vectors, k: int) -> Floats:
-    seconds = []
-    for query in queries[:_TIMED]:
-        started = time.perf_counter()
-        collection.query(query_embeddings=np.asarray(query)[None, :], n_results=k, include=["distances"])
-        seconds.append(time.perf_counter() - started)
-    return np.array(seconds)
