@@ -64,7 +64,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Qrel:
-    """A judgement: relevance above 0 is relevant, 0 or less is known to be irrelevant."""
+    """A judgement: relevance above 0 is relevant, 0 was judged and is not, below 0 is a hard negative that must stay out."""
 
     query_id: str
     doc_id: str

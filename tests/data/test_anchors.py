@@ -71,7 +71,7 @@ def test_several_places_are_alternatives_and_reported_where_nothing_decides(read
     [
         ({"relevant_doc_ids": ["b"]}, ["b"], {"b": 1}),
         ({"relevant_doc_ids": {"b": 2, "c": 1}}, ["b", "c"], {"b": 2, "c": 1}),
-        ({"irrelevant_doc_ids": ["a", "b"]}, ["c"], {"a": 0, "b": 0, "c": 1}),
+        ({"irrelevant_doc_ids": ["a", "b"]}, ["c"], {"a": -1, "b": -1, "c": 1}),
     ],
 )
 def test_judgements_decide_between_documents(read: Read, more: dict[str, Any], doc_ids: list[str], grades: dict[str, int]) -> None:

@@ -59,7 +59,7 @@ def test_a_folder_of_texts_and_questions_becomes_a_dataset(tmp_path: Path) -> No
     (tmp_path / "questions.jsonl").write_text("\n".join(json.dumps(row) for row in (first, second)))
     dataset = GoldenSource(path=str(tmp_path)).load()
     assert dataset.documents == (Document("hr/leave", "# Leave\r\n\r\nThirty 😀 days.\r\n"), Document("note.v2", "A note."))
-    assert dataset.qrels == (Qrel("7", "hr/leave", 2), Qrel("7", "note.v2", 0))
+    assert dataset.qrels == (Qrel("7", "hr/leave", 2), Qrel("7", "note.v2", -1))
     assert dataset.needs == (
         Need("7", (Span("hr/leave", 20, 24), Span("hr/leave", 0, 7))),
         Need("7", (Span("hr/leave", 11, 17),)),
@@ -90,7 +90,7 @@ def test_a_plain_list_is_read_with_its_documents(tmp_path: Path) -> None:
     (tmp_path / "docs" / "2.txt").write_text("two")
     (tmp_path / "list.json").write_text(json.dumps([{"query": "1?", "relevant_doc_ids": [1], "irrelevant_doc_ids": [2]}]))
     dataset = ListSource(path=str(tmp_path / "list.json"), documents=str(tmp_path / "docs")).load()
-    assert [(qrel.doc_id, qrel.relevance) for qrel in dataset.qrels] == [("1", 1), ("2", 0)]
+    assert [(qrel.doc_id, qrel.relevance) for qrel in dataset.qrels] == [("1", 1), ("2", -1)]
     with pytest.raises(InputError, match="is a list of questions without documents"):
         GoldenSource(path=str(tmp_path / "list.json")).load()
 
@@ -140,6 +140,7 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     ("unanswerable", {"answerable": False}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
     ("unanswerable_by_type", {"type": "unanswerable"}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
     ("both", {"irrelevant_doc_ids": ["d"]}, "query q calls document 'd' both relevant and irrelevant"),
+    ("both_again", {"judged_doc_ids": ["d"]}, "query q calls document 'd' both relevant and judged without being either"),
     ("other_text", {"evidence": [[span(0, 3, "Eve")]]}, "says 'Eve', but document 'd' has 'Ada' at [0, 3)"),
     ("beyond", {"evidence": [[span(0, 27)]]}, "is [0, 27) in document 'd' of 26 characters"),
     ("before", {"evidence": [[span(-1, 3)]]}, "is [-1, 3) in document 'd' of 26 characters"),
@@ -278,3 +279,16 @@ def test_the_bundled_handbook_has_no_fault() -> None:
 def test_a_byte_order_mark_is_the_only_fault_of_the_lines_behind_it(load: Load) -> None:
     (fault,) = faults(load, "\ufeff" + json.dumps(ASKED))
     assert fault.startswith("questions.jsonl:1 begins with a byte order mark")
+
+
+def test_a_judged_document_is_neither_relevant_nor_a_hard_negative(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in "abc":
+        (tmp_path / "docs" / f"{name}.txt").write_text(name)
+    question = {"query": "a?", "query_id": "q", "relevant_doc_ids": ["a"], "irrelevant_doc_ids": ["b"], "judged_doc_ids": ["c"]}
+    (tmp_path / "list.json").write_text(json.dumps([question]))
+    dataset = ListSource(path=str(tmp_path / "list.json"), documents=str(tmp_path / "docs")).load()
+    assert dataset.qrels == (Qrel("q", "a", 1), Qrel("q", "c", 0), Qrel("q", "b", -1))
+    (tmp_path / "list.json").write_text(json.dumps([question | {"judged_doc_ids": ["b"]}]))
+    with pytest.raises(DatasetError, match="calls document 'b' both a hard negative and judged without being either"):
+        ListSource(path=str(tmp_path / "list.json"), documents=str(tmp_path / "docs")).load()

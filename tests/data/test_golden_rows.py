@@ -14,9 +14,9 @@ from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 
 SMALL = Dataset(
     "small",
-    (Document("d", "Ada wrote it.", "T"), Document("e", "Bob.")),
+    (Document("d", "Ada wrote it.", "T"), Document("e", "Bob."), Document("f", "Cid.")),
     (Query("q", "Who?", True, "Ada", {"type": "factoid"}), Query("r", "Why?", False)),
-    (Qrel("q", "d", 1), Qrel("q", "e", 0)),
+    (Qrel("q", "d", 1), Qrel("q", "f", 0), Qrel("q", "e", -1)),
     (Need("q", (Span("d", 0, 3),)),),
 )
 
@@ -28,6 +28,7 @@ def test_rows_are_those_a_person_would_write() -> None:
             "query": "Who?",
             "relevant_doc_ids": ["d"],
             "irrelevant_doc_ids": ["e"],
+            "judged_doc_ids": ["f"],
             "evidence": [[{"doc_id": "d", "start": 0, "end": 3, "text": "Ada"}]],
             "answer": "Ada",
             "type": "factoid",

@@ -47,7 +47,7 @@ def test_ids_are_separated_by_semicolon_or_bar_or_are_json(load: Load) -> None:
     dataset = load("\n".join(rows))
     assert dataset.qrels == (
         *(Qrel(query, doc, 1) for query in "ab" for doc in "de"),
-        *(Qrel("c", "d", 1), Qrel("c", "e", 0), Qrel("f", "d", 2), Qrel("f", "e", 1)),
+        *(Qrel("c", "d", 1), Qrel("c", "e", -1), Qrel("f", "d", 2), Qrel("f", "e", 1)),
     )
     assert [document.title for document in dataset.documents] == ["T", ""]
     assert dataset.documents[1].text == "Eve, too"
@@ -152,7 +152,7 @@ def test_parquet_knows_its_types(tmp_path: Path) -> None:
     pd.DataFrame(questions).to_parquet(tmp_path / "questions.parquet")
     dataset = TableSource(path=str(tmp_path)).load()
     a, b, c = (query.query_id for query in dataset.queries)
-    assert dataset.qrels == (Qrel(a, "1", 1), Qrel(a, "2", 1), Qrel(b, "2", 1), Qrel(b, "1", 0))
+    assert dataset.qrels == (Qrel(a, "1", 1), Qrel(a, "2", 1), Qrel(b, "2", 1), Qrel(b, "1", -1))
     assert dict(dataset.queries[0].metadata) == {"year": 2020, "code": "2020", "day": "2020-01-02T00:00:00"}
     assert (c, dataset.queries[2].answerable, dict(dataset.queries[2].metadata)) == (c, False, {})
 

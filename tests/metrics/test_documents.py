@@ -36,7 +36,8 @@ def world(make_labels, make_retrieved):
         ("recall_cap@2", 1 / 2, 1),
         ("recall_cap@10", 2 / 3, 1),
         ("judged@4", 1, 1),
-        ("irrelevant@1", 1, math.nan),
+        ("irrelevant@3", 0, math.nan),
+        ("irrelevant@4", 1, math.nan),
     ],
 )
 def test_worked_by_hand(world, values, metric: str, value: float, attainable: float) -> None:
@@ -51,7 +52,7 @@ def test_judged_is_of_the_documents_there_are(make_labels, make_retrieved, value
     assert values(labels, retrieved, "judged@10") == [2 / 3]
 
 
-def test_a_known_irrelevant_document_counts_only_within_k(make_labels, make_retrieved, values) -> None:
+def test_where_nothing_is_graded_below_0_a_judged_0_is_the_hard_negative(make_labels, make_retrieved, values) -> None:
     labels = make_labels(["text"] * 3, {"qrels": {0: 1, 2: 0}}, {"qrels": {1: 0}, "answerable": False}, {"qrels": {0: 1}})
     retrieved = make_retrieved([(d, 0, 4) for d in range(3)], [0, 1, 2], [1], [0])
     assert values(labels, retrieved, "irrelevant@2")[:2] == [0, 1]
@@ -88,3 +89,12 @@ def test_equal_scores_do_not_move_a_document(make_labels, make_retrieved, values
     labels = make_labels(["text"] * 2, {"qrels": {0: 1}})
     retrieved = make_retrieved([(0, 0, 4), (1, 0, 4)], [0, 1], scores=[[0.5, 0.5]])
     assert values(labels, retrieved, "mrr@10") == [1]
+
+
+def test_where_hard_negatives_are_graded_below_0_a_judged_0_is_none(make_labels, make_retrieved, values) -> None:
+    labels = make_labels(["text"] * 3, {"qrels": {0: 1, 1: 0, 2: -1}}, {"qrels": {0: 1, 1: 0}})
+    retrieved = make_retrieved([(d, 0, 4) for d in range(3)], [1, 0, 2], [1, 0])
+    assert values(labels, retrieved, "irrelevant@2")[0] == 0
+    assert values(labels, retrieved, "irrelevant@3")[0] == 1
+    assert values(labels, retrieved, "irrelevant@3", column="state")[1] == "not_applicable"
+    assert values(labels, retrieved, "judged@3") == [1, 1]

@@ -46,7 +46,7 @@ def dataset_of(draft: Draft) -> Dataset:
         draft.name,
         tuple(document for document, _ in draft.documents),
         tuple(query for query, _ in draft.queries),
-        tuple(sorted(qrels, key=lambda qrel: (place[qrel.query_id], qrel.relevance == 0))),
+        tuple(sorted(qrels, key=lambda qrel: (place[qrel.query_id], 0 if qrel.relevance > 0 else 1 - qrel.relevance))),
         tuple(sorted(made, key=lambda need: place[need.query_id])),
     )
 

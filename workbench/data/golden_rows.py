@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.data.questions import LABELS
+from workbench.data.questions import LABELS, REFUSED
 from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Need, Qrel
 
@@ -48,12 +48,12 @@ def question_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
     grades = {qrel.doc_id: qrel.relevance for qrel in qrels}
-    irrelevant = [doc_id for doc_id, grade in grades.items() if grade == 0]
-    relevant = {doc_id: grade for doc_id, grade in grades.items() if grade != 0}
+    refused = {key: [doc_id for doc_id, given in grades.items() if given == grade] for key, grade in REFUSED.items()}
+    relevant = {doc_id: grade for doc_id, grade in grades.items() if grade not in REFUSED.values()}
     found: dict[str, Any] = {}
     if relevant:
         found["relevant_doc_ids"] = list(relevant) if set(relevant.values()) == {1} else relevant
-    return found | ({"irrelevant_doc_ids": irrelevant} if irrelevant else {})
+    return found | {key: doc_ids for key, doc_ids in refused.items() if doc_ids}
 
 
 def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """A question and its labels, as the project's own format and tables write them.
 
-`query` and, where known: `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids`, `evidence` (a list
-of needs, each a list of alternative spans {doc_id, start, end, text}), `relevant_chunks` (texts or {doc_id, text}, found by
+`query` and, where known: `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade -1),
+`judged_doc_ids` (read and found not relevant, grade 0), `evidence` (a list of needs, each a list of alternative spans {doc_id, start, end, text}), `relevant_chunks` (texts or {doc_id, text}, found by
 `anchors`), `answer`, `answerable`, `type`, `split` and any other field, kept as metadata.
 """
 
@@ -12,7 +12,8 @@ from workbench.data.draft import Draft, Quote, Rows, text_field
 from workbench.fingerprint import fingerprint
 from workbench.records import Qrel
 
-LABELS = ("query", "query_id", "relevant_doc_ids", "irrelevant_doc_ids", "evidence", "relevant_chunks")
+REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
+LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "relevant_chunks")
 
 
 def read_questions(rows: Rows, split: str | None, draft: Draft) -> None:
@@ -36,10 +37,12 @@ def read_questions(rows: Rows, split: str | None, draft: Draft) -> None:
 def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: Draft) -> None:
     relevant = row.get("relevant_doc_ids", [])
     grades = dict(relevant) if isinstance(relevant, dict) else dict.fromkeys(_ids(relevant, "relevant_doc_ids", where, draft), 1)
-    for doc_id in _ids(row.get("irrelevant_doc_ids", []), "irrelevant_doc_ids", where, draft):
-        if doc_id in grades:
-            draft.faults.append(f"{where} query {query_id} calls document {doc_id!r} both relevant and irrelevant")
-        grades.setdefault(doc_id, 0)
+    for key, refused in REFUSED.items():
+        for doc_id in _ids(row.get(key, []), key, where, draft):
+            if grades.setdefault(doc_id, refused) != refused:
+                earlier = "relevant" if grades[doc_id] not in REFUSED.values() else "a hard negative"
+                now = "irrelevant" if refused else "judged without being either"
+                draft.faults.append(f"{where} query {query_id} calls document {doc_id!r} both {earlier} and {now}")
     for doc_id, grade in grades.items():
         if isinstance(grade, int) and not isinstance(grade, bool):
             draft.qrels.append((Qrel(query_id, doc_id, grade), where))

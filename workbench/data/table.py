@@ -17,12 +17,12 @@ from workbench.data.anchors import anchor
 from workbench.data.documents import documents_of, read_documents
 from workbench.data.draft import Draft, Rows, parse_json, reason, require
 from workbench.data.golden_rows import document_rows, question_rows
-from workbench.data.questions import LABELS, read_questions
+from workbench.data.questions import LABELS, REFUSED, read_questions
 from workbench.data.tables import SUFFIXES, check_columns, read_rows
 from workbench.errors import InputError
 from workbench.records import Dataset
 
-_IDS = ("relevant_doc_ids", "irrelevant_doc_ids")
+_IDS = ("relevant_doc_ids", *REFUSED)
 _PLAIN = ("query", "query_id", "answer", "split")
 _OTHERS = (*LABELS[1:], "answer", "answerable", "type", "split")
 

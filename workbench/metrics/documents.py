@@ -55,13 +55,13 @@ def judged(case: Case, cut: Cut) -> Scores:
     """The share of the first k documents, or of all where there are fewer, that have any judgement."""
     labels = case.labels
     query, doc = _first(case, cut)
-    known = np.isin(query * labels.documents + doc, np.concatenate([labels.relevant_pairs, labels.irrelevant_pairs]))
+    known = np.isin(query * labels.documents + doc, labels.judged_pairs)
     shown = np.bincount(query, minlength=labels.queries)
     return Scores(ratio(totals(query, known, labels.queries), shown.astype(np.float64)), _ones(case))
 
 
 def irrelevant(case: Case, cut: Cut) -> Scores:
-    """1 if a document that is known to be irrelevant (relevance 0 or less) is among the first k."""
+    """1 if a hard negative is among the first k: a document of relevance below 0 or, where a dataset grades none so, 0."""
     labels = case.labels
     query, doc = _first(case, cut)
     bad = np.isin(query * labels.documents + doc, labels.irrelevant_pairs)

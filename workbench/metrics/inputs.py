@@ -102,12 +102,17 @@ class Labels:
 
     @cached_property
     def irrelevant_pairs(self) -> Ints:
-        """The sorted keys of all pairs that are known to be irrelevant (relevance 0 or less)."""
-        return self._pairs(self.qrel_relevance <= 0)
+        """The sorted keys of the hard negatives: relevance below 0 or, in a dataset that grades nothing so, 0."""
+        return self._pairs(self.qrel_relevance < (0 if (self.qrel_relevance < 0).any() else 1))
+
+    @cached_property
+    def judged_pairs(self) -> Ints:
+        """The sorted keys of all pairs with any judgement."""
+        return self._pairs(np.ones(len(self.qrel_relevance), dtype=np.bool_))
 
     @cached_property
     def has_negatives(self) -> Bools:
-        """Which queries have a document that is known to be irrelevant."""
+        """Which queries have a hard negative."""
         return np.bincount(self.irrelevant_pairs // self.documents, minlength=self.queries) > 0
 
     @cached_property
