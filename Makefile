@@ -11,7 +11,7 @@ help:
 	@echo "make check       lint, format, types, stale docs"
 	@echo "make bench       benchmarks against what one would otherwise run; writes benchmarks/results/"
 	@echo "make soak        the long proofs: kill and resume, simulations"
-	@echo "make browser     the tests that need Chromium (apt-get install chromium fonts-dejavu-core)"
+	@echo "make browser     the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
 	@echo "make docs        write docs/reference.md anew from the code"
 
 # torch first and exactly: a plain requirement would take the build that brings gigabytes of CUDA.
@@ -40,8 +40,16 @@ bench: $(INSTALLED)
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak
 
-browser: $(INSTALLED)
+# What tells whether everybody can use a page; fetched here and never shipped.
+AXE := .venv/axe/package/axe.min.js
+$(AXE): | $(INSTALLED)
+	@command -v npm >/dev/null || { echo "npm is needed, to fetch axe-core: apt-get install npm"; exit 2; }
+	mkdir -p .venv/axe
+	cd .venv/axe && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz package/axe.min.js
+
+browser: $(INSTALLED) $(AXE)
 	@command -v chromium >/dev/null || { echo "Chromium is needed: apt-get install chromium fonts-dejavu-core"; exit 2; }
+	$(BIN)/pip install --quiet -e '.[browser]'
 	$(BIN)/pytest -m browser
 
 docs: $(INSTALLED)

@@ -7,16 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
+from benchmarks.verdict.coverage import SIZES, coverage
 from workbench.errors import InputError
 from workbench.statistics.intervals import mean_interval
 
-VALUES = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=4, max_size=30)
+VALUES = st.lists(st.floats(0, 1), min_size=20, max_size=40)
 
 
 @settings(max_examples=60)
 @given(VALUES)
-def test_the_t_interval_is_that_of_statsmodels(rows: list[tuple[float, int]]) -> None:
-    values, clusters = np.array([value for value, _ in rows]), np.array([group for _, group in rows])
+def test_with_clusters_of_one_size_the_t_interval_is_that_of_statsmodels(rows: list[float]) -> None:
+    values = np.array(rows[: len(rows) // 2 * 2])
+    clusters = np.arange(len(values)) // 2
     ours = mean_interval(values, clusters)
     if math.isnan(ours.low) or set(values) <= {0, 1} or np.ptp(values) < 1e-3:
         return
@@ -28,12 +30,24 @@ def test_the_t_interval_is_that_of_statsmodels(rows: list[tuple[float, int]]) ->
 
 
 def test_worked_by_hand() -> None:
-    # Cluster sums of residuals around .5: -.4 and .4, so SE² = 2/1 · .32 / 16 = .04; t(1) at .975 = 12.706.
+    # Ten clusters of two: residual sums ±.4, so SE² = 10/9 · 10 · .16 / 400 = .004444; t(9) at .975 = 2.26216.
+    interval = mean_interval([0.2, 0.4, 0.6, 0.8] * 5, np.repeat(list("abcdefghij"), 2))
+    assert (interval.value, interval.n, interval.clusters) == (0.5, 20, 10)
+    assert interval.high - 0.5 == pytest.approx(2.26216 * 0.0666667, abs=1e-5)
+
+
+def test_with_fewer_than_ten_documents_every_query_counts_alone() -> None:
+    # Residuals ±.3, ±.1: s² = .2 / 3, SE = .1291; t(3) at .975 = 3.18245.
     interval = mean_interval([0.2, 0.4, 0.6, 0.8], ["a", "a", "b", "b"])
     assert (interval.value, interval.n, interval.clusters) == (0.5, 4, 2)
-    assert interval.high - 0.5 == pytest.approx(12.7062 * 0.2, abs=1e-4)
-    clipped = mean_interval([0.2, 0.4, 0.6, 0.8], ["a", "a", "b", "b"], proportion=True)
-    assert (clipped.low, clipped.high) == (0, 1)
+    assert interval.high - 0.5 == pytest.approx(3.18245 * 0.129099, abs=1e-5)
+    bounded = mean_interval([0.2, 0.4, 0.6, 0.8], ["a", "a", "b", "b"], proportion=True)
+    assert 0 < bounded.low < 0.5 < bounded.high < 1
+
+
+def test_proportions_lie_between_0_and_1() -> None:
+    with pytest.raises(InputError, match="are no proportions"):
+        mean_interval([0.5, 1.5], [0, 1], proportion=True)
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (10, 10), (7, 14), (95, 100)])
@@ -44,11 +58,11 @@ def test_independent_successes_get_wilsons_interval(hits: int, n: int) -> None:
 
 
 def test_clusters_widen_it() -> None:
-    values = [1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1, 1]
-    alone, grouped = mean_interval(values, range(12)), mean_interval(values, np.arange(12) // 3)
+    values = [1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1, 1] * 3
+    alone, grouped = mean_interval(values, range(36)), mean_interval(values, np.arange(36) // 3)
     assert grouped.low < alone.low < alone.value < alone.high < grouped.high
-    # Of one mind: 12 successes in 4 documents are worth 4, and the width pays for 3 degrees of freedom.
-    assert mean_interval([1] * 12, np.arange(12) // 3).low < proportion_confint(4, 4, method="wilson")[0]
+    # Of one mind: 36 successes in 12 documents are worth 12, and the width pays for 11 degrees of freedom.
+    assert mean_interval([1] * 36, np.arange(36) // 3).low < proportion_confint(12, 12, method="wilson")[0]
 
 
 def test_a_design_effect_below_1_is_not_believed() -> None:
@@ -58,7 +72,7 @@ def test_a_design_effect_below_1_is_not_believed() -> None:
 
 @pytest.mark.parametrize(
     ("values", "clusters"),
-    [([0.5], [0]), ([1.0], [0]), ([0.2, 0.6], [0, 0]), ([0, 1, 1], [0, 0, 0]), ([0.3] * 10, range(10)), ([0.2, 0.8] * 4, [0, 0, 1, 1] * 2)],
+    [([0.5], [0]), ([1.0], [0]), ([0.3] * 10, range(10)), ([0.2, 0.8] * 10, np.arange(20) // 2)],
 )
 def test_no_bounds_where_the_data_allow_none(values, clusters) -> None:
     interval = mean_interval(values, clusters, proportion=True)
@@ -81,14 +95,8 @@ def test_senseless_input_is_refused(values, clusters, level: float, says: str) -
         mean_interval(values, clusters, level)
 
 
-@pytest.mark.parametrize(("groups", "size", "kind"), [(12, 5, "binary"), (5, 10, "binary"), (60, 1, "binary"), (12, 5, "graded")])
-def test_95_percent_intervals_cover_about_95_percent(groups: int, size: int, kind: str) -> None:
-    random, covered, runs = np.random.default_rng(20), 0, 400
-    clusters = np.repeat(np.arange(groups), size)
-    for _ in range(runs):
-        # Beta(1.87, .47): mean .8, correlation .3 within a cluster of successes.
-        chance = random.beta(0.8 * 7 / 3, 0.2 * 7 / 3, groups)[clusters]
-        values = (random.random(len(chance)) < chance).astype(float) if kind == "binary" else random.binomial(4, chance) / 4
-        interval = mean_interval(values, clusters, proportion=True)
-        covered += interval.low <= 0.8 <= interval.high
-    assert 0.90 <= covered / runs <= 0.985
+@pytest.mark.parametrize("kind", ["successes", "shares in steps of 1/4"])
+@pytest.mark.parametrize(("documents", "given"), [(12, False), (30, False), (5, True)])
+def test_95_percent_intervals_cover_about_95_percent(documents: int, kind: str, given: bool) -> None:
+    sizes = SIZES["documents of 1 to 9"](documents) * (5 if given else 1)
+    assert coverage(sizes, kind, 0.8, 0.3, 400, given=given) >= 0.92

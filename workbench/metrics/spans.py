@@ -58,15 +58,14 @@ def need_recall(case: Case, cut: Cut) -> Scores:
 
     Blanks do not count: chunks are stripped, so they may be missing at a seam between two delivered chunks.
     """
-    met = case.shared(_met, cut)
     queries = case.labels.queries
     needs = np.bincount(case.labels.need_query, minlength=queries).astype(np.float64)
-    return Scores(ratio(totals(case.labels.need_query, met, queries), needs), np.ones(queries))
+    return Scores(ratio(totals(case.labels.need_query, case.shared(met, cut), queries), needs), np.ones(queries))
 
 
 def complete(case: Case, cut: Cut) -> Scores:
     """1 if every need is met, as `need_recall` counts it."""
-    missed = totals(case.labels.need_query, ~case.shared(_met, cut), case.labels.queries)
+    missed = totals(case.labels.need_query, ~case.shared(met, cut), case.labels.queries)
     return Scores((missed == 0).astype(np.float64), np.ones(case.labels.queries))
 
 
@@ -100,7 +99,7 @@ def _best(need: Ints, covered: Ints, length: Ints) -> Ints:
     return order[np.unique(need[order], return_index=True)[1]]
 
 
-def _met(case: Case, cut: Cut) -> Bools:
+def met(case: Case, cut: Cut) -> Bools:
     """(needs) whether some alternative is delivered up to blanks. Positions are counts of non-blank characters."""
     labels, text = case.labels, case.shared(delivered, cut)
     width = labels.width

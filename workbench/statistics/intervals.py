@@ -9,14 +9,13 @@ from statsmodels.stats.proportion import proportion_confint
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats, Ints
-
-# Rounding leaves a standard error of this order, relative to the largest value, where there is no variance.
-_ROUNDING = 1e-12
+from workbench.statistics.robust import robust
+from workbench.statistics.units import Units, units
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean `value` with the bounds `low` and `high`, NaN where the data allow none, over `n` queries in so many `clusters`."""
+    """A mean `value` with the bounds `low` and `high`, NaN where the data allow none, over `n` queries in so many `clusters` (source documents)."""
 
     value: float
     low: float
@@ -26,33 +25,24 @@ class Interval:
 
 
 def mean_interval(values: npt.ArrayLike, clusters: npt.ArrayLike, level: float = 0.95, *, proportion: bool = False) -> Interval:
-    """The mean of n scored values (n) and its interval; `clusters` (n) says which values hang together.
+    """The mean of n scored values (n) and its interval; `clusters` (n) are the source documents, `units` makes observations of them.
 
-    Values that are all 0 or 1 get a Wilson interval with an effective n, others the cluster-robust t interval, whose bounds are
-    clipped to [0, 1] where `proportion` says that the values are proportions. There are no bounds for one query or one
-    cluster, nor where values other than 0 and 1 show no variance: an interval without width would claim certainty.
+    Proportions, and values that are all 0 or 1, get a Wilson interval with an effective n, others the cluster-robust t interval. There
+    are no bounds for one query, nor where values other than 0 and 1 show no variance: an interval without width would claim certainty.
     """
-    numbers, codes = checked(values, clusters, level)
-    if np.isin(numbers, (0.0, 1.0)).all():
-        return _wilson(numbers, codes, level)
-    interval = robust_interval(numbers, codes, level)
-    if not proportion:
-        return interval
-    low, high = np.clip([interval.low, interval.high], 0, 1).tolist()
-    return Interval(interval.value, low, high, interval.n, interval.clusters)
+    numbers, names = checked(values, clusters, level)
+    observed = units(names)
+    binary = bool(np.isin(numbers, (0.0, 1.0)).all())
+    if (binary or proportion) and (numbers.min() < 0 or numbers.max() > 1):
+        raise InputError(f"values from {numbers.min():g} to {numbers.max():g} are no proportions", "they lie between 0 and 1")
+    return _wilson(numbers, observed, level, binary) if binary or proportion else robust_interval(numbers, observed, level)
 
 
-def robust_interval(values: Floats, codes: Ints, level: float) -> Interval:
-    """mean ± t(G - 1) · SE, where SE² = G / (G - 1) · Σ over clusters (Σ residuals)² / n² (CR1; Liang and Zeger 1986).
-
-    `codes` (n) numbers the G clusters from 0. It is statsmodels' OLS on a constant with cov_type="cluster" and use_t.
-    """
-    n, groups, mean = len(values), int(codes.max()) + 1, float(values.mean())
-    error = _standard_error(values, codes)
-    if groups < 2 or error <= _ROUNDING * float(np.abs(values).max()):
-        return Interval(mean, float("nan"), float("nan"), n, groups)
-    half = _t(level, groups - 1) * error
-    return Interval(mean, mean - half, mean + half, n, groups)
+def robust_interval(values: Floats, observed: Units, level: float) -> Interval:
+    """mean ± t · SE with the CR2 standard error and Satterthwaite's degrees of freedom; no bounds without variance between units."""
+    found = robust(values[None], observed.codes)
+    mean, half = float(found.mean[0]), _t(level, float(found.freedom[0])) * float(found.error[0])
+    return Interval(mean, mean - half, mean + half, len(values), observed.clusters)
 
 
 def checked(values: npt.ArrayLike, clusters: npt.ArrayLike, level: float) -> tuple[Floats, Ints]:
@@ -69,32 +59,32 @@ def checked(values: npt.ArrayLike, clusters: npt.ArrayLike, level: float) -> tup
     return numbers, np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
-def _wilson(values: Floats, codes: Ints, level: float) -> Interval:
-    """Wilson's interval (1927) with the effective n of a clustered sample: n / design effect · (t(n - 1) / t(G - 1))².
+def _wilson(values: Floats, observed: Units, level: float, binary: bool) -> Interval:
+    """Wilson's interval (1927) with the effective n of a clustered sample: n / design effect · (t(n - 1) / t(freedom))².
 
-    The design effect, at least 1, is the variance of the mean with clusters over that without. Where all values are equal it
-    cannot be seen and is taken at its largest (clusters of one mind, Kish 1965: Σ size² / n). The second factor pays for few
-    clusters (Korn and Graubard 1998): 5 clusters of 10, p = .8, correlation .3 are covered .95 with it and .87 without. One query
-    a cluster gives the plain interval.
+    The design effect is the variance of the mean over that of as many independent successes, p (1 - p) / (n - 1); for successes at
+    least 1. It is seen only in the F units that hold a rare outcome (anything but 1 where the mean is above a half), and is drawn
+    towards its largest value, that of units of one mind, Σ size² / n (Kish 1965), which has the weight 4 / (F² + 4): with F = 0 there
+    is nothing else to go by. The last factor pays for few units (Korn and Graubard 1998). One query a unit gives the plain interval
+    for successes.
     """
-    n, groups, mean = len(values), int(codes.max()) + 1, float(values.mean())
-    if n < 2 or groups < 2:
-        return Interval(mean, float("nan"), float("nan"), n, groups)
-    variance = mean * (1 - mean) / (n - 1)
-    largest = float((np.bincount(codes) ** 2).sum()) / n
-    design = max(1.0, _standard_error(values, codes) ** 2 / variance) if variance else largest
-    effective = n / design * (_t(level, n - 1) / _t(level, groups - 1)) ** 2
+    n, mean, found = len(values), float(values.mean()), robust(values[None], observed.codes)
+    if n < 2 or observed.count < 2 or (not binary and np.isnan(found.error[0])):
+        return Interval(mean, float("nan"), float("nan"), n, observed.clusters)
+    effective = n / _design(values, observed.codes, float(np.nan_to_num(found.error[0])), binary)
+    effective *= (_t(level, n - 1) / _t(level, float(found.freedom[0]))) ** 2
     low, high = proportion_confint(mean * effective, effective, alpha=1 - level, method="wilson")
-    return Interval(mean, float(min(max(low, 0.0), mean)), float(max(min(high, 1.0), mean)), n, groups)
+    return Interval(mean, float(min(max(low, 0.0), mean)), float(max(min(high, 1.0), mean)), n, observed.clusters)
 
 
-def _standard_error(values: Floats, codes: Ints) -> float:
-    groups = int(codes.max()) + 1
-    if groups < 2:
-        return float("nan")
-    sums = np.bincount(codes, weights=values - values.mean())
-    return float(np.sqrt(groups / (groups - 1) * (sums**2).sum())) / len(values)
+def _design(values: Floats, codes: Ints, error: float, binary: bool) -> float:
+    n, mean, sizes = len(values), float(values.mean()), np.bincount(codes)
+    variance = mean * (1 - mean) / (n - 1)
+    largest = float((sizes**2).sum()) / n
+    seen = max(1.0 if binary else 0.0, error**2 / variance) if variance else largest
+    rare = np.unique(codes[values < 1 if mean >= 0.5 else values > 0]).size
+    return float((rare**2 * seen + 4 * max(largest, seen)) / (rare**2 + 4))
 
 
-def _t(level: float, freedom: int) -> float:
+def _t(level: float, freedom: float) -> float:
     return float(stats.t.ppf((1 + level) / 2, freedom))

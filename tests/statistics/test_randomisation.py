@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from workbench.statistics.comparison import comparisons
+from workbench.statistics.flips import exact_p
+from workbench.statistics.pairs import all_pairs
+from workbench.statistics.randomisation import randomise
+from workbench.statistics.rivals import unrejected
+
+
+def flipped(values: np.ndarray, codes: np.ndarray, seed: int = 1, flips: int = 1_999):
+    pairs = all_pairs(values, codes, codes)
+    return pairs, randomise(pairs, np.ones(len(pairs.a), dtype=bool), seed, flips)
+
+
+def scores(configurations: int = 4, queries: int = 40) -> np.ndarray:
+    random = np.random.default_rng(5)
+    return np.clip(random.random(queries) + 0.2 * random.standard_normal((configurations, queries)), 0, 1)
+
+
+def test_alone_it_is_scipys_paired_t_test() -> None:
+    values = scores()
+    pairs, _ = flipped(values, np.arange(40))
+    for p, a, b in zip(pairs.t_p, pairs.a, pairs.b, strict=True):
+        assert p == pytest.approx(stats.ttest_rel(values[a], values[b]).pvalue)
+
+
+@pytest.mark.parametrize("queries", [12, 40])
+def test_the_randomisation_is_scipys(queries: int) -> None:
+    values = scores(2, queries)
+    values[0] += 0.05
+    (ours,) = flipped(values, np.arange(queries), flips=9_999)[1].alone
+    theirs = stats.permutation_test(
+        (values[0] - values[1],), np.mean, permutation_type="samples", n_resamples=9_999, rng=np.random.default_rng(3)
+    ).pvalue
+    assert ours == pytest.approx(theirs, abs=1e-12 if queries <= 16 else 0.02)
+
+
+def test_exact_p_by_hand() -> None:
+    # 1 + 2 + 3: of 8 totals only 6 and -6 are as far. 1 + 1 - 1: all are.
+    assert exact_p(np.array([1.0, 0, 2, 3])) == 0.25
+    assert exact_p(np.array([1.0, 1, -1])) == 1
+    assert exact_p(np.zeros(4)) == 1
+
+
+def test_whole_units_are_flipped() -> None:
+    values, codes = scores(2, 40), np.arange(40) // 4
+    sums = (values[0] - values[1]).reshape(10, 4).sum(axis=1)
+    assert flipped(values, codes)[1].alone[0] == exact_p(sums)
+
+
+def test_corrected_p_are_stepped_down_and_between_the_plain_ones_and_bonferronis() -> None:
+    values = scores(6)
+    values[0] += 0.15
+    pairs, found = flipped(values, np.arange(40), flips=9_999)
+    assert (found.adjusted >= found.alone).all()
+    assert (found.adjusted <= np.minimum(1, found.alone * len(pairs.a)) + 0.02).all()
+    order = np.argsort(-np.abs(pairs.mean / pairs.error))
+    assert (np.diff(found.adjusted[order]) >= 0).all()
+
+
+def test_a_family_of_one_is_not_corrected() -> None:
+    found = flipped(scores(2), np.arange(40))[1]
+    assert found.adjusted == found.alone
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    values = scores()
+    pairs, found = flipped(values, np.arange(40))
+    rows = comparisons(pairs, found, np.ones(6, dtype=bool), list("abcd"))
+    assert [row.p_holm for row in rows] == pytest.approx(multipletests([row.p for row in rows], method="holm")[1].tolist())
+    assert all(row.p_adjusted >= row.p for row in rows)
+
+
+def test_outside_the_family_nothing_is_corrected() -> None:
+    pairs = all_pairs(scores(), np.arange(40), np.arange(40))
+    family = pairs.a == 0
+    found = randomise(pairs, family, 1, 199)
+    assert (np.isnan(found.adjusted) == ~family).all()
+
+
+def test_equal_seeds_give_equal_p_and_a_copy_changes_no_other() -> None:
+    values = scores()
+    one, again = flipped(values, np.arange(40))[1], flipped(values, np.arange(40))[1]
+    assert (one.adjusted == again.adjusted).all()
+    pairs, copied = flipped(np.vstack([values, values[0]]), np.arange(40))
+    old = pairs.b < 4
+    assert copied.adjusted[old] == pytest.approx(one.adjusted)
+    same = (pairs.a == 0) & (pairs.b == 4)
+    assert (copied.alone[same], copied.adjusted[same], pairs.t_p[same]) == (1, 1, 1)
+
+
+def test_those_far_behind_are_told_from_the_best() -> None:
+    values = scores(4, 60)
+    values[2:] -= 0.4
+    assert unrejected(flipped(values, np.arange(60))[1].unbeaten).tolist() == [0, 1]
+    assert unrejected(flipped(np.ones((3, 60)), np.arange(60))[1].unbeaten).tolist() == [0, 1, 2]

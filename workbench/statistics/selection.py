@@ -1,0 +1,55 @@
+"""What the value of the best of several is worth: the best is also the luckiest."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.metrics.coverage import Floats, Ints
+from workbench.statistics.robust import by_unit
+
+SPLITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The first's value without its luck; `optimism` is how far the plain value flatters it (in the metric's direction of better).
+
+    `chosen` is the share of halves on which each configuration came first; ties share it.
+    """
+
+    value: float
+    optimism: float
+    chosen: tuple[float, ...]
+
+
+def corrected_first(values: Floats, codes: Ints, seed: int, splits: int = SPLITS) -> Corrected | None:
+    """The mean over random halvings of the units of: what comes first on either half, measured on the other (all questions count once).
+
+    `values` (c, q; higher is better, NaN where unscored), `codes` (q) the units; None with fewer than two. Choosing and measuring on
+    different questions is cross-validation (Stone 1974); half the questions choose a little worse than all, so the value errs downwards
+    rather than up.
+    """
+    count = int(codes.max(initial=-1)) + 1
+    if count < 2:
+        return None
+    scored = ~np.isnan(values)
+    sums, sizes = by_unit(np.where(scored, values, 0.0), codes).T, by_unit(scored.astype(np.float64), codes).T
+    order = np.random.default_rng(seed).random((splits, count)).argsort(axis=1)
+    half = (order < count // 2).astype(np.float64)
+    picked, other = _firsts(half, sums, sizes), _firsts(1 - half, sums, sizes)
+    total = (picked * ((1 - half) @ sums) + other * (half @ sums)).sum(axis=1)
+    weight = (picked * ((1 - half) @ sizes) + other * (half @ sizes)).sum(axis=1)
+    if not weight.all():
+        return None
+    value = float((total / weight).mean())
+    naive = float((sums.sum(axis=0) / np.maximum(sizes.sum(axis=0), 1))[sizes.any(axis=0)].max())
+    return Corrected(value, naive - value, tuple(((picked + other) / 2).mean(axis=0).tolist()))
+
+
+def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:
+    """(splits, c) 1 for the configuration with the highest mean over the `members` (splits, units), divided where several have it."""
+    counts = members @ sizes
+    means = np.divide(members @ sums, counts, out=np.full(counts.shape, -np.inf), where=counts > 0)
+    first = (means >= means.max(axis=1, keepdims=True) - 1e-12) & np.isfinite(means)
+    shared: Floats = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
+    return shared
