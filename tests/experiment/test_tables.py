@@ -7,6 +7,7 @@ import pytrec_eval
 
 from workbench.experiment.run import Outcome
 from workbench.experiment.tables import strictly_descending
+from workbench.experiment.verdict import verdict_of
 
 CONTRACT = {
     "metrics": ["configuration", "condition", "metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"],
@@ -116,7 +117,21 @@ def test_differences_are_paired_over_the_same_queries(outcome):
     row = table(outcome, "comparisons").query("metric == 'recall@5' and a == 'fixed-128-0' and b == 'fixed-512-0'").iloc[0]
     assert row["difference"] == pytest.approx((wide["fixed-128-0"] - wide["fixed-512-0"]).mean())
     assert row["n"] == 30
-    assert np.isnan(row["p"])
+    assert np.isnan(row["p"])  # exploratory: the primary metric decides
+
+
+def test_p_values_are_those_of_the_verdict_on_the_primary_metric(outcome):
+    rows, found = table(outcome, "comparisons").set_index(["metric", "a", "b"]), verdict_of(outcome)
+    # fixed-512-0 has chunks beyond the window: no claim is made about it.
+    assert found.ranked == ("hierarchical-64-256", "fixed-128-0") or found.ranked == ("fixed-128-0", "hierarchical-64-256")
+    assert found.family == "against fixed-128-0"
+    (tested,) = rows.index[rows["p"].notna()]
+    assert tested == ("span_recall@2000t", "fixed-128-0", "hierarchical-64-256")
+    (row,) = found.comparisons
+    assert rows.loc[tested, ["p", "p_adjusted", "difference", "low"]].tolist() == pytest.approx(
+        [row.p, row.p_adjusted, row.difference.value, row.difference.low], nan_ok=True
+    )
+    assert found.winner is None or row.p_adjusted <= 0.05
 
 
 def test_the_manifest_names_data_settings_and_versions_but_no_time(outcome):

@@ -113,7 +113,7 @@ class Result:
         return hits.assign(delivered=reason == "", cut_reason=reason)
 
 
-@dataclass
+@dataclass(eq=False)
 class Outcome:
     """An experiment after its run: results, and the one-line error of each configuration that failed."""
 

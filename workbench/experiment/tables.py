@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.experiment.run import Outcome, Result
+from workbench.experiment.verdict import verdict_of
 from workbench.retrieval.rank import Floats
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.comparison import paired_difference
@@ -97,8 +98,13 @@ def configurations_table(outcome: Outcome) -> pd.DataFrame:
 
 
 def comparisons_table(outcome: Outcome) -> pd.DataFrame:
-    """metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters: all pairs on the same queries; p null, no test was run."""
-    clusters = query_clusters(outcome.bench.labels)
+    """metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters: all pairs on the same queries.
+
+    `p` (clustered paired t) and `p_adjusted` (max-T) are those of the verdict's family: pairs by the primary metric, within the window,
+    with the baseline where there is one. Elsewhere they are null: nothing was tested.
+    """
+    clusters, found = query_clusters(outcome.bench.labels), verdict_of(outcome)
+    tested = {(row.a, row.b): row for row in found.comparisons} if found else {}
     wide = {result.configuration.name: _wide(result, len(clusters)) for result in outcome.results}
     rows = []
     for a, b in itertools.combinations(wide, 2):
@@ -106,9 +112,10 @@ def comparisons_table(outcome: Outcome) -> pd.DataFrame:
             first, second = wide[a][str(metric)].to_numpy(), wide[b][str(metric)].to_numpy()
             if np.isnan(first + second).all():
                 continue
-            found = paired_difference(first, second, clusters)
-            interval = {"difference": found.value, "low": found.low, "high": found.high, "p": None, "p_adjusted": None}
-            rows.append({"metric": str(metric), "a": a, "b": b, **interval, "n": found.n, "clusters": found.clusters})
+            mean, row = paired_difference(first, second, clusters), tested.get((a, b)) if metric == outcome.primary else None
+            interval = {"difference": mean.value, "low": mean.low, "high": mean.high}
+            p = {"p": row.p if row else None, "p_adjusted": row.p_adjusted if row else None}
+            rows.append({"metric": str(metric), "a": a, "b": b, **interval, **p, "n": mean.n, "clusters": mean.clusters})
     columns = ["metric", "a", "b", "difference", "low", "high", "p", "p_adjusted", "n", "clusters"]
     return pd.DataFrame(rows, columns=columns).astype({"p": "float64", "p_adjusted": "float64"})
 
