@@ -3,14 +3,19 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from workbench.embedding.cache import Vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.experiment.history import FINGERPRINTS, schema
 
 ROOT = Path(__file__).parent.parent
 
@@ -83,3 +88,22 @@ def like_embeddings() -> Callable[..., Vectors]:
         return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
     return make
+
+
+@pytest.fixture
+def past(tmp_path: Path) -> Callable[[Sequence[dict[str, Any]]], Path]:
+    """Writes outputs with a history: a row for each mapping, whose `run` is a number; what is not given is as it always is."""
+
+    def write(rows: Sequence[dict[str, Any]]) -> Path:
+        usual: dict[str, Any] = {"experiment": "mine", "configuration": "whole", "condition": "retrieved", "metric": "recall@5"}
+        usual |= {"slice": "all", "n": 80, "clusters": 30, "primary": True, "commit": "0" * 40}
+        usual |= dict.fromkeys(FINGERPRINTS, "a") | {"prompt": None}
+        filled = []
+        for row in rows:
+            time = datetime(2026, 3, 1, 9, tzinfo=UTC) + timedelta(days=row["run"])
+            bounds = {"low": row["value"] - 0.05, "high": row["value"] + 0.04}
+            filled.append(usual | bounds | row | {"time": time, "run": f"{row['run']:012x}"})
+        pq.write_table(pa.Table.from_pylist(filled, schema()), tmp_path / "history.parquet")
+        return tmp_path
+
+    return write

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +42,7 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
     first = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
     assert first.returncode == 0, first.stderr
     assert "report: " in first.stdout
-    assert "fixed-256-0" in first.stdout
+    assert "No winner: fixed-256-0 has nothing to be compared with." in first.stdout
     left = {path.relative_to(folder / "outputs" / "x").as_posix() for path in (folder / "outputs" / "x").rglob("*") if path.is_file()}
     tables = {f"{name}.parquet" for name in ("metrics", "queries", "hits", "configurations", "comparisons", "timings")}
     notebooks = {"notebooks/comparison.ipynb", "notebooks/fixed-256-0.ipynb"}
@@ -52,6 +53,21 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
     assert "executed" not in second.stderr
     again = workbench("report", folder / "x.yaml", "--outputs", folder / "outputs")
     assert again.returncode == 0, again.stderr
+    history = pd.read_parquet(folder / "outputs" / "history.parquet")
+    assert history.groupby("run", sort=False).size().tolist() == [3, 3]
+    assert set(history["configuration"]) == {"fixed-256-0"}
+    trends = workbench("report", folder / "x.yaml", "--outputs", folder / "outputs", "--trends")
+    assert trends.returncode == 0, trends.stderr
+    assert "2 runs, by recall@1" in (folder / "outputs" / "x" / "trends.html").read_text()
+    (folder / "outputs" / "history.parquet").write_bytes(b"PAR1")
+    (folder / "outputs" / "x" / "metrics.parquet").unlink()
+    third = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
+    assert third.returncode == 3
+    (line,) = [line for line in third.stderr.splitlines() if "history" in line]
+    assert line.startswith("workbench: this run is not in the history: ")
+    assert str(folder / "outputs" / "history.parquet") in line
+    assert "report: " in third.stdout
+    assert (folder / "outputs" / "x" / "metrics.parquet").is_file()
 
 
 def test_a_report_needs_results(folder):
@@ -161,4 +177,5 @@ def test_help_names_every_command():
 def test_lab_opens_a_folder_that_holds_the_notebooks():
     from workbench.experiment.notebooks import notebook_path
 
-    assert {path.name for path in notebook_path("comparison").parent.glob("*.ipynb")} == {"comparison.ipynb", "configuration.ipynb"}
+    found = {path.stem for path in notebook_path("comparison").parent.glob("*.ipynb")}
+    assert found == {"comparison", "configuration", "trends"}

@@ -5,6 +5,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,21 +82,46 @@ def sweep(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
 
     outcome = run_experiment(read_experiment(experiment, overrides), outputs, _say)
     write_outputs(outcome)
+    remembered = _remember(outcome, outputs)
     _publish(outcome, experiment, overrides)
+    if not remembered:
+        sys.exit(3)
+
+
+def _remember(outcome: Any, outputs: Path) -> bool:
+    """Append the run to the history; a history that cannot be written is said, and stops neither tables nor report."""
+    from workbench.experiment.history import append
+
+    try:
+        append(outcome, outputs, datetime.now(UTC))
+    except WorkbenchError as error:
+        click.echo(f"workbench: this run is not in the history: {'; '.join(error.lines)}", err=True)
+        return False
+    return True
 
 
 @main.command()
 @_shared
-def report(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
+@click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
+def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: bool) -> None:
     """Make the notebooks and report.html anew from results that are all in the store."""
     from workbench.experiment.plan import plan_experiment
     from workbench.experiment.run import run_experiment
     from workbench.experiment.spec import read_experiment
 
     spec = read_experiment(experiment, overrides)
+    if trends:
+        _report_trends(spec.name, outputs)
+        return
     if not plan_experiment(spec, outputs).complete:
         raise InputError(f"the results of {experiment} are not all in {outputs}", f"run workbench sweep {experiment}")
     _publish(run_experiment(spec, outputs, _say), experiment, overrides)
+
+
+def _report_trends(name: str, outputs: Path) -> None:
+    from workbench.report.trends_page import write_trends
+
+    click.echo(f"trends: {write_trends(outputs, name)}")
 
 
 def _publish(outcome: Any, experiment: Path, overrides: tuple[str, ...]) -> None:

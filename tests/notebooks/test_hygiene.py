@@ -22,7 +22,7 @@ def tagged(notebook, tag):
 
 
 def test_the_notebooks_of_a_sweep_are_there():
-    assert {"comparison", "configuration"} <= {path.stem for path in NOTEBOOKS}
+    assert {"comparison", "configuration", "trends"} <= {path.stem for path in NOTEBOOKS}
 
 
 def test_nothing_that_a_run_leaves_is_kept(notebook):

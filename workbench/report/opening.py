@@ -5,11 +5,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
+
 from workbench.errors import InputError
-from workbench.experiment.run import run_experiment
+from workbench.experiment.history import history_path, read_history
+from workbench.experiment.run import run_experiment, workplace_at
 from workbench.experiment.spec import read_experiment
+from workbench.experiment.tables import CONDITION
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView
+from workbench.report.numerals import listed
+from workbench.report.trends import TrendsView
 
 
 def open_comparison(experiment: str | Path, outputs: str | Path = "outputs", overrides: Sequence[str] = ()) -> ComparisonView:
@@ -32,6 +38,33 @@ def open_configuration(
     view = ConfigurationView(run_experiment(alone, Path(outputs), _say))
     _ = view.result
     return view
+
+
+def open_trends(outputs: str | Path = "outputs", experiment: str = "", metric: str = "") -> TrendsView:
+    """A metric of an experiment over the runs of an outputs folder.
+
+    `experiment` is its name, by default that of the last run; `metric` is by default the one that was primary in the last run.
+    A relative `outputs` is also looked for one folder up, since JupyterLab runs a notebook in the notebook's own folder.
+    Errors: InputError where there is no history, or no such experiment or metric in it; StoreError if it is corrupt.
+    """
+    folder = Path(outputs)
+    folder = folder if history_path(folder).exists() or not history_path(".." / folder).exists() else ".." / folder
+    history = read_history(history_path(folder))
+    history = history[(history["condition"] == CONDITION) & (history["slice"] == "all")]
+    chosen = _one_of(experiment, history["experiment"], "experiment") if experiment else str(history["experiment"].iloc[-1])
+    rows = history[history["experiment"] == chosen]
+    last = rows[rows["run"] == rows["run"].iloc[-1]]
+    decides = str(last.loc[last["primary"], "metric"].iloc[0])
+    wanted = _one_of(metric, rows["metric"], f"metric of {chosen}") if metric else decides
+    return TrendsView(history, chosen, wanted, workplace_at(folder).store)
+
+
+def _one_of(name: str, there: "pd.Series[str]", what: str) -> str:
+    names = sorted(set(there))
+    if name in names:
+        return name
+    close = difflib.get_close_matches(name, names, n=1)
+    raise InputError(f"the history has no {what} {name!r}", f"did you mean {close[0]}?" if close else f"it has {listed(names, 12)}")
 
 
 def _say(line: str) -> None:

@@ -1,0 +1,18 @@
+"""docs/history.md, executed: its snippet reads a history that a test has made; its commands are run by test_cli.py."""
+
+import re
+from pathlib import Path
+
+PAGE = (Path(__file__).parents[2] / "docs" / "history.md").read_text("utf-8")
+
+
+def test_the_snippet_prints_what_changed_and_since_when(past, run_python):
+    common = {"experiment": "quickstart", "configuration": "fixed-256-0", "metric": "span_recall@2000t"}
+    rows = [common | {"run": run, "value": 0.5 + 0.1 * (run >= 6), "embedding": str(run >= 6)} for run in range(12)]
+    place = past(rows)
+    place.joinpath("outputs").mkdir()
+    place.joinpath("history.parquet").rename(place / "outputs" / "history.parquet")
+    (snippet,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    said = run_python(f"import os; os.chdir({str(place)!r})\n" + snippet)
+    assert "embedding" in said
+    assert "ChangePoint(run='000000000006'" in said

@@ -1,0 +1,198 @@
+"""What the trends notebook shows of a history: a metric over runs, what changed between them, and since when its level is another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import hypot
+from typing import Any
+
+import pandas as pd
+
+from workbench.experiment.change_points import FEWEST_RUNS, ChangePoint, change_points
+from workbench.experiment.history import EXACT, FINGERPRINTS, changes
+from workbench.experiment.notebooks import record
+from workbench.report import trend_plot
+from workbench.report.display import NOTHING, Fragment, Picture, lead, notes, prose, show, style
+from workbench.report.numerals import count, interval, listed, number, plural, signed
+from workbench.report.tables import Column, table, text, words
+from workbench.store import Store
+
+# A fingerprint's column, and what a person calls it.
+NAMES = dict(zip(FINGERPRINTS, ("corpus", "questions", "labels", "chunking", "model", "retrieval", "prompt"), strict=True))
+_DATASET = ("corpus", "questions", "labels")
+_MOST_RUNS = 60
+_MOST_PANELS = 8
+_MOST_ROWS = 40
+
+
+@dataclass(frozen=True)
+class TrendsView:
+    """One metric of one experiment over the runs of a history."""
+
+    history: pd.DataFrame
+    experiment: str
+    metric: str
+    store: Store
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """The experiment's runs, oldest first, numbered from 1: run, time, commit, place."""
+        rows = self.history[self.history["experiment"] == self.experiment].drop_duplicates("run")
+        return rows[["run", "time", "commit"]].assign(place=range(1, len(rows) + 1)).reset_index(drop=True)
+
+    @cached_property
+    def found(self) -> tuple[trend_plot.Trend, ...]:
+        """The configurations, those of the last run first."""
+        rows = self.history[(self.history["experiment"] == self.experiment) & (self.history["metric"] == self.metric)]
+        newest_first = rows.iloc[::-1]["run"].drop_duplicates().tolist()
+        names = dict.fromkeys(name for run in newest_first for name in rows.loc[rows["run"] == run, "configuration"])
+        return tuple(trend for name in names if len((trend := self._trend(name)).rows))
+
+    def overview(self) -> Fragment:
+        """How many runs there are, what is told of them, and what a value without a reason means; with the style of all that follows."""
+        first, last = self.runs["time"].iloc[0], self.runs["time"].iloc[-1]
+        counted = f"{plural(len(self.runs), 'run')} of {self.experiment} from {_day(first)} to {_day(last)}, by {self.metric}"
+        stepped = [one.name for one in self.found if one.levels.points]
+        short = [one.name for one in self.found if not one.levels.enough]
+        told = f"a change of level was found in {listed(stepped)}" if stepped else "no change of level was found"
+        if len(short) == len(self.found):
+            told = f"fewer than {FEWEST_RUNS} runs, in which a change of level cannot be told from noise"
+        lines = ["The same configuration on the same questions gives identical values: only what is marked can have changed one."]
+        lines += (
+            [f"Fewer than {FEWEST_RUNS} runs, so no change of level can be told: {listed(short)}."]
+            if 0 < len(short) < len(self.found)
+            else []
+        )
+        return style() + lead(f"{counted}: {told}.") + notes(lines)
+
+    def chart(self) -> Picture | Fragment:
+        """The metric over the runs, a panel for each configuration."""
+        dates = [(row["place"], f"{row['time']:%d %b}".lstrip("0")) for row in _records(self.runs.tail(_MOST_RUNS))]
+        oldest = dates[0][0]
+        shown = [_since(one, oldest) for one in self.found if one.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
+        if not shown:
+            return prose(f"{self.metric} was scored in no run.")
+        told = "; ".join(f"{one.name} {', '.join(number(value, 2) for value in one.rows['value'])}" for one in shown)
+        return show(trend_plot.trends(shown, self.metric, dates), f"{self.metric} by run from run {oldest}: {told}")
+
+    def left_out(self) -> Fragment:
+        """What the chart has no room for."""
+        older, more = len(self.runs) - _MOST_RUNS, len(self.found) - _MOST_PANELS
+        lines = [f"{plural(older, 'older run')} not drawn; the tables tell of all."] if older > 0 else []
+        lines += [f"Not drawn: {listed([one.name for one in self.found[_MOST_PANELS:]])}."] if more > 0 else []
+        return notes(lines) if lines else NOTHING
+
+    def changes(self) -> Fragment:
+        """Every run in which something that the values depend on was another than before, with the step of the value."""
+        rows = []
+        for one in self.found:
+            for row in _records(one.rows[one.rows["changed"] != ""]):
+                cells = [_named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
+                rows.append([str(row["place"]), one.name, _time(row["time"]), *cells])
+        if not rows:
+            return prose("Nothing was changed between runs.")
+        columns = [words("run"), words("configuration"), words("time, UTC"), text("changed"), Column("value"), Column("difference")]
+        return _newest("What changed since the configuration's run before", [*columns, words("commit")], rows)
+
+    def levels(self) -> Fragment:
+        """The change points that were found, with what had changed in that run."""
+        rows = [self._level(one, point) for one in self.found for point in one.levels.points]
+        if not rows:
+            enough = any(one.levels.enough for one in self.found)
+            why = "" if enough else f": that takes {FEWEST_RUNS} runs of a configuration"
+            return prose(f"No change of level was found{why}.")
+        columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
+        return table(f"From which run {self.metric} stood on another level", columns, rows)
+
+    def unexplained(self) -> Fragment:
+        """The runs whose value is another though no fingerprint is."""
+        rows = []
+        for one in self.found:
+            for row in _records(one.rows.assign(before=one.rows["commit"].shift())[one.rows["unexplained"]]):
+                cells = [number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
+                rows.append([str(row["place"]), one.name, _time(row["time"]), *cells])
+        if not rows:
+            return prose("Every change of a value came with a change of what it is made of.")
+        columns = [words("run"), words("configuration"), words("time, UTC"), Column("value"), Column("difference")]
+        caption = "Another value from the same fingerprints: the code or the machine changed"
+        return _newest(caption, [*columns, words("commit before"), words("commit")], rows)
+
+    def last_two(self) -> Fragment:
+        """The last run of each configuration against the one before it, by their intervals alone."""
+        rows = [_pair(one) for one in self.found if len(one.rows) > 1]
+        if not rows:
+            return prose("No configuration has two runs yet.")
+        columns = [words("configuration"), words("runs"), Column("before"), Column("last"), Column("difference"), Column("95 % interval")]
+        return table(f"{self.metric} of each configuration's last two runs, not paired", [*columns, text("changed")], rows)
+
+    def record(self, run_id: str) -> None:
+        """Keep the conclusions in the store under the run's id, and say them in a line."""
+        points = [{"configuration": one.name, "run": point.run, "p": point.p} for one in self.found for point in one.levels.points]
+        values: dict[str, Any] = {"experiment": self.experiment, "metric": self.metric, "runs": len(self.runs), "change_points": points}
+        record(self.store, run_id, values)
+        print(
+            f"{'recorded' if run_id else 'not recorded (opened by hand)'}: {plural(len(points), 'change')} of level in {len(self.runs)} runs"
+        )
+
+    def _trend(self, name: str) -> trend_plot.Trend:
+        rows = changes(self.history, self.experiment, name, self.metric)
+        rows["place"] = rows["run"].map(self.runs.set_index("run")["place"])
+        marks = [(row["place"], _short(row["changed"])) for row in _records(rows[rows["changed"] != ""])]
+        return trend_plot.Trend(name, rows, marks, change_points(rows.set_index("run")["value"]))
+
+    def _level(self, one: trend_plot.Trend, point: ChangePoint) -> list[str]:
+        (row,) = _records(one.rows[one.rows["run"] == point.run])
+        why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
+        p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
+        return [str(row["place"]), one.name, number(point.before), number(point.after), p, why]
+
+
+def _since(one: trend_plot.Trend, oldest: int) -> trend_plot.Trend:
+    marks = [mark for mark in one.marks if mark[0] >= oldest]
+    return trend_plot.Trend(one.name, one.rows[one.rows["place"] >= oldest], marks, one.levels)
+
+
+def _pair(one: trend_plot.Trend) -> list[str]:
+    """The interval of the difference is Newcombe's square-and-add of the two intervals, as if their questions were others."""
+    before, last = _records(one.rows.tail(2))
+    difference = last["value"] - before["value"]
+    low = difference - hypot(last["value"] - last["low"], before["high"] - before["value"])
+    high = difference + hypot(last["high"] - last["value"], before["value"] - before["low"])
+    same = not last["changed"] and abs(difference) <= EXACT
+    changed = _named(last["changed"]) if last["changed"] else "nothing, identical" if same else "the code or the machine"
+    values = [number(before["value"]), number(last["value"]), signed(difference), "–" if same else interval(low, high)]
+    return [one.name, f"{count(before['place'])}, {count(last['place'])}", *values, changed]
+
+
+def _named(changed: str) -> str:
+    return ", ".join(NAMES[name] for name in changed.split(", "))
+
+
+def _short(changed: str) -> str:
+    """As a label: the three fingerprints of a dataset are one word."""
+    return ", ".join(dict.fromkeys("dataset" if name in _DATASET else NAMES[name] for name in changed.split(", ")))
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
+
+
+def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Fragment:
+    """A table of rows that begin with their run, the last of them where there are many."""
+    ordered = sorted(rows, key=lambda row: int(row[0]))
+    of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
+    return table(caption + of, columns, ordered[-_MOST_ROWS:])
+
+
+def _commit(commit: str | None) -> str:
+    if not isinstance(commit, str):
+        return "–"
+    return commit[:8] + ("-dirty" if commit.endswith("-dirty") else "")
+
+
+def _day(when: pd.Timestamp) -> str:
+    return f"{when:%Y-%m-%d}"
+
+
+def _time(when: pd.Timestamp) -> str:
+    return f"{when:%Y-%m-%d %H:%M}"
