@@ -10,6 +10,7 @@ from workbench.chunking.outline import outline
 from workbench.experiment.run import Result
 from workbench.experiment.stages import Bench, embedder_inputs
 from workbench.metrics.coverage import Bools, Ints
+from workbench.metrics.inputs import Labels
 
 # A short sentence; below it a chunk says little of its own.
 FEWEST_TOKENS = 16
@@ -65,6 +66,12 @@ def _cut_evidence(bench: Bench, chunks: pd.DataFrame) -> Iterator[Fault]:
 def whole_needs(bench: Bench, chunks: pd.DataFrame) -> Bools:
     """(needs) whether some delivered slice holds one of the need's alternatives whole, blanks at its borders aside."""
     labels = bench.labels
+    held: Bools = np.bincount(labels.alternative_need[whole_alternatives(labels, chunks)], minlength=len(labels.need_query)) > 0
+    return held
+
+
+def whole_alternatives(labels: Labels, chunks: pd.DataFrame) -> Bools:
+    """(alternatives) whether some delivered slice holds the alternative whole, blanks at its borders aside."""
     offsets = labels.offsets[chunks["doc"].to_numpy()]
     starts = labels.solid(offsets + chunks["delivered_start"].to_numpy())
     ends = labels.solid(offsets + chunks["delivered_end"].to_numpy())
@@ -72,9 +79,8 @@ def whole_needs(bench: Bench, chunks: pd.DataFrame) -> Bools:
     # Of all slices that start at or before a span, the one that reaches farthest decides.
     reach = np.concatenate([[-1], np.maximum.accumulate(ends[order])])
     before = np.searchsorted(starts[order], labels.solid(labels.alternative_start), side="right")
-    whole = reach[before] >= labels.solid(labels.alternative_end)
-    held: Bools = np.bincount(labels.alternative_need[whole], minlength=len(labels.need_query)) > 0
-    return held
+    whole: Bools = reach[before] >= labels.solid(labels.alternative_end)
+    return whole
 
 
 def _sizes(bench: Bench, chunks: pd.DataFrame) -> Iterator[Fault]:

@@ -29,7 +29,12 @@ class Grid:
 
 
 def size_grid(standings: Sequence[Standing], metric: Metric) -> Grid | None:
-    """The largest grid of fixed or recursive chunkings with at least two sizes and two overlaps; None where there is none."""
+    """The largest of the grids; None where there is none."""
+    return max(size_grids(standings, metric), key=lambda grid: len(grid.cells), default=None)
+
+
+def size_grids(standings: Sequence[Standing], metric: Metric) -> list[Grid]:
+    """The grids of fixed or recursive chunkings with at least two sizes and two overlaps and all else in common."""
     grids: dict[str, dict[tuple[int, int], float]] = defaultdict(dict)
     for standing in standings:
         chunking = standing.result.configuration.chunking
@@ -37,8 +42,7 @@ def size_grid(standings: Sequence[Standing], metric: Metric) -> Grid | None:
         if chunking.kind in _KINDS and size is not None and overlap is not None:
             grids[_in_common(standing)][size, overlap] = standing.means[str(metric)].value
     found = [Grid(title, cells) for title, cells in grids.items()]
-    square = [grid for grid in found if len(grid.sizes) > 1 and len(grid.overlaps) > 1]
-    return max(square, key=lambda grid: len(grid.cells), default=None)
+    return [grid for grid in found if len(grid.sizes) > 1 and len(grid.overlaps) > 1]
 
 
 def _in_common(standing: Standing) -> str:

@@ -1,7 +1,7 @@
 """Figures: one plain look, colours that differ in lightness and shape too, letters large enough for a telephone."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,13 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 _DASHES = ("-", "--", ":")
 _POINTS = 8.5
 _LEAST_SPAN = 0.3
+# From this factor between the least and the largest on costs are drawn by their logarithm.
+_DECADES = 20
 
 
 def forest(rows: Sequence[tuple[str, Mean]], title: str) -> "Figure":
     """A row for each configuration: its mean as a point, its interval as a line, both in numbers at the right."""
-    figure, axes = _figure(0.75 + 0.3 * len(rows))
+    figure, axes = canvas(0.75 + 0.3 * len(rows))
     for place, (_, mean) in enumerate(rows):
         axes.plot([mean.low, mean.high], [place, place], color=ACCENT, linewidth=1.6, solid_capstyle="butt")
         axes.plot([mean.value], [place], marker="o", markersize=5, color=ACCENT)
@@ -39,7 +41,7 @@ def forest(rows: Sequence[tuple[str, Mean]], title: str) -> "Figure":
             color=INK,
             fontsize=_POINTS,
         )
-    axes.set_xlim(*_spanned(axes.get_xlim()))
+    axes.set_xlim(*spanned(axes.get_xlim()))
     axes.set_yticks(range(len(rows)), [name for name, _ in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -51,25 +53,26 @@ def forest(rows: Sequence[tuple[str, Mean]], title: str) -> "Figure":
 
 def curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "Figure":
     """Recall of evidence against delivered tokens, every line named at its end."""
-    figure, axes = _figure(max(2.9, 1.1 + 0.2 * len(recalls)))
+    figure, axes = canvas(max(2.9, 1.1 + 0.2 * len(recalls)))
     for place, (name, values) in enumerate(recalls.items()):
         look: dict[str, Any] = {"color": LINES[place % len(LINES)], "linestyle": _DASHES[place // len(LINES) % len(_DASHES)]}
         axes.plot(budgets, values, marker=_MARKERS[place % len(_MARKERS)], markersize=4, linewidth=1.3, label=name, **look)
     axes.set_xscale("log", base=2)
     axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
     axes.minorticks_off()
-    axes.set_ylim(*_spanned(axes.get_ylim()))
+    axes.set_ylim(*spanned(axes.get_ylim()))
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_xlabel("tokens of delivered text")
     axes.set_ylabel("share of the evidence delivered")
-    _name_ends(axes, {name: values[-1] for name, values in recalls.items()})
+    colours = {name: LINES[place % len(LINES)] for place, name in enumerate(recalls)}
+    name_ends(axes, {name: (budgets[-1], values[-1]) for name, values in recalls.items()}, colours)
     return figure
 
 
 def heatmap(grid: Grid, metric: str) -> "Figure":
     """A metric by size and overlap, every cell with its number; cells that were not run stay empty."""
     values = np.array([[grid.cells.get((size, overlap), np.nan) for size in grid.sizes] for overlap in grid.overlaps])
-    figure, axes = _figure(1.0 + 0.42 * len(grid.overlaps))
+    figure, axes = canvas(1.0 + 0.42 * len(grid.overlaps))
     # Colours span 0.2 at least: a small difference must not look like a large one.
     middle = (float(np.nanmin(values)) + float(np.nanmax(values))) / 2
     half = max(0.1, float(np.nanmax(values)) - middle)
@@ -90,10 +93,43 @@ def heatmap(grid: Grid, metric: str) -> "Figure":
     return figure
 
 
+class Point(NamedTuple):
+    """A configuration by its cost and its quality; `best` if no other has as much for less, not `ranked` where its value says nothing."""
+
+    name: str
+    cost: float
+    quality: float
+    ranked: bool
+    best: bool
+
+
+def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
+    """Quality against cost, names at the right: what no other beats is filled, what others beat is hollow, what is not ranked a cross."""
+    figure, axes = canvas(max(2.9, 1.1 + 0.2 * len(points)))
+    best = sorted((point.cost, point.quality) for point in points if point.best)
+    axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
+    for point in points:
+        look: dict[str, Any] = {"marker": "o", "markerfacecolor": ACCENT if point.best else "white"} if point.ranked else {"marker": "x"}
+        axes.plot([point.cost], [point.quality], color=ACCENT if point.best else MUTED, linestyle="", markersize=5, **look)
+    costs = [point.cost for point in points]
+    if min(costs) > 0 and max(costs) > _DECADES * min(costs):
+        axes.set_xscale("log")
+    else:
+        axes.locator_params(axis="x", nbins=4)
+    axes.xaxis.set_major_formatter("{x:,g}")
+    axes.set_ylim(*spanned(axes.get_ylim()))
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.set_xlabel(cost)
+    axes.set_ylabel(quality)
+    places = {point.name: (point.cost, point.quality) for point in points}
+    name_ends(axes, places, {point.name: INK if point.best else MUTED for point in points})
+    return figure
+
+
 def lengths(tokens: Sequence[int], window: int | None) -> "Figure":
     """How many chunks have how many tokens, against what the embedder sees; None where it sees all, or there is none."""
     numbers = np.asarray(tokens)
-    figure, axes = _figure(2.3)
+    figure, axes = canvas(2.3)
     longest = int(numbers.max(initial=1))
     if window is None:
         axes.hist(numbers, bins=np.arange(-0.5, longest + 1.5, max(1, round(longest / 40))).tolist(), color=ACCENT)
@@ -120,14 +156,15 @@ def _against_window(axes: "Axes", numbers: "NDArray[np.int64]", longest: int, wi
     axes.set_xlabel("tokens of the embedder's input")
 
 
-def _spanned(limits: tuple[float, float]) -> tuple[float, float]:
+def spanned(limits: tuple[float, float]) -> tuple[float, float]:
     """Limits at least 0.3 apart: a small difference must not look like a large one."""
     low, high = limits
     missing = max(0.0, _LEAST_SPAN - (high - low))
     return low - 0.9 * missing, high + 0.1 * missing
 
 
-def _figure(height: float) -> "tuple[Figure, Axes]":
+def canvas(height: float) -> "tuple[Figure, Axes]":
+    """An empty figure in the plain look, so many inches high."""
     # Not through pyplot: its global state and the kernel's inline display are of no use here.
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -149,17 +186,15 @@ def _figure(height: float) -> "tuple[Figure, Axes]":
     return figure, axes
 
 
-def _name_ends(axes: Any, ends: Mapping[str, float]) -> None:
-    """The lines' names in a column at the right, in the order of the ends and far enough apart, joined to them by hair lines."""
-    names = sorted((name for name in ends if not np.isnan(ends[name])), key=lambda name: ends[name])
+def name_ends(axes: Any, ends: Mapping[str, tuple[float, float]], colours: Mapping[str, str]) -> None:
+    """The names of points in a column at the right, in the order of their heights and far enough apart, joined to them by hair lines."""
+    names = sorted((name for name in ends if not np.isnan(ends[name][1])), key=lambda name: ends[name][1])
     low, high = axes.get_ylim()
-    heights = _apart([(ends[name] - low) / (high - low) for name in names], 1 / max(9.0, 1.05 * len(names)))
-    last = axes.get_lines()[0].get_xdata()[-1]
-    colours = {line.get_label(): line.get_color() for line in axes.get_lines()}
+    heights = _apart([(ends[name][1] - low) / (high - low) for name in names], 1 / max(9.0, 1.05 * len(names)))
     for name, height in zip(names, heights, strict=True):
-        arrow = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4}
+        arrow = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)}
         place = {"textcoords": "axes fraction", "va": "center", "arrowprops": arrow}
-        axes.annotate(name, (last, ends[name]), (1.05, height), color=colours[name], fontsize=_POINTS, **place)
+        axes.annotate(name, ends[name], (1.05, height), color=colours[name], fontsize=_POINTS, **place)
 
 
 def _apart(wanted: Sequence[float], gap: float) -> list[float]:

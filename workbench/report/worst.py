@@ -13,6 +13,7 @@ from workbench.metrics.delivery import NO_CUT, delivered, slices
 from workbench.metrics.names import Metric
 from workbench.records import Need, Query
 from workbench.report.evidence import Piece, Stretch, against_delivered, marked
+from workbench.report.misses import looked_at
 from workbench.report.numerals import count, number, plural
 
 # Chunks by rank that are shown whatever they hold; later ones only with evidence.
@@ -55,7 +56,7 @@ def worst_queries(bench: Bench, result: Result, primary: Metric, most: int) -> l
     best = scored["attainable"].fillna(np.inf) if primary.higher_is_better else 0.0
     gap = (best - scored["value"]) if primary.higher_is_better else scored["value"]
     faulty = scored[gap > 1e-9].sort_values("value", ascending=primary.higher_is_better, kind="stable")
-    texts = _delivered(bench, result, _cut(primary, result))
+    texts = _delivered(bench, result, looked_at(primary, result))
     needs: dict[str, list[Need]] = {}
     for need in bench.dataset.needs:
         needs.setdefault(need.query_id, []).append(need)
@@ -64,12 +65,6 @@ def worst_queries(bench: Bench, result: Result, primary: Metric, most: int) -> l
         query = bench.dataset.queries[position]
         shown.append(_shown(bench, query, f"{primary} {number(value)}", needs.get(query.query_id, []), texts[texts["query"] == position]))
     return shown
-
-
-def _cut(primary: Metric, result: Result) -> Cut:
-    """Up to where the primary metric looks; where it looks at documents, all chunks that retrieval delivers."""
-    looks = primary.family in ("spans", "chunks", "hits") and primary.cut != NO_CUT
-    return primary.cut if looks else Cut(k=result.configuration.retrieval.k)
 
 
 def _delivered(bench: Bench, result: Result, cut: Cut) -> pd.DataFrame:

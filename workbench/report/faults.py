@@ -1,0 +1,58 @@
+"""What mostly goes wrong with one configuration: how many queries miss evidence by which cause, and the slice it serves worst."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.experiment.run import Result
+from workbench.experiment.stages import Bench
+from workbench.metrics.names import Metric
+from workbench.report.contrast import FEWEST_QUERIES
+from workbench.report.misses import CAUSES, causes_by_query, misses_of
+from workbench.statistics.clusters import query_clusters
+from workbench.statistics.intervals import Interval
+from workbench.statistics.summary import summarise
+
+
+@dataclass(frozen=True)
+class Weakest:
+    """The slice (`field=value`) with the worst mean of a metric."""
+
+    slice: str
+    mean: Interval
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Of `of` scored queries those that miss something by each cause: (queries, share), the most frequent first.
+
+    `weakest` is None where no slice has 20 scored queries.
+    """
+
+    of: int
+    causes: dict[str, tuple[int, float]]
+    weakest: Weakest | None
+
+
+def faults_of(bench: Bench, result: Result, metric: Metric) -> Faults:
+    """The faults of a configuration as the metric sees them."""
+    scores = result.scores.table("scores")
+    scored = scores[(scores["metric"] == str(metric)) & (scores["state"] == "scored")]["query"].to_numpy(np.int64)
+    found = causes_by_query(misses_of(bench, result, metric), bench.labels.queries)[scored]
+    counts = {cause: int((found == cause).sum()) for cause in CAUSES}
+    ordered = sorted((cause for cause in counts if counts[cause]), key=lambda cause: -counts[cause])
+    causes = {cause: (counts[cause], counts[cause] / len(scored)) for cause in ordered}
+    return Faults(len(scored), causes, weakest_slice(bench, result, metric))
+
+
+def weakest_slice(bench: Bench, result: Result, metric: Metric) -> Weakest | None:
+    """The slice with the worst mean among those of 20 scored queries or more; the first of equals."""
+    scores = result.scores.table("scores")
+    metadata = [query.metadata for query in bench.dataset.queries]
+    table = summarise(scores[scores["metric"] == str(metric)], query_clusters(bench.labels), metadata)
+    large = table[(table["slice"] != "all") & (table["n"] >= FEWEST_QUERIES)]
+    if large.empty:
+        return None
+    row = large.sort_values("value", ascending=metric.higher_is_better, kind="stable").iloc[0]
+    mean = Interval(float(row["value"]), float(row["low"]), float(row["high"]), int(row["n"]), int(row["clusters"]))
+    return Weakest(str(row["slice"]), mean)
