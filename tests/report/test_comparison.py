@@ -51,11 +51,39 @@ def test_the_overview_counts_and_names_failures(view):
 
 
 def test_two_configurations_that_agree_have_no_difference_and_no_winner(two_alike):
-    shown = (two_alike.overview(), two_alike.ranking(), two_alike.differences(), two_alike.fixed_k())
-    text = " ".join(words(fragment) for fragment in shown)
-    assert "the same on every question" in text
-    assert "the other's interval overlaps it" in text
-    assert not re.search(r"\b(winner|wins|best|better|beats|significant)\b", text, re.IGNORECASE)
+    overview, differences, sources = (words(part()) for part in (two_alike.overview, two_alike.differences, two_alike.sources))
+    assert "No winner" in overview
+    assert "have the same span_recall@500t on every question" in overview
+    assert "There is no difference to test." in differences
+    assert "the same" in differences
+    assert "on 6 they are equal" in sources
+
+
+def test_differences_carry_every_p_and_say_what_was_corrected_for(view):
+    text = words(view.differences())
+    for title in (
+        "paired t p",
+        "randomisation p",
+        "corrected p",
+        "Holm p",
+        "corrected for 1 comparison (all pairs)",
+        "over questions of these",
+    ):
+        assert title in text
+
+
+def test_other_metrics_are_exploratory(view):
+    text = words(view.exploratory())
+    assert text.startswith("Exploratory: ")
+    assert "ndcg@3" in text
+    assert "span_recall@500t " not in text
+    assert "Exploratory" in words(view.fixed_k())
+
+
+def test_the_frontier_is_drawn_against_a_cost(view):
+    picture = view.frontier("encoded")
+    assert isinstance(picture, Picture)
+    assert "span_recall@500t against encoding" in picture.alt
 
 
 def test_values_stand_beside_what_is_attainable(view):

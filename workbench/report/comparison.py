@@ -12,12 +12,15 @@ from workbench.experiment.run import CURVE, Outcome
 from workbench.experiment.tables import timings_table
 from workbench.metrics.names import Metric
 from workbench.report import plots, sentences
+from workbench.report.answers import Answers, answers
 from workbench.report.display import NOTHING, Fragment, Picture, lead, notes, prose, show, style
+from workbench.report.findings import Findings, findings
+from workbench.report.frontier import Cost, frontier_picture
 from workbench.report.grid import size_grid
-from workbench.report.numerals import count, interval, listed, number, plural, signed
-from workbench.report.standings import Standings, difference, standings
+from workbench.report.numerals import count, listed, number
+from workbench.report.pairwise import differences_table, exploratory_table, sources_table
+from workbench.report.standings import Standings
 from workbench.report.tables import Column, table, text, words
-from workbench.statistics.intervals import Interval
 
 # What a configuration need not have, such as one that embeds nothing, and the table leaves empty.
 _OPTIONAL = ("seconds_vectors", "index_bytes", *(f"latency_{step}_{at}" for step in ("embed", "exact", "chroma") for at in ("p50", "p95")))
@@ -31,9 +34,19 @@ class ComparisonView:
     outcome: Outcome
 
     @cached_property
+    def findings(self) -> Findings:
+        """What was found."""
+        return findings(self.outcome)
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What was found, as questions and answers."""
+        return answers(self.findings)
+
+    @property
     def found(self) -> Standings:
         """The configurations in their order."""
-        return standings(self.outcome)
+        return self.findings.standings
 
     @property
     def primary(self) -> Metric:
@@ -41,24 +54,30 @@ class ComparisonView:
         return self.outcome.primary
 
     def overview(self) -> Fragment:
-        """What was compared on what, what comes first, and what failed; with the style of all that follows."""
-        dataset, number_of = self.outcome.bench.dataset, len(self.outcome.experiment.configurations)
-        lines = [sentences.headline(self.found), sentences.NO_TEST, sentences.about_primary(self.primary, dataset)]
-        lines.append(f"{sentences.about_dataset(dataset)} {plural(number_of, 'configuration')}.")
-        return style() + lead(lines[0]) + notes(lines[1:]) + self._failures()
+        """What won or that nothing did, by how much, how sure, at what cost, and what failed; with the style of all that follows."""
+        said, dataset = self.answers, self.outcome.bench.dataset
+        lines = [said.margin.sentence, said.certainty.sentence, said.more.sentence, said.cost.sentence, said.faults.sentence]
+        lines += [said.weakest.sentence] if self.findings.first else []
+        about = [sentences.about_primary(self.primary, dataset), f"{said.data.sentence} {said.data.detail}".strip()]
+        told = lines if self.findings.verdict else []
+        return style() + lead(f"{said.won.sentence} {said.won.detail}".strip()) + notes([*told, *about]) + self._failures()
 
     def ranking(self) -> Fragment:
         """The order by the primary metric, and apart from it what cannot be ordered."""
         columns, rows = self._columns(), []
         for place, standing in enumerate(self.found.ranked, 1):
             size, overlap = standing.result.configuration.chunking.sizes
-            fixed = [standing.name, str(place), standing.means[str(self.primary)].text(), _size(size), _size(overlap)]
+            told = [self.findings.mark(standing.name), standing.means[str(self.primary)].text()]
+            fixed = [standing.name, str(place), *told, _size(size), _size(overlap)]
             metrics = [standing.means[name].of_attainable for name in self._document_metrics]
             summary = standing.result.summary
             rows.append([*fixed, *metrics, count(summary["delivered_tokens"]), count(summary["truncated_tokens"])])
-        caption = f"By {self.primary}, 95 % intervals clustered by document" + (
+        caption = f"By {self.primary}, 95 % intervals of each mean by itself, clustered by document" + (
             f"; {count(self.primary.tokens)} tokens of text each" if self.primary.tokens else ""
         )
+        if self.findings.told and not self.findings.winner:
+            end = "highest" if self.primary.higher_is_better else "lowest"
+            caption += f"; = marks the set that cannot be told apart: with 95 % confidence the {end} true mean is in it"
         return (table(caption, columns, rows) if rows else prose("No configuration can be ranked.")) + self._windowed()
 
     def forest(self) -> Picture | Fragment:
@@ -70,20 +89,23 @@ class ComparisonView:
         return show(plots.forest(rows, f"{self.primary} with 95 % interval"), f"{self.primary} by configuration: {told}")
 
     def differences(self) -> Fragment:
-        """What each configuration differs by from the baseline, on the same questions."""
-        baseline = self.found.baseline
-        pairs = self._differences()
-        if baseline is None or not pairs:
-            return prose(sentences.differences_told("", []))
-        instead = f" The baseline {self.outcome.experiment.baseline} is not ranked." if self._baseline_missing else ""
-        rows = [
-            [name, signed(one.value), interval(one.low, one.high), count(one.n), count(one.clusters), sentences.reading(one)]
-            for name, one in pairs
-        ]
-        columns = [words("configuration"), Column("difference"), Column("95 % interval"), Column("questions"), Column("clusters")]
-        caption = f"{self.primary} minus that of {baseline.name}, question by question"
-        told = sentences.differences_told(baseline.name, pairs) + instead
-        return prose(told) + table(caption, [*columns, words("reading")], rows)
+        """What the configurations differ by, on the same questions, and what the tests say."""
+        said = self.answers
+        told = [f"{said.certainty.sentence} {said.certainty.detail}", said.margin.detail, f"{said.more.sentence} {said.more.detail}"]
+        methods = self.findings.verdict.methods if self.findings.margin and self.findings.verdict else ()
+        return notes([line.strip() for line in told if line.strip()]) + differences_table(self.findings) + notes(list(methods))
+
+    def sources(self) -> Fragment:
+        """Where the first two, or the first and the baseline, differ."""
+        return sources_table(self.findings)
+
+    def exploratory(self) -> Fragment:
+        """The metrics that decide nothing."""
+        return exploratory_table(self.outcome.bench, self.findings)
+
+    def frontier(self, cost: Cost) -> Picture | Fragment:
+        """The primary metric against a cost; filled is what no other configuration has for less."""
+        return frontier_picture(self.findings.priced, self.primary, cost)
 
     def fixed_k(self) -> Fragment:
         """The order at a fixed number of chunks, which is not an equal amount of text."""
@@ -97,7 +119,7 @@ class ComparisonView:
             cells = [first.text(), *(mean.of_attainable for mean in others), count(standing.result.summary["delivered_tokens"])]
             rows.append([standing.name, *cells])
         k = self.found.ranked[0].result.configuration.retrieval.k
-        caption = f"By {metrics[0]}, with 95 % intervals; delivered tokens are those of all {k} chunks that retrieval delivers"
+        caption = f"Exploratory: by {metrics[0]}, with 95 % intervals; delivered tokens are those of all {k} chunks that retrieval delivers"
         return prose(sentences.context_told(self.found.ranked)) + table(caption, columns, rows)
 
     def curves(self) -> Picture | Fragment:
@@ -142,6 +164,8 @@ class ComparisonView:
         ranked = [{"configuration": one.name, "value": _plain(one.means[metric].value)} for one in self.found.ranked]
         windowed = [one.name for one in self.found.windowed]
         values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": dict(self.outcome.failures)}
+        verdict = self.findings.verdict
+        values |= {"winner": verdict.winner, "reason": verdict.reason, "best": list(verdict.best)} if verdict else {"winner": None}
         record(self.outcome.bench.workplace.store, run_id, values)
         unranked = f", {len(windowed)} beyond the window, {len(self.outcome.failures)} failed"
         print(f"{'recorded' if run_id else 'not recorded (opened by hand)'}: {len(ranked)} ranked by {metric}{unranked}")
@@ -159,21 +183,17 @@ class ComparisonView:
             found += [str(metric) for metric in at[:1]]
         return found
 
-    @property
-    def _baseline_missing(self) -> bool:
-        named, used = self.outcome.experiment.baseline, self.found.baseline
-        return named is not None and used is not None and used.name != named
-
     def _columns(self) -> list[Column]:
-        fixed = [words("configuration"), Column("#"), Column(f"{self.primary} [95 %]"), Column("size"), Column("overlap")]
+        fixed = [
+            words("configuration"),
+            Column("#"),
+            words("told apart"),
+            Column(f"{self.primary} [95 %]"),
+            Column("size"),
+            Column("overlap"),
+        ]
         metrics = [Column(f"{name} of attainable") for name in self._document_metrics]
         return [*fixed, *metrics, Column("delivered tokens"), Column("truncated tokens")]
-
-    def _differences(self) -> list[tuple[str, Interval]]:
-        baseline = self.found.baseline
-        others = [one for one in self.found.ranked if baseline is not None and one.name != baseline.name]
-        pairs = [(one.name, difference(self.outcome.bench, self.primary, one, baseline)) for one in others if baseline is not None]
-        return [(name, found) for name, found in pairs if found is not None]
 
     def _windowed(self) -> Fragment:
         if not self.found.windowed:

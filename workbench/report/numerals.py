@@ -54,3 +54,18 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if len(names) > most:
         shown.append(f"{len(names) - most} more")
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
+
+
+def p_value(value: float) -> str:
+    """A p value as it is said."""
+    return "no p" if math.isnan(value) else "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def about(value: float) -> str:
+    """An estimate of a whole number: three digits that count."""
+    return count(float(f"{value:.3g}"))
+
+
+def amount(value: float) -> str:
+    """A measured amount: no digits from a hundred on, one below."""
+    return number(value, 0 if value >= 100 or value == 0 else 1 if value >= 0.1 else 2)

@@ -2,37 +2,39 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
-
 from workbench.experiment.plan import Plan
-from workbench.experiment.run import Outcome, Result
-from workbench.experiment.tables import metrics_table
+from workbench.experiment.run import Outcome
+from workbench.report.answers import answers
+from workbench.report.findings import Findings, findings
+from workbench.report.numerals import count, interval, number
+from workbench.report.standings import Standing
 
 
 def summary_lines(outcome: Outcome) -> list[str]:
-    """The configurations by the primary metric; truncated ones apart, since their window is measured and not their chunking."""
-    name = str(outcome.primary)
-    metrics = metrics_table(outcome)
-    wanted = metrics[(metrics["metric"] == name) & (metrics["slice"] == "all")].set_index("configuration")
-    values = dict(zip(wanted.index, wanted["value"].to_numpy(), strict=True))
-    sign = -1 if outcome.primary.higher_is_better else 1
-    ranked = sorted(outcome.results, key=lambda result: sign * values[result.configuration.name])
-    whole = [result for result in ranked if not result.truncated.any()]
-    cut = [result for result in ranked if result.truncated.any()]
-    lines = ["", *_columns([("configuration", name, "95 % interval", "n"), *(_row(result, wanted) for result in whole)])]
+    """The configurations by the primary metric, those that cannot be told apart marked; then the verdict in plain lines."""
+    found = findings(outcome)
+    ranked, cut = found.standings.ranked, found.standings.windowed
+    marks = {found.mark(one.name) for one in ranked}
+    lines = []
+    if ranked:
+        heading = ("configuration", str(outcome.primary), "95 % interval", "n", "")
+        lines += ["", *_columns([heading, *(_row(one, found) for one in ranked)])]
+        lines += ["= cannot be told apart"] if "=" in marks else []
     if cut:
         lines += [
             "",
             "window, not chunking: their chunks are longer than what the embedder reads",
-            *_columns([_row(result, wanted) for result in cut]),
+            *_columns([_row(one, found) for one in cut]),
         ]
     lines += [f"{configuration}: FAILED, {error}" for configuration, error in outcome.failures.items()]
-    return [*lines, "", "Intervals are of each mean by itself; no test between configurations was run, so no winner is named."]
+    said = answers(found)
+    tested = [said.certainty.sentence, said.more.sentence] if found.margin else []
+    return [*lines, "", said.won.sentence, *([said.margin.sentence] if found.first else []), *tested]
 
 
-def _row(result: Result, metrics: pd.DataFrame) -> tuple[str, str, str, str]:
-    row = metrics.loc[result.configuration.name]
-    return result.configuration.name, f"{row['value']:.3f}", f"[{row['low']:.3f}, {row['high']:.3f}]", f"{row['n']:.0f}"
+def _row(one: Standing, found: Findings) -> tuple[str, ...]:
+    mean = one.means[str(found.primary)]
+    return one.name, number(mean.value), interval(mean.low, mean.high), count(mean.n), found.mark(one.name)
 
 
 def plan_lines(plan: Plan) -> list[str]:

@@ -1,0 +1,99 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from workbench.experiment.run import Outcome
+from workbench.report.findings import findings
+from workbench.statistics.verdict import Reason
+
+N = 120
+noise = np.random.default_rng(4)
+BASE = noise.random(N) * 0.5
+
+
+@pytest.fixture(scope="module")
+def clear(made) -> Outcome:
+    return made.valued([BASE, BASE + 0.3 + noise.random(N) * 0.1, BASE + 0.1 * noise.random(N)])
+
+
+def test_a_clear_lead_is_a_winner_with_its_margin_over_the_second(clear: Outcome) -> None:
+    found = findings(clear)
+    assert found.winner == found.first.name == "fixed-24-0"
+    assert (found.margin.a, found.margin.b) == ("fixed-24-0", found.second.name)
+    assert found.margin.difference.low > 0.2
+    assert found.mark("fixed-24-0") == "winner"
+    assert not found.mark("fixed-16-0")
+    assert found.faults.of == N
+    assert found.contrast.a.winner == "fixed-24-0"
+    assert found.cheapest.name == "fixed-24-0"
+    assert {one.name for one in found.priced} == {"fixed-16-0", "fixed-24-0", "fixed-32-0"}
+
+
+def test_the_same_outcome_is_worked_out_once(clear: Outcome) -> None:
+    assert findings(clear) is findings(clear)
+
+
+def test_with_a_baseline_the_margin_is_from_it(made) -> None:
+    outcome = made.valued([BASE, BASE + 0.3, BASE + 0.1 * noise.random(N)], baseline="fixed-16-0")
+    found = findings(outcome)
+    assert found.other.name == found.margin.b == found.contrast.b.winner == "fixed-16-0"
+    assert found.second.name == "fixed-32-0"
+    assert not found.unbased
+
+
+def test_a_baseline_that_is_first_is_held_against_the_second(made) -> None:
+    found = findings(made.valued([BASE, BASE + 0.3, BASE + 0.1 * noise.random(N)], baseline="fixed-24-0"))
+    assert (found.margin.a, found.margin.b) == ("fixed-24-0", "fixed-32-0")
+
+
+def test_a_baseline_without_a_value_is_named_and_all_pairs_are_tested(made) -> None:
+    found = findings(made.valued([np.full(N, np.nan), BASE + 0.3, BASE], baseline="fixed-16-0"))
+    assert found.unbased == "fixed-16-0"
+    assert found.verdict.family == "all pairs"
+    assert [one.name for one in found.standings.ranked] == ["fixed-24-0", "fixed-32-0", "fixed-16-0"]
+
+
+def test_those_that_cannot_be_told_apart_are_marked_and_the_cheapest_of_them_named(made) -> None:
+    rows = [np.clip(BASE + noise.normal(0, 0.3, N), 0, 1) for _ in range(3)]
+    found = findings(made.valued(rows))
+    assert found.winner is None
+    assert found.verdict.reason is Reason.TIED
+    assert [found.mark(one) for one in found.verdict.best] == ["="] * len(found.verdict.best)
+    assert found.cheapest.name in found.verdict.best
+
+
+def test_too_few_questions_mark_nothing(made) -> None:
+    found = findings(made.valued([BASE[:20], BASE[:20] + 0.3], documents=2))
+    assert found.verdict.reason is Reason.FEW
+    assert not found.told
+    assert {found.mark(one.name) for one in found.standings.ranked} == {""}
+
+
+def test_judgements_that_differ_bound_the_difference(made) -> None:
+    # Without evidence the documents decide, and most of what is retrieved was never judged.
+    found = findings(made.ran(2, metrics=["precision@3"], name="unjudged"))
+    assert found.primary.family == "documents"
+    shares = found.contrast.judged
+    assert (found.bounds is None) == (shares[0] == shares[1])
+    if found.bounds is not None:
+        assert found.bounds.low <= found.margin.difference.value <= found.bounds.high
+
+
+def test_where_nothing_can_be_compared_there_is_no_verdict(made, outcome_of_sizes) -> None:
+    sizes = outcome_of_sizes()
+    cut = [result for result in sizes.results if result.truncated.any()]
+    found = findings(Outcome(sizes.experiment, sizes.bench, sizes.primary, cut))
+    assert found.verdict is found.first is found.other is found.margin is found.faults is found.winner is None
+    assert [one.name for one in found.standings.windowed] == ["fixed-64-0"]
+    alone = findings(made.ran(1))
+    assert alone.verdict.reason is Reason.ALONE
+    assert alone.first is not None
+    assert alone.second is alone.margin is alone.contrast is None
+
+
+def test_equal_means_stand_in_the_order_of_the_verdict(made) -> None:
+    outcome = made.valued([BASE, BASE, BASE])
+    found = findings(replace(outcome, results=outcome.results[::-1]))
+    assert tuple(one.name for one in found.standings.ranked) == found.verdict.ranked
+    assert found.verdict.reason is Reason.IDENTICAL
