@@ -28,6 +28,7 @@ STAGES = [
     ("chunking",),
     ("index",),
     ("retrieval",),
+    ("judging",),
     ("metrics",),
     ("statistics",),
     ("experiment",),
