@@ -29,6 +29,7 @@ STAGES = [
     ("index",),
     ("retrieval",),
     ("judging",),
+    ("perturb",),
     ("metrics",),
     ("statistics",),
     ("experiment",),
