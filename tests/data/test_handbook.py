@@ -4,6 +4,7 @@ import json
 import re
 import statistics
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def test_the_folder_is_small() -> None:
     assert sum(path.stat().st_size for path in HANDBOOK.rglob("*") if path.is_file()) < 5e6
 
 
-def test_questions_share_as_many_words_with_their_evidence_as_those_of_clapnq(handbook: Dataset, big_data) -> None:
+def test_questions_share_as_many_words_with_their_evidence_as_those_of_clapnq(handbook: Dataset, big_data: Callable[[str], Path]) -> None:
     clapnq = BeirSource(path=str(big_data("clapnq"))).load()
     passages = {document.doc_id: document.text for document in clapnq.documents}
     relevant = {qrel.query_id: passages[qrel.doc_id] for qrel in clapnq.qrels if qrel.relevance > 0}
@@ -132,3 +133,83 @@ def overlap(question: str, text: str) -> float:
 def content(text: str) -> set[str]:
     words = [word for word in re.findall(r"[^\W_]{2,}", text.lower()) if word not in ENGLISH_STOP_WORDS]
     return set(Stemmer.Stemmer("english").stemWords(words))
+
+
+CONDITIONS = ("gold", "retrieved", "missing_gold", "counterfactual", "injection")
+FAULTS = {"unsupported", "contradicted_number", "negation", "entity_swap", "stale", "partial", "over_refused", "injected", "off_topic"}
+
+
+@pytest.fixture(scope="module")
+def recorded() -> list[dict[str, Any]]:
+    return lines("recorded/answers.jsonl")
+
+
+def passages(row: dict[str, Any]) -> list[str]:
+    documents = texts("documents")
+    return [part.get("text", documents[part["doc_id"]][part["start"] : part["end"]]) for part in row["passages"]]
+
+
+def test_every_recorded_question_is_answered_under_every_condition(handbook: Dataset, recorded: list[dict[str, Any]]) -> None:
+    asked = Counter(row["query_id"] for row in recorded)
+    assert len(asked) >= 80
+    assert asked.keys() <= {query.query_id for query in handbook.queries if query.answerable}
+    assert {(row["query_id"], row["condition"]) for row in recorded} == {(query, one) for query in asked for one in CONDITIONS}
+
+
+def test_enough_faults_of_every_kind_are_planted(recorded: list[dict[str, Any]]) -> None:
+    faults = Counter(row["fault"] for row in recorded)
+    assert faults.keys() == FAULTS | {"adopted", None}
+    assert sum(faults[name] for name in FAULTS) >= 150
+    assert min(faults[name] for name in FAULTS) >= 10
+
+
+def test_a_claim_stands_in_its_answer_and_is_decided_where_its_label_says(recorded: list[dict[str, Any]]) -> None:
+    for row in recorded:
+        shown = passages(row)
+        for claim in row["claims"]:
+            assert claim["said"] in row["answer"]
+            assert claim["verdict"] in ("supported", "contradicted", "absent")
+            if claim["verdict"] != "absent":
+                assert shown[claim["passage"]][claim["start"] : claim["end"]] == claim["quote"]
+
+
+def test_the_labels_of_an_answer_agree_with_what_was_planted(recorded: list[dict[str, Any]]) -> None:
+    for row in recorded:
+        verdicts = {claim["verdict"] for claim in row["claims"]}
+        fault = row["fault"]
+        if fault in ("contradicted_number", "negation", "entity_swap", "stale"):
+            assert "contradicted" in verdicts, row["answer_id"]
+        elif fault == "unsupported":
+            assert "absent" in verdicts, row["answer_id"]
+        elif fault == "over_refused":
+            assert row["behaviour"] == "refused", row["answer_id"]
+        elif fault != "injected":
+            assert verdicts <= {"supported"}, row["answer_id"]
+        assert row["appropriate"] == (fault is None), row["answer_id"]
+
+
+def test_a_condition_shows_the_passages_that_it_stands_for(handbook: Dataset, recorded: list[dict[str, Any]]) -> None:
+    needs: dict[str, list[tuple[Span, ...]]] = {}
+    for need in handbook.needs:
+        needs.setdefault(need.query_id, []).append(need.alternatives)
+    for row in recorded:
+        held = [
+            any(
+                part["doc_id"] == span.doc_id
+                and part["start"] <= span.start
+                and span.end <= part["end"]
+                and part.get("change") != "altered"
+                for span in spans
+                for part in row["passages"]
+            )
+            for spans in needs[row["query_id"]]
+        ]
+        changes = Counter(part["change"] for part in row["passages"] if "change" in part)
+        if row["condition"] == "missing_gold":
+            relevant = {span.doc_id for spans in needs[row["query_id"]] for span in spans}
+            assert relevant.isdisjoint(part["doc_id"] for part in row["passages"])
+        elif row["condition"] != "retrieved":
+            assert all(held), row["answer_id"]
+        else:
+            assert all(held) == row["evidence_complete"]
+        assert changes == {"counterfactual": {"altered": 1}, "injection": {"injected": 1}}.get(row["condition"], {})
