@@ -13,9 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from workbench.data.golden_rows import write_golden
+from workbench.data.sources import GoldenSource
 from workbench.embedding.cache import Vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.experiment.history import FINGERPRINTS, schema
+from workbench.records import Dataset
 
 ROOT = Path(__file__).parent.parent
 
@@ -31,6 +34,24 @@ def big_data() -> Callable[[str], Path]:
         return folder
 
     return locate
+
+
+@pytest.fixture(scope="session")
+def handbook_part(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first 69 questions of the handbook and the documents with their evidence: real, and embedded in half a minute."""
+    whole = GoldenSource(path=str(ROOT / "experiments" / "handbook")).load()
+    needs = tuple(need for need in whole.needs if need.query_id <= "hb-069")
+    there = {span.doc_id for need in needs for span in need.alternatives}
+    part = Dataset(
+        "handbook",
+        tuple(document for document in whole.documents if document.doc_id in there),
+        tuple(query for query in whole.queries if query.query_id <= "hb-069"),
+        tuple(qrel for qrel in whole.qrels if qrel.query_id <= "hb-069" and qrel.doc_id in there),
+        needs,
+    )
+    folder = tmp_path_factory.mktemp("part") / "handbook"
+    write_golden(part, folder)
+    return folder
 
 
 @pytest.fixture

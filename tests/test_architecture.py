@@ -28,6 +28,8 @@ STAGES = [
     ("chunking",),
     ("index",),
     ("retrieval",),
+    ("judging",),
+    ("perturb",),
     ("metrics",),
     ("statistics",),
     ("experiment",),

@@ -136,7 +136,7 @@ def test_p_values_are_those_of_the_verdict_on_the_primary_metric(outcome):
 
 def test_the_manifest_names_data_settings_and_versions_but_no_time(outcome):
     manifest = json.loads((outcome.folder / "manifest.json").read_text())
-    assert manifest["dataset"]["documents"] == 16
+    assert manifest["dataset"]["documents"] == len(outcome.bench.dataset.documents)
     assert set(manifest["fingerprints"]["configurations"]) == {"fixed-128-0", "fixed-512-0", "hierarchical-64-256"}
     assert {"chromadb", "torch", "python"} <= set(manifest["versions"])
     assert manifest["failures"] == {}

@@ -12,16 +12,15 @@ from workbench.experiment.run import Outcome, run_experiment
 from workbench.experiment.spec import experiment_of
 from workbench.export.export import export_configuration
 
-HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook"
 # What retrieve.py may not lean on: the package is made impossible to import.
 ALONE = "import runpy, sys; sys.modules['workbench'] = None; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_part: Path) -> Outcome:
     settings = {
         "name": "out",
-        "dataset": {"kind": "golden", "path": str(HANDBOOK), "split": "dev"},
+        "dataset": {"kind": "golden", "path": str(handbook_part), "split": "dev"},
         "sweep": {
             "chunking": [{"kind": "hierarchical", "child": 64, "parent": 256}],
             "retrieval": [{"kind": "dense", "k": 5}, {"kind": "bm25", "k": 5}],

@@ -1,0 +1,225 @@
+import difflib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+from statistics import mean
+
+import pytest
+
+from workbench.errors import InputError, RunError
+from workbench.judging.known_answers import FaithfulnessCase, KnownAnswer, faithfulness_cases, relevance_cases, self_test
+from workbench.judging.self_test import SelfTest
+
+BOTH = [relevance_cases(), faithfulness_cases()]
+FAITHFUL = {"verbatim", "paraphrase", "partial", "conversion"}
+EDITS = {"number", "negation", "entity", "direction", "unit", "quantifier"}
+FITTING = {"direct", "paraphrase", "table", "buried"}
+COMMON = set(
+    re.findall(
+        r"\w+",
+        """a about above after all am an and any are as at be been before by can did do does for from has have he her his how i if in into is it
+        its me more most much must my no not of off on only or our should some than that the their them then there these they this to under
+        up was were what when where which who why will with you your""",
+    )
+)
+TWINS = {case.case_id: case for case in faithfulness_cases()}
+PAIRS = [(TWINS[case.pair], case) for case in faithfulness_cases() if case.pair]
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def content(text: str) -> set[str]:
+    """The words that carry meaning, without the commonest endings."""
+    return {re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in words(text)} - COMMON
+
+
+def overlap(case: FaithfulnessCase) -> float:
+    return len(content(case.answer) & content(case.context)) / len(content(case.answer))
+
+
+def every_word(case: FaithfulnessCase) -> float:
+    return mean(word in words(case.context) for word in words(case.answer))
+
+
+def approved(case: KnownAnswer) -> bool:
+    return case.min_score is not None
+
+
+def oracle(case: KnownAnswer) -> float:
+    return 1.0 if approved(case) else 0.0
+
+
+def states(test: SelfTest) -> tuple[int, int, int]:
+    return test.passed, test.failed, test.unscored
+
+
+def lengths(cases: Iterable[FaithfulnessCase]) -> float:
+    return mean(len(words(case.answer)) for case in cases)
+
+
+# The data's own laws.
+def test_there_are_enough_cases_and_half_of_each_file_should_pass() -> None:
+    assert [len(cases) for cases in BOTH] == [64, 96]
+    assert [sum(approved(case) for case in cases) for cases in BOTH] == [32, 48]
+
+
+@pytest.mark.parametrize(("cases", "low", "high"), [(BOTH[0], 0.8, 0.2), (BOTH[1], 0.9, 0.3)], ids=["relevance", "faithfulness"])
+def test_every_case_has_one_bound_and_its_own_id(cases: tuple[KnownAnswer, ...], low: float, high: float) -> None:
+    assert {(case.min_score, case.max_score) for case in cases} == {(low, None), (None, high)}
+    assert [case.case_id for case in cases] == [f"{cases[0].case_id[:3]}-{number:03}" for number in range(1, len(cases) + 1)]
+
+
+def test_every_kind_has_some_cases_and_one_class() -> None:
+    for cases, good, others in [
+        (BOTH[0], FITTING, {"unrelated", "shared_words", "sibling"}),
+        (BOTH[1], FAITHFUL, {*EDITS, "unsupported", "off_topic"}),
+    ]:
+        kinds = Counter((case.kind, approved(case)) for case in cases)
+        assert set(kinds) == {(kind, True) for kind in good} | {(kind, False) for kind in others}
+        assert min(kinds.values()) >= 5
+
+
+def test_no_case_is_there_twice() -> None:
+    assert len({(case.query, case.context) for case in relevance_cases()}) == len(relevance_cases())
+    assert len({(case.answer, case.context) for case in faithfulness_cases()}) == len(faithfulness_cases())
+
+
+@pytest.mark.parametrize("case", [case for cases in BOTH for case in cases], ids=lambda case: case.case_id)
+def test_contexts_are_as_long_as_what_is_retrieved(case: KnownAnswer) -> None:
+    assert 30 <= len(words(case.context)) <= 150
+    assert case.context == case.context.strip()
+    assert "merrowby" not in case.context.lower()
+
+
+def test_every_query_has_a_fitting_and_an_off_topic_passage() -> None:
+    assert set(Counter((case.query, approved(case)) for case in relevance_cases()).values()) == {1}
+    assert len({case.query for case in relevance_cases()}) == 32
+
+
+def test_the_words_shared_with_the_query_tell_little() -> None:
+    shared = {case.case_id: len(content(case.query) & content(case.context)) / len(content(case.query)) for case in relevance_cases()}
+    by_kind = {
+        kind: [shared[case.case_id] for case in relevance_cases() if case.kind == kind]
+        for kind in ("paraphrase", "shared_words", "unrelated")
+    }
+    assert max(by_kind["paraphrase"]) == 0
+    assert min(by_kind["shared_words"]) >= 0.5
+    assert max(by_kind["unrelated"]) <= 0.25
+
+
+def test_the_length_of_a_passage_tells_nothing() -> None:
+    test = self_test(lambda case: len(case.context) / 2000, relevance_cases())
+    assert test.auroc == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_verbatim_answer_stands_in_its_context() -> None:
+    for case in faithfulness_cases():
+        stands = case.answer.removesuffix(".").lower() in case.context.lower()
+        assert stands == (case.kind == "verbatim"), case.case_id
+
+
+def test_minimal_edits_are_one_to_three_words_from_a_faithful_twin() -> None:
+    assert {case.case_id for _, case in PAIRS} == {case.case_id for case in faithfulness_cases() if case.kind in EDITS}
+    assert len({twin.case_id for twin, _ in PAIRS}) == len(PAIRS) == 36
+    for twin, case in PAIRS:
+        assert approved(twin)
+        assert twin.context == case.context
+        ours, theirs = twin.answer.rstrip(".").split(), case.answer.rstrip(".").split()
+        parts = difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+        assert 1 <= sum(max(b - a, d - c) for tag, a, b, c, d in parts if tag != "equal") <= 3, case.case_id
+
+
+def test_a_not_tells_nothing() -> None:
+    edits = [("not" in words(twin.answer), "not" in words(case.answer)) for twin, case in PAIRS if case.kind == "negation"]
+    assert Counter(edits) == {(True, False): 3, (False, True): 3}
+
+
+def test_the_length_of_an_answer_tells_nothing() -> None:
+    good, bad = ([case for case in faithfulness_cases() if approved(case) is side] for side in (True, False))
+    assert lengths(good) == pytest.approx(lengths(bad), abs=0.5)
+    assert all(4 <= len(words(case.answer)) <= 18 for case in faithfulness_cases())
+    assert self_test(lambda case: len(case.answer) / 200, faithfulness_cases()).auroc == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("measure", [overlap, every_word])
+def test_minimal_edits_share_as_many_words_with_the_context_as_their_twins(measure) -> None:
+    assert mean(measure(case) for _, case in PAIRS) == pytest.approx(mean(measure(twin) for twin, _ in PAIRS), abs=0.05)
+
+
+# What the self-test makes of scorers.
+@pytest.mark.parametrize("cases", BOTH, ids=["relevance", "faithfulness"])
+def test_a_perfect_judge_is_a_judge(cases: tuple[KnownAnswer, ...]) -> None:
+    test = self_test(oracle, cases)
+    assert states(test) == (len(cases), 0, 0)
+    assert (test.auroc, test.always_yes, test.verdict) == (1, 0.5, "judge")
+    assert [(row.case_id, row.kind) for row in test.rows] == [(case.case_id, case.kind) for case in cases]
+
+
+@pytest.mark.parametrize("cases", BOTH, ids=["relevance", "faithfulness"])
+@pytest.mark.parametrize("constant", [0.0, 1.0])
+def test_one_that_always_says_the_same_is_not_and_is_told_so(cases: tuple[KnownAnswer, ...], constant: float) -> None:
+    test = self_test(lambda _: constant, cases)
+    assert states(test) == (len(cases) // 2, len(cases) // 2, 0)
+    assert (test.auroc, test.always_yes) == (0.5, 1)
+    assert test.verdict.startswith("not a judge: AUROC 0.50 is below 0.65; 100% of its answers are one and the same; it fails ")
+
+
+@pytest.mark.parametrize("measure", [overlap, every_word])
+def test_a_scorer_of_word_overlap_is_near_chance_on_minimal_edits_and_not_a_judge(measure) -> None:
+    assert self_test(measure, [case for pair in PAIRS for case in pair]).auroc == pytest.approx(0.5, abs=0.1)
+    assert self_test(measure, faithfulness_cases()).verdict.startswith("not a judge: ")
+
+
+def test_a_judge_that_is_blind_to_one_kind_is_none() -> None:
+    test = self_test(lambda case: 1.0 if case.kind == "negation" else oracle(case), faithfulness_cases())
+    assert test.auroc > 0.9
+    assert test.verdict == "not a judge: it fails 6 of 6 cases of kind negation"
+
+
+def test_some_slips_are_counted_and_forgiven() -> None:
+    test = self_test(lambda case: 1.0 if case.case_id in {"fai-002", "fai-004"} else oracle(case), faithfulness_cases())
+    assert (states(test), test.verdict) == ((94, 2, 0), "judge")
+    assert [row.case_id for row in test.rows if row.state == "failed"] == ["fai-002", "fai-004"]
+
+
+@pytest.mark.parametrize(
+    ("case_id", "score", "state"),
+    [
+        *[("rel-001", 0.8, "passed"), ("rel-001", 0.79, "failed"), ("rel-002", 0.2, "passed"), ("rel-002", 0.21, "failed")],
+        *[("fai-001", 0.9, "passed"), ("fai-001", 0.89, "failed"), ("fai-002", 0.29, "passed"), ("fai-002", 0.3, "failed")],
+    ],
+)
+def test_the_bounds_are_those_of_the_requirement(case_id: str, score: float, state: str) -> None:
+    (case,) = [case for cases in BOTH for case in cases if case.case_id == case_id]
+    (row,) = self_test(lambda _: score, [case]).rows
+    assert (row.state, row.score) == (state, score)
+
+
+def test_what_cannot_be_scored_is_counted_and_left_out() -> None:
+    def patchy(case: KnownAnswer) -> float | None:
+        if case.case_id == "fai-001":
+            raise RunError("the server is gone", "start it")
+        return None if case.case_id == "fai-002" else oracle(case)
+
+    test = self_test(patchy, faithfulness_cases())
+    assert states(test) == (94, 0, 2)
+    assert [(row.score, row.state, row.why) for row in test.rows[:2]] == [
+        (None, "unscored", "the server is gone; start it"),
+        (None, "unscored", "the judge gave no score"),
+    ]
+    assert (test.auroc, test.always_yes, test.verdict) == (1, 0.5, "judge")
+
+
+def test_other_errors_are_not_caught() -> None:
+    with pytest.raises(ZeroDivisionError):
+        self_test(lambda _: 1 / 0, faithfulness_cases())
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -0.01, 1.01, 5])
+def test_a_score_outside_its_range_is_an_error_of_one_line(score: float) -> None:
+    with pytest.raises(InputError) as caught:
+        self_test(lambda _: score, relevance_cases())
+    assert caught.value.lines == [f"the judge scored case 'rel-001' {score}; a score is a number from 0 to 1, or None"]

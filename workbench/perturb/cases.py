@@ -1,0 +1,88 @@
+"""What a planted case shows to an attribution, and the truth that it keeps beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.records import Chunk, Need, Query, Span
+
+# In order of layer: where several are broken, the earliest is the cause.
+CAUSES = (
+    "not_indexed",
+    "boundary",
+    "window",
+    "rank",
+    "budget",
+    "refusal",
+    "contradiction",
+    "unsupported",
+    "off_topic",
+    "unrefused",
+)
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A chunk of the index. Its text was searched up to `seen_end`, a position in its document; it costs `tokens` of the budget."""
+
+    chunk: Chunk
+    seen_end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankedChunk:
+    """One of the k chunks retrieved, rank from 1. `cut_reason` says why it is not in the context, None where it is delivered."""
+
+    chunk: Chunk
+    rank: int
+    score: float
+    delivered: bool
+    cut_reason: Literal["budget"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedClaim:
+    """A claim of the answer, and what the context says to it."""
+
+    text: str
+    verdict: Literal["supported", "contradicted", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One query as it went through a pipeline: all that an attribution may look at.
+
+    `needs` are the labels of the query. `documents` (doc_id to text) and `entries` are the index; the embedder reads the first `window`
+    tokens of a chunk, None for all. `hits` are the best k chunks at most; `context` is the text of the delivered ones, by rank, at most
+    `budget` tokens. `correct` says that the answer is what should have been said: the expected answer, or a refusal where there
+    is none. The query went well if the answer is correct and every claim supported; else it failed.
+    """
+
+    query: Query
+    needs: tuple[Need, ...]
+    documents: Mapping[str, str]
+    window: int | None
+    entries: tuple[Entry, ...]
+    k: int
+    hits: tuple[RankedChunk, ...]
+    budget: int
+    context: tuple[Span, ...]
+    answer: str
+    refused: bool
+    correct: bool
+    claims: tuple[CheckedClaim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedCase:
+    """An observation whose cause is known: `broken` are all stages that were broken, by layer, and `cause` is the first of them.
+
+    `case_id` says how it was made: cause, query, chunks and k, variant. A case where nothing is broken has the cause `none`.
+    """
+
+    case_id: str
+    cause: str
+    broken: tuple[str, ...]
+    observation: Observation
