@@ -1,74 +1,199 @@
-import re
+"""report.html in Chromium: it works, everybody can use it, it asks nothing of anybody."""
+
+import os
 import shutil
-import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.browser
-_FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-    "--hide-scrollbars",
-)
+sync_api = pytest.importorskip("playwright.sync_api", reason="make browser installs playwright")
+ROOT = Path(__file__).parents[2]
+AXE = Path(os.environ.get("WORKBENCH_AXE", ROOT / ".venv" / "axe" / "package" / "axe.min.js"))
+_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run")
+LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)]
 
 
-@pytest.fixture
-def chromium(tmp_path):
-    """Opens a local file; `ask` is what Chromium is asked for, such as --dump-dom."""
+@dataclass
+class Seen:
+    """A page that was opened, and what it said or asked for that it should not have."""
+
+    page: "sync_api.Page"
+    complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator["sync_api.Browser"]:
     binary = shutil.which("chromium") or shutil.which("google-chrome")
     if binary is None:
         pytest.fail("Chromium is not installed: apt-get install -y chromium")
-
-    def opened(page: Path, *ask: str) -> str:
-        profile = f"--user-data-dir={tmp_path / 'profile'}"
-        done = subprocess.run(
-            [binary, *_FLAGS, profile, "--allow-file-access-from-files", *ask, f"file://{page}"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        return done.stdout
-
-    return opened
+    with sync_api.sync_playwright() as playwright:
+        # Every launch has a user data directory of its own.
+        browser = playwright.chromium.launch(executable_path=binary, args=list(_FLAGS))
+        yield browser
+        browser.close()
 
 
-# Headless Chromium's window is never narrower than 500 pixels; a frame is as narrow as it is told to be.
-_FRAME = """<!doctype html><body><iframe src="file://{page}" style="width:{width}px;height:2000px;border:0"></iframe><p id="said"></p><script>
-window.onload = () => {{
-  const page = document.querySelector("iframe").contentDocument;
-  for (const details of page.querySelectorAll("details")) details.open = true;
-  const root = page.documentElement;
-  const hidden = [...page.querySelectorAll("main *")].filter((one) =>
-    one.getBoundingClientRect().right > root.clientWidth + 1 && !one.closest(".wb-scroll"));
-  document.getElementById("said").textContent =
-    `scroll=${{root.scrollWidth}} client=${{root.clientWidth}} beyond=${{hidden.length}} ran=${{typeof page.defaultView.x}}`;
-}};
-</script>"""
+@pytest.fixture
+def opened(chromium):
+    contexts = []
+
+    def open_page(path: Path, scheme: str = "light", width: int = 1280, ready: bool = True, **settings: object) -> Seen:
+        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce", **settings)
+        contexts.append(context)
+        seen = Seen(context.new_page())
+        seen.page.on("console", lambda message: seen.complaints.append(message.text))
+        seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+        seen.page.on("request", lambda request: seen.complaints.append(request.url) if request.url != path.as_uri() else None)
+        seen.page.goto(path.as_uri())
+        if ready:
+            seen.page.wait_for_selector("html[data-ready]", timeout=30_000)
+        return seen
+
+    yield open_page
+    for context in contexts:
+        context.close()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_cut_off_and_nothing_runs(shown, chromium, tmp_path, width):
-    frame = tmp_path / "frame.html"
-    frame.write_text(_FRAME.format(page=shown.report, width=width), "utf-8")
-    dom = chromium(frame, "--dump-dom", f"--window-size={max(width, 500)},2000", "--virtual-time-budget=5000")
-    found = re.search(r"scroll=(\d+) client=(\d+) beyond=(\d+) ran=(\w+)", dom)
-    assert found, dom[-500:]
-    assert int(found[2]) == width
-    assert int(found[1]) <= width
-    assert found[3] == "0"
-    assert found[4] == "undefined"
+def first_names(page, table="ranking-table"):
+    return page.eval_on_selector_all(f"#{table} tbody tr:not([hidden]) th", "all => all.map(one => one.dataset.sort ?? one.textContent)")
 
 
-def test_it_is_drawn(shown, chromium, tmp_path):
-    from PIL import Image
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+@pytest.mark.parametrize("which", ["shown", "hostile"])
+def test_axe_finds_nothing_serious_and_nothing_is_cut_off(request, opened, which, scheme, width):
+    if not AXE.is_file():
+        pytest.fail(f"axe-core is not at {AXE}: make browser fetches it")
+    seen = opened(request.getfixturevalue(which).report, scheme, width)
+    page = seen.page
+    page.locator("#queries-table tbody button").first.click()
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    # Over the developer tools, which the page's policy does not bind.
+    page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": AXE.read_text("utf-8")})
+    ask = "axe.run(document).then((done) => [done.passes.length, done.violations.map((one) => [one.impact, one.id, one.nodes[0].html])])"
+    found = page.evaluate(ask)
+    assert found[0] > 20
+    assert [one for one in found[1] if one[0] in ("serious", "critical")] == []
+    beyond = """[...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1
+        && !one.closest(".frame, .canvas, nav, .unseen")).map((one) => one.outerHTML.slice(0, 120))"""
+    assert page.evaluate(beyond) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("typeof window.x") == "undefined"
+    assert seen.complaints == []
 
-    picture = tmp_path / "page.png"
-    chromium(shown.report, f"--screenshot={picture}", "--window-size=1280,1600")
-    colours = Image.open(picture).convert("RGB").getcolors(1_000_000)
-    assert len(colours) > 50
+
+def test_the_ranking_is_sorted_by_its_headings(opened, shown):
+    seen = opened(shown.report)
+    before = first_names(seen.page)
+    heading = seen.page.locator("#ranking-table thead th").first
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert first_names(seen.page) == sorted(before)
+    heading.locator("button").press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert first_names(seen.page) == sorted(before, reverse=True)
+    seen.page.get_by_role("button", name="span_recall@500t").first.click()
+    assert heading.get_attribute("aria-sort") is None
+    assert first_names(seen.page) == before
+    assert seen.complaints == []
+
+
+def test_the_ranking_is_filtered_by_text_and_by_what_cannot_be_told_from_the_best(opened, made, tmp_path):
+    from workbench.report.findings import findings
+    from workbench.report.html import write_report
+
+    outcome = made.valued([[1.0, 1.0, 0.0] * 40, [1.0, 0.0, 1.0] * 40, [0.0] * 119 + [1.0]])
+    seen = opened(write_report(outcome, tmp_path))
+    every = first_names(seen.page)
+    seen.page.fill("#ranking-text", every[1])
+    assert first_names(seen.page) == [every[1]]
+    assert seen.page.text_content("#ranking-said") == "1 of 3 configurations"
+    seen.page.fill("#ranking-text", "")
+    seen.page.check("#ranking-level")
+    assert first_names(seen.page) == list(findings(outcome).verdict.best)
+    assert len(first_names(seen.page)) == 2
+    assert seen.complaints == []
+
+
+def test_a_question_opens_to_its_chunks_with_the_evidence_marked(opened, hostile):
+    seen = opened(hostile.report)
+    page = seen.page
+    page.fill("#queries-text", "ferry")
+    assert page.text_content("#queries-said") == "1 of 5 questions"
+    page.locator("#queries-table tbody tr:not([hidden]) button").click()
+    detail = page.locator("#query-detail")
+    assert detail.is_visible()
+    assert page.evaluate("document.activeElement.tagName") == "H3"
+    marks = detail.locator("mark").all_text_contents()
+    assert marks
+    assert all(mark in "The ferry leaves at ten." for mark in marks)
+    assert any(len(mark) > 10 for mark in marks)
+    page.select_option("#detail-0", "1")
+    assert page.evaluate("document.activeElement.id") == "detail-0"
+    detail.get_by_role("button", name="Close").click()
+    assert not detail.is_visible()
+    assert "ferry" in page.evaluate("document.activeElement.textContent")
+    assert seen.complaints == []
+
+
+def test_questions_are_sorted_by_difference_and_filtered_by_cause(opened, made, tmp_path):
+    from workbench.report.html import write_report
+
+    seen = opened(write_report(made.ran(3), tmp_path))
+    page = seen.page
+    apart = page.eval_on_selector_all("#queries-table tbody tr", "rows => rows.map(row => Number(row.cells[1].dataset.sort))")
+    assert apart == sorted(apart, reverse=True)
+    options = page.eval_on_selector_all("#queries-cause option", "all => all.map(one => [one.value, one.textContent])")
+    shown = {}
+    page.select_option("#queries-by", "0")
+    for value, name in options[1:]:
+        page.select_option("#queries-cause", value)
+        shown[name] = page.locator("#queries-table tbody tr:not([hidden])").count()
+    assert sum(shown.values()) > 0
+    page.select_option("#queries-cause", "")
+    missing = page.locator("#queries-table tbody tr:not([hidden])").count()
+    assert max(shown.values()) <= missing <= sum(shown.values())
+    assert seen.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_look_follows_the_system_until_it_is_chosen(opened, shown, scheme):
+    page = opened(shown.report, scheme).page
+    ground = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(ground)
+    assert (sum(map(int, before[4:-1].split(","))) > 380) == (scheme == "light")
+    page.click("#theme")
+    assert page.evaluate(ground) != before
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.evaluate(ground) != before
+
+
+def test_without_a_script_everything_but_the_questions_is_read(opened, shown):
+    seen = opened(shown.report, ready=False, java_script_enabled=False)
+    text = seen.page.inner_text("body")
+    assert "This part needs JavaScript" in text
+    assert "fixed-16" in text
+    assert seen.page.locator("#ranking-table").is_visible()
+    assert not seen.page.locator("#theme").is_visible()
+    assert not seen.page.locator("#ranking-filter").is_visible()
+    assert seen.complaints == []
+
+
+def test_a_keyboard_reaches_the_results_first(opened, shown):
+    page = opened(shown.report).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_printed_it_is_light_and_leaves_the_controls_out(opened, shown):
+    page = opened(shown.report, "dark").page
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    for hidden in ("nav", "#theme", "#queries", ".controls"):
+        assert not page.locator(hidden).first.is_visible()
+    assert page.pdf().startswith(b"%PDF")

@@ -1,142 +1,27 @@
-"""One self-contained report.html from the executed notebooks: no script, no request to anywhere, nothing live from documents."""
+"""report.html: one file that holds all it shows, runs one script of its own and asks nothing of anybody."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import nh3
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from workbench.experiment.outputs import manifest
 from workbench.experiment.run import Outcome
-from workbench.report.display import environment, stylesheet
-from workbench.report.numerals import count, plural
+from workbench.report.display import TEMPLATES, environment, stylesheet
+from workbench.report.page.build import Page, page_of
+from workbench.report.page.policy import policy
 from workbench.store import write_text
-
-_TAGS = {"a", "article", "br", "code", "div", "em", "hr", "img", "li", "mark", "ol", "p", "pre", "small", "span", "strong", "ul"}
-_TAGS |= {"h1", "h2", "h3", "h4", "h5", "h6", "table", "tbody", "td", "th", "thead", "tr"}
-_ATTRIBUTES = {
-    "img": {"src", "alt", "width"},
-    "table": {"class", "aria-label"},
-    "th": {"scope", "class"},
-    "td": {"class"},
-    "div": {"class", "role", "aria-label", "tabindex"},
-}
-_ATTRIBUTES |= {tag: {"class"} for tag in ("p", "ul", "li", "mark", "small", "article", "span")}
-_HIDDEN_CELLS = {"parameters", "injected-parameters", "papermill-error-cell-tag", "record"}
-_IMAGE = re.compile(r"data:image/png;base64,[A-Za-z0-9+/=\s]+")
-_OURS = re.compile(r"wb(-[a-z]+)?")
-_HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A notebook in the report: its heading, its anchor, its cleaned body and the headings inside as (anchor, text)."""
-
-    title: str
-    anchor: str
-    body: Markup
-    headings: tuple[tuple[str, Markup], ...] = ()
 
 
 def write_report(outcome: Outcome, folder: Path) -> Path:
-    """`report.html` in the folder from `notebooks/` there; a notebook that is missing is named at the top."""
-    notebooks = folder / "notebooks"
-    names = [result.configuration.name for result in outcome.results]
-    missing = [name for name in ("comparison", *names) if not (notebooks / f"{name}.ipynb").is_file()]
-    comparison = [section("Comparison", notebooks / "comparison.ipynb", 2)] if "comparison" not in missing else []
-    configurations = [section(name, notebooks / f"{name}.ipynb", 3) for name in names if name not in missing]
-    page = environment().get_template("report.html.j2")
-    text = page.render(
-        title=outcome.experiment.name,
-        about=_about(outcome),
-        style=Markup(stylesheet("page") + stylesheet("fragments")),
-        failures=outcome.failures,
-        missing=missing,
-        comparison=comparison,
-        configurations=configurations,
-        provenance=_provenance(manifest(outcome)),
-    )
+    """`report.html` in the folder, made from the results; the notebooks there are named and not read."""
     path = folder / "report.html"
-    write_text(path, text)
+    write_text(path, rendered(page_of(outcome)))
     return path
 
 
-def section(title: str, notebook: Path, level: int) -> Section:
-    """An executed notebook as a section whose first heading is of this level."""
-    anchor = f"notebook-{title}"
-    body, headings = _anchored(clean(_exported(notebook)), anchor, level - 1)
-    return Section(title, anchor, body, headings)
-
-
-def clean(html: str) -> str:
-    """HTML with nothing left but our own tags and classes, images that are PNG data, and links within the page."""
-    return nh3.clean(
-        html,
-        tags=_TAGS,
-        clean_content_tags={"script", "style", "iframe", "object", "svg", "math"},
-        attributes=_ATTRIBUTES,
-        attribute_filter=_kept,
-        url_schemes={"data"},
-        link_rel=None,
-    )
-
-
-def _kept(tag: str, attribute: str, value: str) -> str | None:
-    if attribute == "src":
-        return value if tag == "img" and _IMAGE.fullmatch(value) else None
-    if attribute == "class":
-        return " ".join(name for name in value.split() if _OURS.fullmatch(name)) or None
-    return value
-
-
-def _exported(notebook: Path) -> str:
-    """The notebook's Markdown and outputs as HTML, its code left out."""
-    # Heavy to import, and needed by reports alone.
-    import nbformat
-    from nbconvert.exporters import HTMLExporter
-
-    read = nbformat.read(notebook, as_version=4)
-    read.cells = [cell for cell in read.cells if not _HIDDEN_CELLS & set(cell.metadata.get("tags", []))]
-    for cell in read.cells:
-        # What was printed on the way is for whoever watches the notebook.
-        cell["outputs"] = [output for output in cell.get("outputs", []) if output.output_type != "stream"]
-    exporter = HTMLExporter(template_name="basic", exclude_input=True, exclude_output_prompt=True, exclude_anchor_links=True)
-    html, _ = exporter.from_notebook_node(read)
-    return str(html)
-
-
-def _anchored(body: str, anchor: str, deeper: int) -> tuple[Markup, tuple[tuple[str, Markup], ...]]:
-    """The body with its headings `deeper` levels down and numbered anchors on them; the headings below the first."""
-    headings: list[tuple[str, Markup]] = []
-
-    def place(found: re.Match[str]) -> str:
-        level = min(int(found[1]) + deeper, 6)
-        headings.append((f"{anchor}-{len(headings) + 1}", Markup(found[2])))
-        return f'<h{level} id="{escape(headings[-1][0])}">{found[2]}</h{level}>'
-
-    placed = Markup(_HEADING.sub(place, body))
-    return placed, tuple(headings[1:])
-
-
-def _about(outcome: Outcome) -> str:
-    dataset = outcome.bench.dataset
-    ran = plural(len(outcome.experiment.configurations), "configuration")
-    asked = f"{plural(len(dataset.queries), 'question')} to {plural(len(dataset.documents), 'document')} of {dataset.name}"
-    return f"{ran}, {asked}, by {outcome.primary}"
-
-
-def _provenance(about: dict[str, Any]) -> Sequence[tuple[str, list[tuple[str, str]]]]:
-    """The manifest as groups of names and values."""
-    prints = about["fingerprints"]
-    once = {"primary metric": about["primary"], "seed of ties": about["seeds"]["ties"], "commit": about["commit"] or "not under git"}
-    groups: dict[str, dict[str, Any]] = {
-        "Run": once,
-        "Data": {name: count(value) if isinstance(value, int) else value for name, value in about["dataset"].items()},
-        "Fingerprints of the data": {name: prints[name] for name in ("corpus", "questions", "labels")},
-        "Fingerprints of the configurations": prints["configurations"],
-        "Versions": about["versions"],
-    }
-    return [(title, [(str(name), str(value)) for name, value in group.items()]) for title, group in groups.items() if group]
+def rendered(page: Page) -> str:
+    """The page as HTML, under a policy that lets only its own script and style sheet act."""
+    script, style = (TEMPLATES / "report.js").read_text("utf-8"), stylesheet("report")
+    template = environment().get_template("report.html.j2")
+    text = template.render(page=page, policy=policy(script, style), script=Markup(script), style=Markup(style))
+    # A browser reads NUL as U+FFFD, and half a surrogate pair is no UTF-8.
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,122 @@
+"""All that the page shows of a run, made from its findings."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from workbench.experiment.outputs import manifest
+from workbench.experiment.run import Outcome
+from workbench.report.answers import Answers, answers
+from workbench.report.findings import findings
+from workbench.report.page import figures, method
+from workbench.report.page.contrasts import Pair, pairs
+from workbench.report.page.figures import Drawing
+from workbench.report.page.grids import grid_sheets
+from workbench.report.page.payload import Payload, payload
+from workbench.report.page.portraits import Portrait, portraits
+from workbench.report.page.ranking import ranking_sheet, windowed_rows
+from workbench.report.page.sheet import Sheet
+from workbench.report.page.slices import slice_means, slices_map, slices_sheet
+from workbench.report.sentences import about_primary
+
+
+@dataclass(frozen=True)
+class Page:
+    """The parts of the page in their order; a part that there is nothing to say in is None or empty."""
+
+    title: str
+    names: Sequence[str]
+    folder: str
+    primary: str
+    answers: Answers
+    ranking: Sheet | None
+    windowed: Sequence[tuple[str, str]]
+    failures: dict[str, str]
+    differences: Drawing | None
+    curves: Drawing | None
+    grids: Sequence[Sheet]
+    frontiers: Sequence[Drawing]
+    costs: Sheet | None
+    slices: Sheet | None
+    slices_map: Sheet | None
+    pairs: Sequence[Pair]
+    payload: Payload | None
+    portraits: Sequence[Portrait]
+    about_primary: str
+    methods: Sequence[str]
+    definitions: Sequence[tuple[str, str, str]]
+    causes: Sequence[tuple[str, str]]
+    provenance: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+
+    @property
+    def headline(self) -> tuple[str, str]:
+        """What won, and what the sentence puts in brackets."""
+        told, bracket, aside = self.answers.won.sentence.partition(" (")
+        return told, f"({aside}" if bracket else ""
+
+    def named(self, text: str) -> Markup:
+        """A sentence with the names of configurations set apart, so that none is broken at a hyphen."""
+        names = sorted((re.escape(name) for name in self.names), key=len, reverse=True)
+        if not names:
+            return escape(text)
+        text = re.sub(r"\bp ([=<]) ", "p\u00a0\\1\u00a0", text)
+        parts = re.split(rf"(?<![\w.-])({'|'.join(names)})(?![\w-])", text)
+        return Markup("").join(Markup('<span class="name">{}</span>').format(part) if at % 2 else part for at, part in enumerate(parts))
+
+    @property
+    def some_level(self) -> bool:
+        """Whether some but not all of the ranked cannot be told from the best."""
+        rows = self.ranking.rows if self.ranking else ()
+        return 0 < sum(row.level for row in rows) < len(rows)
+
+    @property
+    def contents(self) -> list[tuple[str, str]]:
+        """Anchor and name of every part that is there."""
+        places = (
+            ("ranking", "Order", True),
+            ("differences", "Differences", self.differences),
+            ("budgets", "Tokens", self.curves),
+            ("sizes", "Sizes", self.grids),
+            ("costs-section", "Cost", self.costs),
+            ("slices", "Slices", self.slices),
+            ("pairs", "Pairs", self.pairs),
+            ("queries", "Questions", self.payload),
+            ("configurations", "Configurations", self.portraits),
+            ("method", "Method", True),
+            ("provenance", "Provenance", True),
+        )
+        return [(anchor, name) for anchor, name, there in places if there]
+
+
+def page_of(outcome: Outcome) -> Page:
+    """The page of a finished run."""
+    found, bench = findings(outcome), outcome.bench
+    means = slice_means(bench, found)
+    finished = [*found.standings.ranked, *found.standings.windowed]
+    return Page(
+        title=outcome.experiment.name,
+        names=[one.name for one in outcome.experiment.configurations],
+        folder=f"outputs/{outcome.experiment.name}",
+        primary=str(found.primary),
+        answers=answers(found),
+        ranking=ranking_sheet(found, bench.metrics),
+        windowed=windowed_rows(found),
+        failures=found.failures,
+        differences=figures.differences(found),
+        curves=figures.curves(found),
+        grids=grid_sheets(found),
+        frontiers=figures.costs(found),
+        costs=figures.costs_sheet(found.priced) if found.priced else None,
+        slices=slices_sheet(found, means),
+        slices_map=slices_map(found, means),
+        pairs=pairs(bench, found) if len(found.standings.ranked) > 1 else (),
+        payload=payload(bench, finished, found.primary) if finished else None,
+        portraits=portraits(bench, found),
+        about_primary=about_primary(found.primary, bench.dataset),
+        methods=method.methods(found),
+        definitions=method.metric_definitions(bench.metrics),
+        causes=method.causes(found),
+        provenance=method.provenance(manifest(outcome)),
+    )
