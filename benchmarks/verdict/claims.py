@@ -68,8 +68,8 @@ def _run(
     means, codes = values.mean(axis=1), units(world.codes).codes
     pairs = all_pairs(values, codes, world.codes)
     tests = randomise(pairs, np.ones(len(pairs.a), dtype=bool), seed, FLIPS)
-    adjusted = p_values(pairs, tests)[1]
-    chosen = np.isin(np.arange(len(truth)), unrejected(tests.unbeaten))
+    plain, adjusted = p_values(pairs, tests)
+    chosen = np.isin(np.arange(len(truth)), unrejected(tests.unbeaten, pairs, plain))
     winner = int(np.flatnonzero(chosen)[0]) if chosen.sum() == 1 else None
     sets = [oracle.best(means) for oracle in oracles]
     against = pairs.a == 0

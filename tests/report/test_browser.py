@@ -5,11 +5,14 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
 pytestmark = pytest.mark.browser
-sync_api = pytest.importorskip("playwright.sync_api", reason="make browser installs playwright")
 ROOT = Path(__file__).parents[2]
 AXE = Path(os.environ.get("WORKBENCH_AXE", ROOT / ".venv" / "axe" / "package" / "axe.min.js"))
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run")
@@ -20,16 +23,19 @@ LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390
 class Seen:
     """A page that was opened, and what it said or asked for that it should not have."""
 
-    page: "sync_api.Page"
+    page: "Page"
     complaints: list[str] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator["sync_api.Browser"]:
+def chromium() -> Iterator["Browser"]:
     binary = shutil.which("chromium") or shutil.which("google-chrome")
     if binary is None:
         pytest.fail("Chromium is not installed: apt-get install -y chromium")
-    with sync_api.sync_playwright() as playwright:
+    # Only make browser installs it, and without that these tests are not chosen.
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
         # Every launch has a user data directory of its own.
         browser = playwright.chromium.launch(executable_path=binary, args=list(_FLAGS))
         yield browser

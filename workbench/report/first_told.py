@@ -1,5 +1,7 @@
 """What the first of the order costs, what it misses, where it is weakest, and on which data: each a sentence and what stands behind it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from workbench.report.findings import Findings
@@ -17,6 +19,16 @@ _PRICES: dict[Cost, str] = {
     "p95": "{} ms a question (95th percentile)",
 }
 
+# What became of the evidence, after "misses evidence ... because".
+_BECAUSE = {
+    "dropped": "no chunk holds it",
+    "window": "it lies beyond the embedder's window",
+    "boundary": "a chunk boundary cuts it",
+    "duplicate": "repeated text takes its place",
+    "budget": "the budget ends before it",
+    "rank": "it ranks too low",
+}
+
 
 def cost(found: Findings) -> Told:
     """The costs of the first beside those of the cheapest that cannot be told from it."""
@@ -25,9 +37,11 @@ def cost(found: Findings) -> Told:
         return "There is no configuration to name a cost of.", ""
     defined = [COSTS[one] for one in _PRICES]
     meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in defined)
-    told = f"{first.name} costs {_priced(first)}"
+    # At equal context all deliver as much, and it goes without saying.
+    kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
+    told = f"{first.name} costs {_priced(first, kinds)}"
     if cheapest.name != first.name:
-        return f"{told}; {cheapest.name}, which cannot be told from it, costs {_priced(cheapest)}.", meaning
+        return f"{told}. {cheapest.name}, which cannot be told from it, costs {_priced(cheapest, kinds)}.", meaning
     least = found.told and len(found.verdict.best) > 1
     return f"{told}{'; none of those that cannot be told from it costs less to encode' if least else ''}.", meaning
 
@@ -45,9 +59,8 @@ def faults(found: Findings) -> Told:
         return f"Nothing: {first.name} misses {what} on none of {asked}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
-    mostly = "each time" if most == queries else "mostly"
-    # With one cause there is no second number to say.
-    by = f"{mostly} by {cause}" + (f" ({count(most)})" if most < queries else "")
+    mostly = "each time" if most == queries else f"on {count(most)} of these"
+    by = f"{mostly} because {_BECAUSE[cause]}"
     meanings = CAUSES if of_text else CAUSES | DOCUMENT_CAUSES
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
     return f"{first.name} misses {what} on {count(queries)} of {asked} ({share(queries, missed.of)}), {by}.", f"{detail}."
@@ -79,6 +92,6 @@ def data(found: Findings) -> Told:
     return about_dataset(found.dataset), f"{found.primary} is over {over}{unscored}."
 
 
-def _priced(one: Priced) -> str:
-    known = {kind: one.costs[kind] for kind in _PRICES if not np.isnan(one.costs[kind])}
+def _priced(one: Priced, kinds: Sequence[Cost]) -> str:
+    known = {kind: one.costs[kind] for kind in kinds if not np.isnan(one.costs[kind])}
     return listed([_PRICES[kind].format(count(value) if kind == "delivered" else amount(value)) for kind, value in known.items()])

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.comparison import Comparison, comparisons
+from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.power import queries_needed
 from workbench.statistics.randomisation import randomise
@@ -24,7 +24,7 @@ METHODS = (
     "differences: the same questions in pairs, clustered by source document (CR2 with Satterthwaite's degrees of freedom)",
     "p: clustered paired t test; beside it sign flips of whole documents' sums (9,999, or all where 16 or fewer differ)",
     "corrected p: max-T over the family by the same flips, step-down (Westfall and Young); beside it Holm",
-    "cannot be told from the best: no other is better, one-sided max-T at 2.5 % for each configuration (Mogstad et al., Hsu)",
+    "cannot be told from the best: no other is better, one-sided max-T at 2.5 % for each configuration (Mogstad et al., Hsu), if a paired t test agrees",
     "corrected value of the first: chosen on one half of the documents, measured on the other, 200 splits",
     "questions needed: 80 % power, two-sided paired t test at 5 %, the difference and its clustered spread as they are here",
 )
@@ -95,7 +95,7 @@ def verdict(
     pairs = all_pairs(found.values, found.observed.codes, found.documents)
     family = _family(pairs, found.names, baseline)
     tests = randomise(pairs, family, seed)
-    unbeaten = unrejected(tests.unbeaten)
+    unbeaten = unrejected(tests.unbeaten, pairs, p_values(pairs, tests)[0])
     ranking = np.argsort(-np.nanmean(found.values, axis=1), kind="stable")
     best = [int(one) for one in ranking if one in unbeaten]
     n = int((~np.isnan(found.values)).all(axis=0).sum())
