@@ -3,6 +3,7 @@
 import json
 import platform
 import subprocess
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from workbench.retrieval.rank import SEED
 from workbench.store import write_atomically, write_text
 
 _VERSIONS = ("workbench", "chromadb", "sentence-transformers", "torch", "transformers", "numpy", "ir-measures", "pytrec-eval-terrier")
-TABLES = {
+TABLES: dict[str, Callable[[Outcome], pd.DataFrame]] = {
     "metrics": metrics_table,
     "queries": queries_table,
     "hits": hits_table,

@@ -1,6 +1,7 @@
 """A finished run as the tables that a sweep leaves."""
 
 import itertools
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from workbench.tokens import Ints
 CONDITION = "retrieved"
 
 
+@lru_cache(maxsize=4)
 def metrics_table(outcome: Outcome) -> pd.DataFrame:
-    """configuration, condition, metric, slice, value, low, high, n, clusters, unscored, attainable."""
+    """configuration, condition, metric, slice, value, low, high, n, clusters, unscored, attainable; kept, since the history asks again."""
     clusters = query_clusters(outcome.bench.labels)
     metadata = [query.metadata for query in outcome.bench.dataset.queries]
     parts = []
