@@ -1,5 +1,7 @@
 """The verdict on a finished run, by its primary metric."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from workbench.experiment.run import Outcome, Result
@@ -17,8 +19,9 @@ def per_query(outcome: Outcome, result: Result, metric: Metric) -> Floats:
     return values
 
 
+@lru_cache(maxsize=4)
 def verdict_of(outcome: Outcome) -> Verdict | None:
-    """The verdict on the configurations whose chunks all fit their embedder's window; None where none of them has a score.
+    """The verdict on the configurations whose chunks all fit their embedder's window; None where none of them has a score. It is kept.
 
     The family is all against the baseline where that is among them, else all pairs.
     """

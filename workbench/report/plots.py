@@ -42,13 +42,18 @@ def forest(rows: Sequence[tuple[str, Mean]], title: str) -> "Figure":
             fontsize=_POINTS,
         )
     axes.set_xlim(*spanned(axes.get_xlim()))
-    axes.set_yticks(range(len(rows)), [name for name, _ in rows])
-    axes.set_ylim(len(rows) - 0.4, -0.6)
+    name_rows(axes, [name for name, _ in rows], title)
+    return figure
+
+
+def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
+    """A row a name, from the top; `title` is that of the axis below."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=FAINT, linewidth=0.6)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(title)
-    return figure
 
 
 def curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "Figure":

@@ -14,7 +14,7 @@ from workbench.report.frontier import COSTS, Cost, Priced, frontier_told
 from workbench.report.numerals import count, interval, listed, number, signed
 from workbench.report.page.sheet import Cell, Heading, Row, Sheet, p_cell, value_cell
 from workbench.report.page.svg import inline_svg
-from workbench.report.plots import ACCENT, FAINT, INK, LINES, MUTED, canvas, name_ends, spanned
+from workbench.report.plots import ACCENT, FAINT, INK, LINES, MUTED, canvas, name_ends, name_rows, spanned
 from workbench.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -146,12 +146,7 @@ def _differences(rows: Sequence[tuple[str, Comparison]], title: str) -> "Figure"
         axes.annotate(
             f"{signed(found.value, 2)} {interval(found.low, found.high, 2)}", (1, place), (6, 0), ("axes fraction", "data"), **note
         )
-    axes.set_yticks(range(len(rows)), [name for name, _ in rows])
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=FAINT, linewidth=0.6)
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel(title)
+    name_rows(axes, [name for name, _ in rows], title)
     return figure
 
 
