@@ -5,6 +5,8 @@ import pytest
 
 from workbench.experiment.run import Outcome
 from workbench.report.findings import findings
+from workbench.report.page.figures import differences
+from workbench.report.page.ranking import ranking_sheet
 from workbench.statistics.verdict import Reason
 
 N = 120
@@ -40,6 +42,16 @@ def test_with_a_baseline_the_margin_is_from_it(made) -> None:
     assert found.other.name == found.margin.b == found.contrast.b.winner == "fixed-16-0"
     assert found.second.name == "fixed-32-0"
     assert not found.unbased
+
+
+def test_the_order_and_its_figure_are_held_against_the_baseline_or_else_the_first(made) -> None:
+    values = [BASE, BASE + 0.3, BASE + 0.1 * noise.random(N)]
+    for baseline, held, heading in (("fixed-16-0", "fixed-16-0", "minus the baseline"), (None, "fixed-24-0", "minus the first")):
+        found = findings(made.valued(values, baseline=baseline))
+        sheet, drawing = ranking_sheet(found, []), differences(found)
+        (column,) = [place for place, one in enumerate(sheet.headings) if one.title == heading]
+        assert [row.cells[0].text for row in sheet.rows if row.cells[column].text == "–"] == [held]
+        assert len(drawing.data.rows) == 2
 
 
 def test_a_baseline_that_is_first_is_held_against_the_second(made) -> None:

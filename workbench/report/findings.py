@@ -67,6 +67,12 @@ class Findings:
         return base if against and base is not None and first is not None and base.name != first.name else self.second
 
     @property
+    def reference(self) -> Standing | None:
+        """What all others are held against in tables and figures: the baseline where the family is against it, else the first."""
+        against = self.verdict is not None and self.verdict.family != "all pairs"
+        return self.standings.baseline if against else self.first
+
+    @property
     def winner(self) -> str | None:
         """The configuration that is told apart from all others; None where there is none."""
         return self.verdict.winner if self.verdict else None

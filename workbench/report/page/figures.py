@@ -38,13 +38,13 @@ class Drawing:
 
 
 def differences(found: Findings) -> Drawing | None:
-    """Every other configuration minus the first, on the same questions; None where there is no other."""
-    first = found.first
-    pairs = [(one.name, found.against(one.name, first.name)) for one in found.standings.ranked[1:]] if first else []
+    """Every other configuration minus the reference, on the same questions; None where there is no other."""
+    base = found.reference
+    pairs = [(one.name, found.against(one.name, base.name)) for one in found.standings.ranked if one is not base] if base else []
     rows = [(name, pair) for name, pair in pairs if pair is not None]
-    if first is None or not rows:
+    if base is None or not rows:
         return None
-    svg = inline_svg(_differences(rows, f"{found.primary} minus that of {first.name}"), "differences", _differences_told(rows, first.name))
+    svg = inline_svg(_differences(rows, f"{found.primary} minus that of {base.name}"), "differences", _differences_told(rows, base.name))
     headings = [
         Heading("configuration", "word"),
         Heading("difference"),
@@ -66,7 +66,7 @@ def differences(found: Findings) -> Drawing | None:
     ]
     apart = sum(pair.p_adjusted < ALPHA for _, pair in rows)
     told = f"Filled points, {apart} of {len(rows)}, differ after correction for all comparisons; the others may not. Intervals are 95 % each, not corrected."
-    return Drawing(svg, told, Sheet("differences-data", f"{found.primary} minus that of {first.name}", headings, data))
+    return Drawing(svg, told, Sheet("differences-data", f"{found.primary} minus that of {base.name}", headings, data))
 
 
 def curves(found: Findings) -> Drawing | None:
@@ -150,11 +150,11 @@ def _differences(rows: Sequence[tuple[str, Comparison]], title: str) -> "Figure"
     return figure
 
 
-def _differences_told(rows: Sequence[tuple[str, Comparison]], first: str) -> str:
+def _differences_told(rows: Sequence[tuple[str, Comparison]], base: str) -> str:
     told = "; ".join(
         f"{name} {signed(one.difference.value, 2)} {interval(one.difference.low, one.difference.high, 2)}" for name, one in rows
     )
-    return f"Differences from {first} with 95 % intervals: {told}"
+    return f"Differences from {base} with 95 % intervals: {told}"
 
 
 def _curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "Figure":

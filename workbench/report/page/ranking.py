@@ -26,7 +26,7 @@ def ranking_sheet(found: Findings, asked: Sequence[Metric]) -> Sheet | None:
         Heading("configuration", "word"),
         Heading(primary, note="95 % interval"),
         Heading("", "bar", sorts=False, note=scale.told()),
-        Heading("minus the first", note="95 % interval"),
+        Heading(f"minus the {'first' if found.reference is found.first else 'baseline'}", note="95 % interval"),
         Heading("p", note="corrected"),
         *(Heading(str(metric)) for metric in others),
         Heading("tokens", note="in k chunks"),
@@ -58,7 +58,7 @@ def _row(found: Findings, place: int, one: Standing, others: Sequence[Metric], s
 
 
 def _against(found: Findings, one: Standing) -> list[Cell]:
-    pair = found.against(one.name, found.first.name) if found.first else None
+    pair = found.against(one.name, found.reference.name) if found.reference else None
     if pair is None:
         return [Cell("–", sort=float("nan")), Cell("–", sort=float("nan"))]
     apart = pair.difference
