@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import sweep
+from benchmarks import encoding, notebooks, sweep
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -16,13 +16,13 @@ def machine() -> dict[str, object]:
     model = next(
         (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), ""
     )
-    packages = {name: version(name) for name in ("torch", "sentence-transformers", "chromadb", "numpy")}
+    packages = {name: version(name) for name in ("torch", "openvino", "sentence-transformers", "chromadb", "numpy")}
     return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), **packages}
 
 
 def main() -> None:
     RESULTS.mkdir(exist_ok=True)
-    for name, run in {"sweep": sweep.run}.items():
+    for name, run in {"encoding": encoding.run, "sweep": sweep.run, "notebooks": notebooks.run}.items():
         found = run()
         (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine(), **found}, indent=2) + "\n")
         print(json.dumps(found, indent=2))

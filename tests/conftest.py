@@ -21,6 +21,8 @@ from workbench.experiment.history import FINGERPRINTS, schema
 from workbench.records import Dataset
 
 ROOT = Path(__file__).parent.parent
+# Tests are of what a processor does, also where there is a GPU; torch reads it when it is imported.
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
 @pytest.fixture(scope="session")

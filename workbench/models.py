@@ -32,14 +32,18 @@ def locate(model: str) -> Path:
     return _from_hub(model)
 
 
+def model_fingerprint(model: str, *without: str) -> str:
+    """A hash of the model's weights, vocabulary and settings: equal files give equal vectors. Files can be left out by their names."""
+    return fingerprint([(name, digest) for name, digest in _digests(model) if name not in without])
+
+
 @functools.cache
-def model_fingerprint(model: str) -> str:
-    """A hash of the model's weights, vocabulary and settings: equal files give equal vectors."""
+def _digests(model: str) -> list[tuple[str, str]]:
     folder = locate(model)
     # Weights in PyTorch's own format decide only where there are no others.
     patterns = _DECISIVE if any(folder.rglob("*.safetensors")) else (*_DECISIVE, "*.bin")
     files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
-    return fingerprint([(path.relative_to(folder).as_posix(), file_digest(path)) for path in files])
+    return [(path.relative_to(folder).as_posix(), file_digest(path)) for path in files]
 
 
 def _bundled_minilm() -> Path:

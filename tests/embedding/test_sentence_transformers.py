@@ -34,7 +34,7 @@ def test_vectors_are_those_of_the_library() -> None:
     from sentence_transformers import SentenceTransformer
 
     theirs = SentenceTransformer(str(locate(MINILM)), device="cpu").encode(TEXTS, normalize_embeddings=True)
-    ours = SentenceTransformersEmbedder().encode(TEXTS, "document")
+    ours = SentenceTransformersEmbedder(backend="torch").encode(TEXTS, "document")
     assert ours.dtype == np.float32
     assert (np.sum(ours * theirs, axis=1) >= 0.99999).all()
     np.testing.assert_allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-6)
@@ -74,11 +74,12 @@ def test_prompts_are_the_models_own_unless_chosen_or_turned_off(variant: Callabl
 
     prompts = {"query": "find: ", "document": "", "other": "strange: "}
     model = variant(**{"config_sentence_transformers.json": {"prompts": prompts, "default_prompt_name": "other"}})
-    own, off = SentenceTransformersEmbedder(model=model), SentenceTransformersEmbedder(model=model, query_prompt="", document_prompt="")
+    own = SentenceTransformersEmbedder(model=model, backend="torch")
+    off = own.model_copy(update={"query_prompt": "", "document_prompt": ""})
     assert (own.prompt("query"), own.prompt("document")) == ("find: ", "")
     assert (off.prompt("query"), off.prompt("document")) == ("", "")
     library = SentenceTransformer(model, device="cpu")
-    plain = SentenceTransformersEmbedder().encode(TEXTS[:1], "query")
+    plain = SentenceTransformersEmbedder(backend="torch").encode(TEXTS[:1], "query")
     for embedder, role, expected in (
         (own, "query", library.encode_query(TEXTS[:1], normalize_embeddings=True)),
         (own, "document", library.encode_document(TEXTS[:1], normalize_embeddings=True)),

@@ -38,6 +38,12 @@ def test_names_are_kind_and_sizes_then_only_what_varies():
     ]
 
 
+def test_a_backend_is_in_a_name_only_where_it_varies():
+    assert named(pipeline={"embedding": {"backend": "torch"}}) == ["fixed-256-0"]
+    assert named(sweep={"embedding": {"backend": ["auto", "torch"]}}) == ["fixed-256-0", "fixed-256-0-torch"]
+    assert "backend" in faults(pipeline={"embedding": {"backend": "onnx"}})[0]
+
+
 def test_without_a_sweep_there_is_one_configuration():
     assert named() == ["fixed-256-0"]
     assert named(pipeline={"chunking": {"kind": "sentence", "size": 64}}) == ["sentence-64"]

@@ -140,6 +140,8 @@ def test_the_manifest_names_data_settings_and_versions_but_no_time(outcome):
     assert set(manifest["fingerprints"]["configurations"]) == {"fixed-128-0", "fixed-512-0", "hierarchical-64-256"}
     assert {"chromadb", "torch", "python"} <= set(manifest["versions"])
     assert manifest["failures"] == {}
+    assert set(manifest["encoders"]) == set(manifest["fingerprints"]["configurations"])
+    assert all(encoder["backend"] == "openvino" and encoder["precision"] for encoder in manifest["encoders"].values())
 
 
 def test_timings_hold_the_gap_of_chromas_index(outcome):

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,6 +28,19 @@ class Usage:
         return Usage(self.tokens + other.tokens, sum(costs) if costs else None)
 
 
+class Encoder(NamedTuple):
+    """What computes vectors here: backend, precision, and why this one where `auto` could have taken another."""
+
+    backend: str
+    precision: str = ""
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """`openvino bfloat16`."""
+        return f"{self.backend} {self.precision}".strip()
+
+
 class Embedder(BaseModel, ABC):
     """A model with its window and prompts; the loaded weights are a cache keyed by this value."""
 
@@ -49,6 +62,10 @@ class Embedder(BaseModel, ABC):
     @abstractmethod
     def identity(self, role: Role) -> dict[str, Any]:
         """All that decides a vector besides its text, as canonical JSON: equal identities give equal vectors."""
+
+    def encoder(self) -> Encoder:
+        """What computes the vectors, for the manifest and for measured speeds; an error if it cannot."""
+        return Encoder(self.kind)
 
     @abstractmethod
     def window(self) -> int:

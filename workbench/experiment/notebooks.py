@@ -5,6 +5,7 @@ cell is pending, and the notebook's own record is in the store; the executed not
 its source, its parameters, the results it shows and the package's code.
 """
 
+import ast
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from typing import Any
 
 import workbench
 from workbench.errors import InputError, NotebookError
+from workbench.experiment.kernels import Kernels
 from workbench.fingerprint import file_digest, fingerprint
 from workbench.store import Draft, Entry, Store, write_atomically
 
@@ -46,10 +48,12 @@ def run_notebook(store: Store, name: str, parameters: Mapping[str, Any], shown: 
     return run_notebook_file(store, notebook_path(name), parameters, shown, target)
 
 
-def run_notebook_file(store: Store, source: Path, parameters: Mapping[str, Any], shown: Any, target: Path) -> bool:
+def run_notebook_file(
+    store: Store, source: Path, parameters: Mapping[str, Any], shown: Any, target: Path, kernels: Kernels | None = None
+) -> bool:
     """Execute a notebook, or take it from the store, and put it at `target`; True if it was executed now.
 
-    `shown` is the identity of the results it shows. Errors: InputError for a parameter that the notebook does not declare,
+    `shown` is the identity of the results it shows; without `kernels` it gets a plain one. Errors: InputError for a parameter that the notebook does not declare,
     NotebookError, with the failed notebook beside the target, if it does not run to its end.
     """
     _check_declared(source, parameters)
@@ -58,7 +62,15 @@ def run_notebook_file(store: Store, source: Path, parameters: Mapping[str, Any],
 
     def compute(draft: Draft) -> None:
         executed = draft.folder / "notebook.ipynb"
-        _execute(source, executed, dict(parameters) | {"run_id": run_id}, failed)
+        given = dict(parameters) | {"run_id": run_id}
+        forked = kernels is not None and not kernels.lost()
+        try:
+            _execute(source, executed, given, failed, kernels)
+        except NotebookError:
+            # Where the process that forks kernels is lost, its kernels are, through no fault of the notebook.
+            if not (forked and kernels and kernels.lost()):
+                raise
+            _execute(source, executed, given, failed, kernels)
         if not store.has(RECORDS, run_id):
             raise NotebookError(
                 f"the notebook {target.stem} ended without its record", f"its last cell must call record(run_id) ({source})"
@@ -68,6 +80,16 @@ def run_notebook_file(store: Store, source: Path, parameters: Mapping[str, Any],
     write_atomically(target, lambda aside: shutil.copyfile(entry.folder / "notebook.ipynb", aside))
     failed.unlink(missing_ok=True)
     return entry.computed
+
+
+def imported_modules(source: Path) -> list[str]:
+    """The modules that a notebook's cells import."""
+    import nbformat
+
+    cells = [cell.source for cell in nbformat.read(source, as_version=4).cells if cell.cell_type == "code"]
+    nodes = [node for cell in cells for node in ast.parse(cell).body]
+    plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return sorted({*plain, *(node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module)})
 
 
 def record(store: Store, run_id: str, values: Mapping[str, Any]) -> Entry | None:
@@ -84,13 +106,14 @@ def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
         raise InputError(f"the notebook {source} declares no parameter {', '.join(unknown) or 'run_id'}", f"it has {', '.join(declared)}")
 
 
-def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path) -> None:
+def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path, kernels: Kernels | None) -> None:
     import papermill
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets.config import Config
 
     # A killed or timed-out kernel leaves a notebook that lies about itself: only papermill's own failures are worth keeping.
     failed.parent.mkdir(parents=True, exist_ok=True)
+    manager = {"kernel_manager_class": kernels.manager_class} if kernels else {}
     try:
         with _kernel_sockets() as address:
             papermill.execute_notebook(
@@ -105,10 +128,13 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
                 # The polite way interrupts the idle kernel first, which then complains on the terminal.
                 shutdown_kernel="immediate",
                 config=Config(KernelManager={"transport": "ipc", "ip": address}),
+                **manager,
             )
     except papermill.PapermillExecutionError as error:
         shutil.copyfile(executed, failed)
-        raise NotebookError(f"the notebook {failed.stem} failed: {error.ename}: {error.evalue}", f"open {failed}") from error
+        raise NotebookError(
+            f"the notebook {failed.stem.removesuffix('.failed')} failed: {error.ename}: {error.evalue}", f"open {failed}"
+        ) from error
     except (DeadKernelError, CellTimeoutError, CellExecutionError, RuntimeError) as error:
         what = f"the kernel of the notebook {failed.stem.removesuffix('.failed')} did not finish ({type(error).__name__})"
         raise NotebookError(what, "run again; if it stays, the machine may be short of memory") from error

@@ -4,7 +4,7 @@ import json
 import platform
 import subprocess
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,17 @@ from workbench.experiment.tables import (
 from workbench.retrieval.rank import SEED
 from workbench.store import write_atomically, write_text
 
-_VERSIONS = ("workbench", "chromadb", "sentence-transformers", "torch", "transformers", "numpy", "ir-measures", "pytrec-eval-terrier")
+_VERSIONS = (
+    "workbench",
+    "chromadb",
+    "sentence-transformers",
+    "torch",
+    "transformers",
+    "openvino",
+    "numpy",
+    "ir-measures",
+    "pytrec-eval-terrier",
+)
 TABLES: dict[str, Callable[[Outcome], pd.DataFrame]] = {
     "metrics": metrics_table,
     "queries": queries_table,
@@ -71,11 +81,19 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
                 one.name: bench.keys(one).scores for one in outcome.experiment.configurations if one.name not in outcome.failures
             },
         },
+        "encoders": {one.name: one.embedding.encoder()._asdict() for one in outcome.experiment.configurations if one.embedding},
         "failures": outcome.failures,
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in _VERSIONS},
+        "versions": {"python": platform.python_version()} | {name: found for name in _VERSIONS if (found := _version(name))},
         "seeds": {"ties": SEED},
         "commit": _commit(),
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _write_table(path: Path, table: pd.DataFrame) -> None:

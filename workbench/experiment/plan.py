@@ -13,6 +13,8 @@ STAGES = ("chunks", "vectors", "index", "hits", "scores")
 # Before anything was measured here: two busy cores with all-MiniLM-L6-v2 (docs/performance.md).
 ASSUMED_TOKENS_A_SECOND = 4_000
 _SECONDS_A_NOTEBOOK = 5
+# What embedded where an entry does not say so.
+_BEFORE = "torch float32"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
     before = {one.name: _reused(bench, one) for one in experiment.configurations}
     counted: set[bytes] = set()
     planned = tuple(_planned(bench, one, before[one.name], counted) for one in experiment.configurations)
-    rate = measured_rate(bench.workplace.store)
+    rate = measured_rate(bench.workplace.store, {one.embedding.encoder().name for one in experiment.configurations if one.embedding})
     seconds = sum(one.tokens for one in planned) / (rate or ASSUMED_TOKENS_A_SECOND)
     seconds += _SECONDS_A_NOTEBOOK * sum(not all(one.reused.values()) for one in planned)
     return Plan(planned, rate or ASSUMED_TOKENS_A_SECOND, rate is not None, seconds / 60)
@@ -77,12 +79,13 @@ def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool]
     return PlannedConfiguration(configuration.name, reused, len(table), tokens, truncated)
 
 
-def measured_rate(store: Store) -> float | None:
-    """Tokens a second over all that was ever embedded into this store; None before there is anything."""
+def measured_rate(store: Store, encoders: set[str]) -> float | None:
+    """Tokens a second over all that these encoders ever embedded into this store; None before there is anything."""
     tokens = seconds = 0.0
     for folder in (store.root / "vectors").glob("*"):
         entry = store.get("vectors", folder.name) if folder.is_dir() else None
-        encoded = entry.values("encoded")["tokens"] if entry else 0
+        about = entry.values("encoded") if entry else {}
+        encoded = about.get("tokens", 0) if about.get("encoder", _BEFORE) in encoders else 0
         if entry and encoded:
             tokens, seconds = tokens + encoded, seconds + entry.seconds
     return tokens / seconds if seconds else None

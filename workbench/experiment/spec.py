@@ -34,7 +34,7 @@ _KEYS = ("name", "dataset", "pipeline", "sweep", "metrics", "primary", "baseline
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LARGEST = 200_000
 # What a name says only where it is otherwise.
-_USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"))
+_USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"))
 
 
 @dataclass(frozen=True)
@@ -217,4 +217,4 @@ def _naming_text(field: str, value: Any) -> str:
     if value is None or (field, value) in _USUAL:
         return ""
     text = re.sub(r"[^a-z0-9.]+", "_", str(value).rsplit("/", 1)[-1].lower()).strip("_")
-    return text if field in ("kind", "model", "search") else f"{field}{text}"
+    return text if field in ("kind", "model", "search", "backend") else f"{field}{text}"

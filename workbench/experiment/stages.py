@@ -160,7 +160,8 @@ def _vectors_stage(bench: Bench, embedder: Embedder, configuration: Configuratio
         made = embed(texts, embedder, "document", bench.workplace.vectors, configuration.name)
         draft.array("vectors", made.vectors)
         draft.array("lengths", made.lengths)
-        draft.values("encoded", {"tokens": made.tokens_encoded, "billed": made.usage.tokens, "cost": made.usage.cost})
+        counted = {"tokens": made.tokens_encoded, "billed": made.usage.tokens, "cost": made.usage.cost}
+        draft.values("encoded", counted | {"encoder": embedder.encoder().name})
 
     return bench.workplace.store.obtain("vectors", str(bench.keys(configuration).vectors), compute)
 

@@ -1,0 +1,119 @@
+"""Encoding on this machine's CPU against `SentenceTransformer.encode`, all ways in one process, taking turns.
+
+The texts are chunks of 64 and 256 tokens of the handbook in the order of a shuffled pile, with all-MiniLM-L6-v2. The machine may be
+busy, so every round runs each way once, and the figure is the median over the rounds of its ratio to that round's
+`SentenceTransformer.encode` (batch 32). `tuned` is what one would write by hand: the same library, batches by tokens, longest first.
+"""
+
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+
+from workbench.chunking.base import embedded_text
+from workbench.chunking.fixed import FixedChunker
+from workbench.data.sources import GoldenSource
+from workbench.embedding import openvino
+from workbench.embedding.cache import VectorCache, Vectors
+from workbench.embedding.converted import conversion_of
+from workbench.embedding.embed import embed
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.experiment.run import run_experiment
+from workbench.experiment.spec import experiment_of
+from workbench.models import MINILM, locate
+from workbench.tokens import input_lengths
+
+ROUNDS = 5
+TEXTS = 120
+WINDOW = 256
+HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
+
+
+def run() -> dict[str, object]:
+    """Tokens a second, ratios, the smallest cosine to float32, and what the backend changes in the handbook's metrics."""
+    chosen = texts()
+    tokens = int(np.minimum(input_lengths(chosen, MINILM), WINDOW).sum())
+    with tempfile.TemporaryDirectory() as folder:
+        ways = ways_of(chosen, Path(folder))
+        found = {name: way() for name, way in ways.items()}  # loading and the first shapes are nobody's cost
+        rounds = [{name: seconds(way) for name, way in ways.items()} for _ in range(ROUNDS)]
+        quality = metrics(Path(folder))
+    plain = found["SentenceTransformer.encode"]
+    return {
+        "texts": len(chosen),
+        "tokens": tokens,
+        "threads": torch.get_num_threads(),
+        "rounds": ROUNDS,
+        "tokens_a_second": {name: round(tokens / statistics.median(one[name] for one in rounds)) for name in ways},
+        "ratio": {name: round(statistics.median(one["SentenceTransformer.encode"] / one[name] for one in rounds), 2) for name in ways},
+        "smallest_cosine": {name: round(float((vectors * plain).sum(axis=1).min()), 6) for name, vectors in found.items()},
+        "handbook": quality,
+    }
+
+
+def texts() -> list[str]:
+    """Chunks of two sizes, in no order."""
+    chunkers = [FixedChunker(size=size) for size in (64, 256)]
+    documents = GoldenSource(path=str(HANDBOOK)).load().documents
+    found = [embedded_text(document, chunk) for chunker in chunkers for document in documents for chunk in chunker.split(document)]
+    return random.Random(0).sample(found, TEXTS)
+
+
+def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]:
+    """Each way to the same vectors; `workbench` goes through the cache of vectors, into a new one every time."""
+    model = SentenceTransformer(str(locate(MINILM)), device="cpu")
+    graph = conversion_of(MINILM).graph
+    precisions: list[openvino.Precision] = ["float32", "bfloat16"] if openvino.has_bfloat16() else ["float32"]
+    numbers = iter(range(1_000))
+
+    def tuned() -> Vectors:
+        lengths = np.minimum(input_lengths(chosen, MINILM), WINDOW).tolist()
+        found = np.empty((len(chosen), 384), np.float32)
+        for batch in openvino.batches(lengths):
+            part = [chosen[place] for place in batch]
+            found[batch] = model.encode(part, batch_size=len(part), normalize_embeddings=True, show_progress_bar=False)
+        return found
+
+    def ours(embedder: SentenceTransformersEmbedder) -> Callable[[], Vectors]:
+        return lambda: embed(chosen, embedder, "document", VectorCache(folder / f"{next(numbers)}.sqlite")).vectors
+
+    def plainly(precision: openvino.Precision) -> Callable[[], Vectors]:
+        compiled = openvino.compiled(graph, precision)
+        return lambda: openvino.run(compiled, chosen, MINILM, WINDOW)
+
+    return {
+        "SentenceTransformer.encode": lambda: model.encode(chosen, normalize_embeddings=True, show_progress_bar=False),
+        "tuned": tuned,
+        "workbench, torch": ours(SentenceTransformersEmbedder(backend="torch")),
+        **{f"openvino {precision}": plainly(precision) for precision in precisions},
+        "workbench, openvino": ours(SentenceTransformersEmbedder(backend="openvino")),
+    }
+
+
+def metrics(folder: Path) -> dict[str, dict[str, float]]:
+    """The same experiment with either backend: the mean of three metrics."""
+    settings = {
+        "name": "backends",
+        "dataset": {"kind": "golden", "path": str(HANDBOOK), "split": "dev"},
+        "sweep": {"chunking": {"kind": "fixed", "size": 256}, "embedding": {"backend": ["torch", "openvino"]}},
+        "metrics": ["span_recall@500t", "recall@5", "ndcg@10"],
+    }
+    outcome = run_experiment(experiment_of(settings, "benchmark"), folder, lambda _: None)
+    means = {}
+    for result in outcome.results:
+        scores = result.scores.table("scores")
+        scored = scores[(scores["state"] == "scored") & scores["metric"].isin(settings["metrics"])]
+        means[result.configuration.name] = scored.groupby("metric")["value"].mean().round(4).to_dict()
+    return means
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started

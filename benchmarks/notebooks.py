@@ -1,0 +1,57 @@
+"""Ten notebooks of a sweep whose results are all in the store: plain papermill, forked kernels, and two forked kernels at once.
+
+The notebooks are the configuration pages of BM25 over fixed chunks of the handbook, development questions. The three ways take
+turns, and each round's ratios are to its own plain run, since a machine that others use is never twice as fast.
+"""
+
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from workbench.experiment.kernels import Kernels
+from workbench.experiment.notebooks import imported_modules
+from workbench.experiment.publish import execute, wanted_notebooks
+from workbench.experiment.run import Outcome, run_experiment
+from workbench.experiment.spec import read_experiment
+
+ROUNDS = 3
+WAYS = {"plain": (False, 1), "forked": (True, 1), "forked, two at once": (True, 2)}
+EXPERIMENT = """
+name: ten
+dataset: {kind: golden, path: HANDBOOK, split: dev}
+pipeline: {retrieval: {kind: bm25}}
+sweep: {chunking: [{kind: fixed, size: [48, 64, 96, 128, 160], overlap: [0, 16]}]}
+"""
+
+
+def run() -> dict[str, object]:
+    """Seconds of wall and of CPU (kernels included) for ten notebooks, and how many times less than plain ones take."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ten.yaml"
+        path.write_text(EXPERIMENT.replace("HANDBOOK", str(Path(__file__).parents[1] / "experiments" / "handbook")))
+        outcome = run_experiment(read_experiment(path, ()), Path(folder) / "outputs", lambda _: None)
+        execute_all(outcome, path, *WAYS["forked"])  # papermill's import is nobody's cost
+        rounds = [{name: execute_all(outcome, path, *way) for name, way in WAYS.items()} for _ in range(ROUNDS)]
+    return {
+        "notebooks": len(outcome.results),
+        "rounds": rounds,
+        "ratios": {
+            f"plain / {name}, {kind}": statistics.median(one["plain"][kind] / one[name][kind] for one in rounds)
+            for name in list(WAYS)[1:]
+            for kind in ("wall", "cpu")
+        },
+    }
+
+
+def execute_all(outcome: Outcome, experiment: Path, fork: bool, workers: int) -> dict[str, float]:
+    for kind in ("notebooks", "records"):
+        shutil.rmtree(outcome.bench.workplace.store.root / kind, ignore_errors=True)
+    wanted = wanted_notebooks(outcome, experiment, ())[:-1]
+    wall, cpu = time.perf_counter(), sum(os.times()[:4])
+    with Kernels(imported_modules(wanted[0].source), lambda _: None, fork) as kernels:
+        errors = execute(outcome, wanted, kernels, workers, lambda _: None)
+    assert not errors, errors
+    return {"wall": round(time.perf_counter() - wall, 2), "cpu": round(sum(os.times()[:4]) - cpu, 2)}

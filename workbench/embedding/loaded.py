@@ -1,0 +1,46 @@
+"""A sentence-transformers model in memory, and what its files say of it."""
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import ModelError
+from workbench.models import locate
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+
+def model_settings(model: str, name: str) -> dict[str, Any]:
+    """One of the model's JSON files; empty where it has none."""
+    path = locate(model) / name
+    try:
+        return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} is not a model's settings ({type(error).__name__})", "fetch or save the model again") from error
+
+
+@functools.lru_cache(maxsize=2)
+def load(model: str, window: int) -> "SentenceTransformer":
+    """The loaded model, cut at `window` tokens, on CUDA where torch has it; the last two stay in memory."""
+    import torch
+
+    return read(model, window, "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def read(model: str, window: int, device: str) -> "SentenceTransformer":
+    """The model read from its files, for the caller alone."""
+    import transformers
+    from sentence_transformers import SentenceTransformer
+
+    transformers.utils.logging.disable_progress_bar()
+    folder = locate(model)
+    try:
+        loaded = SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever the library meets in a strange folder is a model that cannot be used
+        reason = " ".join(str(error).split())[:200]
+        raise ModelError(
+            f"the model {model} cannot be loaded ({type(error).__name__}: {reason})", "name another model or folder"
+        ) from error
+    loaded.max_seq_length = window
+    return loaded

@@ -1,0 +1,108 @@
+"""A converted model on a CPU: token ids in sorted batches to unit vectors, by OpenVINO."""
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from workbench.embedding.cache import Vectors
+from workbench.embedding.loaded import model_settings
+from workbench.tokens import Ints, model_tokenizer
+
+if TYPE_CHECKING:
+    import tokenizers
+
+Precision = Literal["float32", "bfloat16"]
+
+_HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
+# Padded tokens in a batch: 1,024 to 4,096 are alike, larger ones slower (docs/performance.md).
+_BATCH_TOKENS = 2_048
+# The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
+# the third decimal of a vector. So a vector is the same whatever stands beside its text.
+_GROUP = 16
+
+
+def installed() -> str | None:
+    """The version of OpenVINO, without importing it; None where it is not installed."""
+    return importlib.metadata.version("openvino") if importlib.util.find_spec("openvino") else None
+
+
+def runtime() -> Any:
+    """The package, imported without its telemetry, which would write to the home folder and report conversions."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # None makes an import fail, and OpenVINO do without
+    import openvino
+
+    return openvino
+
+
+def has_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 by itself; known of Linux on x86 only."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def compiled(graph: Path, precision: Precision) -> Any:
+    """A converted model ready to run, on all cores or as many as OMP_NUM_THREADS says."""
+    settings: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": _HINTS[precision]}
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads.isdecimal() and int(threads) > 0:
+        settings["INFERENCE_NUM_THREADS"] = int(threads)
+    return runtime().Core().compile_model(str(graph), "CPU", settings)
+
+
+def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
+    """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model that brings the tokeniser."""
+    rows = [encoding.ids for encoding in _tokenizer(name, window).encode_batch_fast(list(texts))]
+    settings = model_settings(name, "config.json")
+    padding, positions = int(settings.get("pad_token_id") or 0), int(settings.get("max_position_embeddings") or window)
+    lengths = [_grouped(len(row), positions) for row in rows]
+    request = model.create_infer_request()
+    found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
+    for batch in batches(lengths):
+        ids, mask = _padded([rows[place] for place in batch], lengths[batch[0]], padding)
+        found[batch] = request.infer({"input_ids": ids, "attention_mask": mask})[0]
+    return found
+
+
+def _grouped(length: int, positions: int) -> int:
+    """A length up to the next whole group, where the model has positions for that."""
+    return max(length, min(-(-length // _GROUP) * _GROUP, positions))
+
+
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The places of rows, longest first, in batches of at most _BATCH_TOKENS tokens with their padding."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batch and lengths[batch[0]] * (len(batch) + 1) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[Ints, Ints]:
+    ids = np.full((len(rows), length), padding, dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)], mask[place, : len(row)] = row, 1
+    return ids, mask
+
+
+@functools.lru_cache(maxsize=4)
+def _tokenizer(name: str, window: int) -> "tokenizers.Tokenizer":
+    """The model's own tokeniser, cutting as sentence-transformers does: special tokens stay at the end."""
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_str(model_tokenizer(name).to_str())
+    tokenizer.enable_truncation(window)
+    return tokenizer
