@@ -82,6 +82,23 @@ def special_tokens(vocabulary: str) -> int:
     return 0 if vocabulary in (CHARACTERS, CL100K) else int(model_tokenizer(vocabulary).num_special_tokens_to_add(False))
 
 
+def padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[Ints, Ints]:
+    """Rows of ids filled up to a length, and the mask of what is theirs: int64 (rows, length) each."""
+    ids = np.full((len(rows), length), padding, dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)], mask[place, : len(row)] = row, 1
+    return ids, mask
+
+
+def special_ids(model: str) -> tuple[Ints, Ints]:
+    """The ids of the special tokens that a model wants before and after its input: int64, often one each."""
+    encoding = model_tokenizer(model).encode("a")
+    content = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
+    ids = np.array(encoding.ids, dtype=np.int64)
+    return ids[: content[0]], ids[content[-1] + 1 :]
+
+
 def vocabulary_digest(vocabulary: str) -> str:
     """A vocabulary by its content: a model's tokenizer.json by SHA-256, so that models which share it share what is counted in it."""
     return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(_tokenizer_file(vocabulary))

@@ -7,7 +7,7 @@ from typing import Literal
 
 from workbench.embedding import openvino
 from workbench.embedding.base import Encoder
-from workbench.embedding.converted import conversion_of
+from workbench.embedding.converted import Output, conversion_of
 from workbench.errors import ModelError, StoreError
 
 Asked = Literal["auto", "torch", "openvino"]
@@ -15,7 +15,7 @@ Asked = Literal["auto", "torch", "openvino"]
 _TORCH = "float32"
 
 
-def encoder_of(model: str, asked: Asked) -> Encoder:
+def encoder_of(model: str, asked: Asked, output: Output = "sentence") -> Encoder:
     """The backend and its precision for a model, the same in every process of a machine with the same packages.
 
     ModelError where `openvino` is asked for and not there or cannot run the model; `auto` takes torch then, and says why.
@@ -29,12 +29,12 @@ def encoder_of(model: str, asked: Asked) -> Encoder:
         return Encoder("torch", _TORCH, "torch sees a GPU")
     if version is None:
         raise ModelError("backend: openvino needs OpenVINO", "pip install 'workbench[fast]'")
-    return _with_openvino(model, asked)
+    return _with_openvino(model, asked, output)
 
 
-def _with_openvino(model: str, asked: Asked) -> Encoder:
+def _with_openvino(model: str, asked: Asked, output: Output) -> Encoder:
     try:
-        conversion = conversion_of(model)
+        conversion = conversion_of(model, output)
     except StoreError as error:
         # A cache that cannot be written is no reason to stop; a damaged one is, since what it holds decides names.
         if asked == "auto" and "cannot be written" in str(error):

@@ -71,6 +71,10 @@ class Embedder(BaseModel, ABC):
     def window(self) -> int:
         """How many tokens of an input are embedded, special tokens included; what is beyond is never seen."""
 
+    def chunk_window(self) -> int:
+        """How many tokens of a chunk are embedded: the window, unless its vector is made of its whole document."""
+        return self.window()
+
     @abstractmethod
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
         """The tokens of each input with its prompt and special tokens, before anything is cut: int64 (n)."""

@@ -5,8 +5,9 @@ import importlib.metadata
 import json
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from workbench.store import Draft, Store
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
+
+# What a graph gives: the vector of a text, or those of its tokens, for `pooling: late`.
+Output = Literal["sentence", "tokens"]
 
 # Raised when the same model would be converted or judged otherwise.
 _VERSION = 1
@@ -57,36 +61,43 @@ def encode(texts: list[str], model: str, window: int) -> Vectors:
     return openvino.run(_compiled(conversion.graph, conversion.precision), texts, model, window)
 
 
-def conversion_of(model: str) -> Conversion:
+def states(rows: Sequence[Sequence[int]], model: str, window: int) -> list[Vectors]:
+    """The vectors of each row's tokens, float32 (tokens, hidden), by the model's second conversion."""
+    conversion = conversion_of(model, "tokens")
+    return openvino.states(_compiled(conversion.graph, conversion.precision), rows, model, window)
+
+
+def conversion_of(model: str, output: Output = "sentence") -> Conversion:
     """The model's conversion, made if it is not there yet; StoreError if it was damaged or cannot be kept."""
-    return _conversion(model, cache_folder())
+    return _conversion(model, output, cache_folder())
 
 
 @functools.cache
-def _conversion(model: str, cache: Path) -> Conversion:
+def _conversion(model: str, output: Output, cache: Path) -> Conversion:
     # Prompts are put before texts, not into the graph.
     files = model_fingerprint(model, "config_sentence_transformers.json")
     recipe = {"version": _VERSION, "model": files, "bfloat16": openvino.has_bfloat16()}
     recipe |= {name: importlib.metadata.version(name) for name in ("openvino", "transformers", "sentence-transformers")}
-    entry = Store(cache).obtain("openvino", fingerprint(recipe), lambda draft: _convert(model, draft))
+    recipe |= {"output": output} if output != "sentence" else {}
+    entry = Store(cache).obtain("openvino", fingerprint(recipe), lambda draft: _convert(model, output, draft))
     verdict = entry.values("verdict")
     if entry.computed and verdict["refused"]:
         print(f"workbench: {model} is embedded with torch, not with openvino: {verdict['refused']}", file=sys.stderr)
     return Conversion(entry.folder / _GRAPH, cast(Precision, verdict["precision"]), verdict["refused"])
 
 
-def _convert(model: str, draft: Draft) -> None:
+def _convert(model: str, output: Output, draft: Draft) -> None:
     """File `model.xml` with its weights, unless the model is refused; `verdict`: refused (why, or empty), precision, cosines."""
     refused, cosines = _unlike(model), {}
     if not refused:
         loaded = read(model, _probed_window(model), "cpu").float().eval()
         try:
-            graph = _graph(loaded)
+            graph = _graph(loaded, output)
         except Exception as error:  # whatever a tracer meets in a strange model: it then runs with torch as before
             refused = f"it cannot be converted ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
         else:
             openvino.runtime().save_model(graph, draft.folder / _GRAPH, compress_to_fp16=False)
-            cosines = _cosines(loaded, model, draft.folder / _GRAPH)
+            cosines = _cosines(loaded, model, output, draft.folder / _GRAPH)
             if cosines["float32"] < _LEAST["float32"]:
                 refused = f"its vectors would be others (cosine {cosines['float32']:.6f})"
     precision = "bfloat16" if cosines.get("bfloat16", 0) >= _LEAST["bfloat16"] else "float32"
@@ -110,8 +121,8 @@ def _probed_window(model: str) -> int:
     return min(_PROBED_WINDOW, int(model_settings(model, "config.json").get("max_position_embeddings", _PROBED_WINDOW)))
 
 
-def _graph(loaded: "SentenceTransformer") -> Any:
-    """Transformer, pooling and normalisation as one graph from token ids and their mask."""
+def _graph(loaded: "SentenceTransformer", output: Output) -> Any:
+    """Transformer, pooling and normalisation as one graph from token ids and their mask; the transformer alone for `tokens`."""
     import torch
     import transformers
 
@@ -122,39 +133,50 @@ def _graph(loaded: "SentenceTransformer") -> Any:
     with torch.no_grad(), warnings.catch_warnings():
         # A tracer warns of every branch that it takes; whether the graph holds for other inputs is checked by probes.
         warnings.simplefilter("ignore")
-        return openvino.runtime().convert_model(_joined(loaded), example_input={"input_ids": ids, "attention_mask": mask})
+        return openvino.runtime().convert_model(_joined(loaded, output), example_input={"input_ids": ids, "attention_mask": mask})
 
 
-def _joined(loaded: "SentenceTransformer") -> "torch.nn.Module":
+def _joined(loaded: "SentenceTransformer", output: Output) -> "torch.nn.Module":
     import torch
 
     class Joined(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.modules_in_order = loaded
+            self.modules_in_order = loaded if output == "sentence" else torch.nn.ModuleList([loaded[0]])
 
         def forward(self, input_ids: "torch.Tensor", attention_mask: "torch.Tensor") -> "torch.Tensor":
             features = {"input_ids": input_ids, "attention_mask": attention_mask}
             for module in self.modules_in_order:
                 features = module(features)
+            if output == "tokens":
+                return features["token_embeddings"]
             return torch.nn.functional.normalize(features["sentence_embedding"], dim=1)
 
     return Joined()
 
 
-def _cosines(loaded: "SentenceTransformer", model: str, graph: Path) -> dict[str, float]:
-    """By precision the smallest cosine of a probe to what sentence-transformers gives in float32; 0 where it is not finite."""
+def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: Path) -> dict[str, float]:
+    """By precision the smallest cosine of a probe to what sentence-transformers gives in float32; 0 where it is not finite.
+
+    Vectors of tokens are judged by their mean, which is what the model itself makes of them.
+    """
     # An empty prompt must be said: None would stand for the model's default one.
     theirs = loaded.encode(list(_PROBES), prompt="", normalize_embeddings=True, show_progress_bar=False).astype(np.float64)
     found = {}
     for precision in ("float32", *(["bfloat16"] if openvino.has_bfloat16() else [])):
-        ours = openvino.run(openvino.compiled(graph, cast(Precision, precision)), _PROBES, model, loaded.max_seq_length)
+        compiled = openvino.compiled(graph, cast(Precision, precision))
+        ours = (openvino.run if output == "sentence" else _means)(compiled, _PROBES, model, loaded.max_seq_length)
         cosines = (ours * theirs).sum(axis=1) / np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours.astype(np.float64), axis=1)
         found[precision] = float(cosines.min()) if np.isfinite(cosines).all() else 0.0
     return found
 
 
-@functools.lru_cache(maxsize=2)
+def _means(compiled: Any, texts: Sequence[str], model: str, window: int) -> Vectors:
+    rows = [encoding.ids for encoding in openvino.cutting_tokenizer(model, window).encode_batch_fast(list(texts))]
+    return np.stack([states.mean(axis=0) for states in openvino.states(compiled, rows, model, window)])
+
+
+@functools.lru_cache(maxsize=3)
 def _compiled(graph: Path, precision: Precision) -> Any:
-    """The last two stay in memory."""
+    """The last three stay in memory."""
     return openvino.compiled(graph, precision)

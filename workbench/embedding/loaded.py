@@ -2,10 +2,13 @@
 
 import functools
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.embedding.cache import Vectors
 from workbench.errors import ModelError
 from workbench.models import locate
+from workbench.tokens import padded
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -26,6 +29,18 @@ def load(model: str, window: int) -> "SentenceTransformer":
     import torch
 
     return read(model, window, "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def token_states(rows: Sequence[Sequence[int]], model: str, window: int) -> list[Vectors]:
+    """The last hidden states of rows of token ids, special ones included, in one pass: float32 (tokens, hidden) a row."""
+    import torch
+
+    loaded = load(model, window)
+    padding = int(model_settings(model, "config.json").get("pad_token_id") or 0)
+    ids, mask = (torch.from_numpy(part).to(loaded.device) for part in padded(rows, max(len(row) for row in rows), padding))
+    with torch.inference_mode():
+        states = loaded[0]({"input_ids": ids, "attention_mask": mask})["token_embeddings"].float().cpu().numpy()
+    return [found[: len(row)] for found, row in zip(states, rows, strict=True)]
 
 
 def read(model: str, window: int, device: str) -> "SentenceTransformer":

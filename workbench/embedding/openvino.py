@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.embedding.cache import Vectors
 from workbench.embedding.loaded import model_settings
-from workbench.tokens import Ints, model_tokenizer
+from workbench.tokens import model_tokenizer, padded
 
 if TYPE_CHECKING:
     import tokenizers
@@ -61,16 +61,30 @@ def compiled(graph: Path, precision: Precision) -> Any:
 
 def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
     """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model that brings the tokeniser."""
-    rows = [encoding.ids for encoding in _tokenizer(name, window).encode_batch_fast(list(texts))]
+    rows = [encoding.ids for encoding in cutting_tokenizer(name, window).encode_batch_fast(list(texts))]
+    found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
+    for batch, vectors in _answers(model, rows, name, window):
+        found[batch] = vectors
+    return found
+
+
+def states(model: Any, rows: Sequence[Sequence[int]], name: str, window: int) -> list[Vectors]:
+    """The vectors of each row's tokens, float32 (tokens, hidden), by a graph that gives those; rows hold their special tokens."""
+    found: dict[int, Vectors] = {}
+    for batch, vectors in _answers(model, rows, name, window):
+        found |= {place: vectors[row, : len(rows[place])] for row, place in enumerate(batch)}
+    return [found[place] for place in range(len(rows))]
+
+
+def _answers(model: Any, rows: Sequence[Sequence[int]], name: str, window: int) -> Iterator[tuple[list[int], Vectors]]:
+    """Batches of places of rows, with what the graph gives for them."""
     settings = model_settings(name, "config.json")
     padding, positions = int(settings.get("pad_token_id") or 0), int(settings.get("max_position_embeddings") or window)
     lengths = [_grouped(len(row), positions) for row in rows]
     request = model.create_infer_request()
-    found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
     for batch in batches(lengths):
-        ids, mask = _padded([rows[place] for place in batch], lengths[batch[0]], padding)
-        found[batch] = request.infer({"input_ids": ids, "attention_mask": mask})[0]
-    return found
+        ids, mask = padded([rows[place] for place in batch], lengths[batch[0]], padding)
+        yield batch, request.infer({"input_ids": ids, "attention_mask": mask})[0]
 
 
 def _grouped(length: int, positions: int) -> int:
@@ -90,16 +104,8 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[Ints, Ints]:
-    ids = np.full((len(rows), length), padding, dtype=np.int64)
-    mask = np.zeros_like(ids)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)], mask[place, : len(row)] = row, 1
-    return ids, mask
-
-
 @functools.lru_cache(maxsize=4)
-def _tokenizer(name: str, window: int) -> "tokenizers.Tokenizer":
+def cutting_tokenizer(name: str, window: int) -> "tokenizers.Tokenizer":
     """The model's own tokeniser, cutting as sentence-transformers does: special tokens stay at the end."""
     import tokenizers
 

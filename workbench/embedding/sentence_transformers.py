@@ -7,9 +7,10 @@ import numpy as np
 
 from workbench.embedding import converted
 from workbench.embedding.backend import Asked, encoder_of
-from workbench.embedding.base import Embedder, Encoder, Role
+from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
 from workbench.embedding.cache import Vectors
-from workbench.embedding.loaded import load, model_settings
+from workbench.embedding.loaded import load, model_settings, token_states
+from workbench.embedding.windows import LATE, unpoolable
 from workbench.errors import ModelError
 from workbench.models import MINILM, model_fingerprint
 from workbench.tokens import Ints, input_lengths
@@ -25,28 +26,43 @@ class SentenceTransformersEmbedder(Embedder):
     `backend` auto takes OpenVINO where it is installed, torch sees no GPU and the model gives the same vectors with it, in bfloat16
     where the processor has it; an experiment that must stay with float32 says torch.
     A prompt left out is the one that the model's own settings give for its role; an empty one turns it off.
+    `pooling` late encodes a document once, in overlapping windows, and makes a chunk's vector of its tokens there (Günther et al.
+    2024); nothing is truncated then. Questions are embedded as ever.
     """
+
+    examples = ({}, {"pooling": "late"})
 
     kind: Literal["sentence-transformers"] = "sentence-transformers"
     model: str = MINILM
     query_prompt: str | None = None
     document_prompt: str | None = None
     backend: Asked = "auto"
+    pooling: Literal["standard", "late"] = "standard"
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """Weights, window, prompt and precision: float32 is the same vector to 1e-6 whoever computes it, so backends share it."""
-        return {
+        """Weights, window, prompt and precision: float32 is the same vector to 1e-6 whoever computes it, so backends share it.
+
+        `late` adds how windows are made and averaged, for documents alone: questions are shared with standard pooling.
+        """
+        late = self.pooling == "late" and role == "document"
+        encoder = self.encoder() if late else encoder_of(self.model, self.backend)
+        return ({"pooling": LATE} if late else {}) | {
             "kind": self.kind,
             "version": self.version,
             "model": model_fingerprint(self.model),
             "window": self.window(),
             "prompt": self.prompt(role),
-            "precision": self.encoder().precision,
+            "precision": encoder.precision,
         }
 
     def encoder(self) -> Encoder:
-        """Backend and precision, with `auto` resolved; ModelError where the backend asked for cannot run the model."""
-        return encoder_of(self.model, self.backend)
+        """Backend and precision, with `auto` resolved; ModelError where the backend asked for cannot run the model, or not `late`."""
+        if self.pooling == "standard":
+            return encoder_of(self.model, self.backend)
+        reason = unpoolable(self.model, self.window(), self.prompt("document"))
+        if reason:
+            raise ModelError(f"pooling: late cannot be had of {self.model}: {reason}", "choose pooling: standard")
+        return encoder_of(self.model, self.backend, "tokens")
 
     def prompt(self, role: Role) -> str:
         """What is put before every input of this role."""
@@ -67,6 +83,10 @@ class SentenceTransformersEmbedder(Embedder):
             raise ModelError(f"embedding max_tokens {self.max_tokens} is beyond the {positions} positions of {self.model}", fix)
         return self.max_tokens
 
+    def chunk_window(self) -> int:
+        """The window; with `late` there is none for a chunk, however long."""
+        return NO_WINDOW if self.pooling == "late" else self.window()
+
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
         """The tokens of each input with its prompt and special tokens, before anything is cut: int64 (n)."""
         prompt = self.prompt(role)
@@ -74,10 +94,22 @@ class SentenceTransformersEmbedder(Embedder):
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit vectors, float32 (n, dimension), in the order of the texts."""
-        found = self._with_openvino(texts, role) if self.encoder().backend == "openvino" else self._with_torch(texts, role)
+        fast = encoder_of(self.model, self.backend).backend == "openvino"
+        found = self._with_openvino(texts, role) if fast else self._with_torch(texts, role)
+        self._check(found)
+        return found
+
+    def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
+        """The vectors of tokens by rows of their ids, special ones included: float32 (tokens, hidden) a row; `late` pools them."""
+        states = converted.states if self.encoder().backend == "openvino" else token_states
+        found = states(rows, self.model, self.window())
+        for each in found:
+            self._check(each)
+        return found
+
+    def _check(self, found: Vectors) -> None:
         if not np.isfinite(found).all():
             raise ModelError(f"the model {self.model} returned vectors that are not finite", "choose another model")
-        return found
 
     def _with_openvino(self, texts: Sequence[str], role: Role) -> Vectors:
         prompt = self.prompt(role)

@@ -18,7 +18,7 @@ from workbench.fingerprint import fingerprint
 from workbench.models import MINILM, model_fingerprint
 from workbench.paths import cache_folder
 from workbench.store import Draft, Store
-from workbench.tokens import Ints, model_tokenizer
+from workbench.tokens import Ints, model_tokenizer, special_ids
 
 if TYPE_CHECKING:
     import tokenizers
@@ -132,7 +132,7 @@ def _through_model(model: str, ids: Ints) -> Doubles:
     import torch
 
     loaded = load(model, 8)
-    before, after = _around(model_tokenizer(model))
+    before, after = special_ids(model)
     parts = []
     with torch.inference_mode(), tqdm(total=len(ids), unit="token", desc=f"distil {model} (once)", leave=False) as bar:
         for first in range(0, len(ids), _BATCH):
@@ -145,11 +145,3 @@ def _through_model(model: str, ids: Ints) -> Doubles:
             parts.append(states[:, len(before)].double().cpu().numpy())
             bar.update(len(batch))
     return np.concatenate(parts)
-
-
-def _around(tokenizer: "tokenizers.Tokenizer") -> tuple[Ints, Ints]:
-    """The special tokens that a model wants before and after its input."""
-    encoding = tokenizer.encode("a")
-    content = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
-    ids = np.array(encoding.ids, dtype=np.int64)
-    return ids[: content[0]], ids[content[-1] + 1 :]

@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from workbench.embedding.embed import text_keys
+from workbench.embedding.late import document_key, encoded_tokens, is_late, slice_keys
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.experiment.late import asked_of
 from workbench.experiment.run import bench_of
 from workbench.experiment.spec import Configuration, Experiment
 from workbench.experiment.stages import Bench, chunks_stage, embedder_inputs
@@ -67,6 +72,9 @@ def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool]
     embedder = configuration.embedding
     if embedder is None:
         return PlannedConfiguration(configuration.name, reused, len(table), 0, 0)
+    if is_late(embedder):
+        tokens = 0 if reused["vectors"] else _late_tokens(bench, table, embedder, counted)
+        return PlannedConfiguration(configuration.name, reused, len(table), tokens, 0)
     texts = embedder_inputs(bench, table)
     keys, lengths, window = text_keys(texts, embedder, "document"), embedder.lengths(texts, "document"), embedder.window()
     truncated = int(sum(max(0, int(length) - window) for length in lengths))
@@ -77,6 +85,17 @@ def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool]
     counted |= missing.keys()
     tokens = sum(min(int(length), window) for key, length in missing.items() if key not in there)
     return PlannedConfiguration(configuration.name, reused, len(table), tokens, truncated)
+
+
+def _late_tokens(bench: Bench, table: pd.DataFrame, embedder: SentenceTransformersEmbedder, counted: set[bytes]) -> int:
+    """The tokens of the documents that lack a slice; a document is encoded once for all configurations."""
+    tokens = 0
+    for asked in asked_of(bench.dataset.documents, table):
+        name, keys = document_key(asked.document, embedder), slice_keys(asked, embedder)
+        if name not in counted and len(bench.workplace.vectors.present(keys)) < len(set(keys)):
+            counted.add(name)
+            tokens += encoded_tokens(asked.document, embedder)
+    return tokens
 
 
 def measured_rate(store: Store, encoders: set[str]) -> float | None:

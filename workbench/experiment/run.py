@@ -51,8 +51,8 @@ class Result:
 
     @property
     def window(self) -> int | None:
-        """How many tokens of an input the embedder sees; None where nothing is embedded, or all of it."""
-        window = self.configuration.embedding.window() if self.configuration.embedding else NO_WINDOW
+        """How many tokens of a chunk's input are embedded; None where nothing is, or all of it."""
+        window = self.configuration.embedding.chunk_window() if self.configuration.embedding else NO_WINDOW
         return window if window < NO_WINDOW else None
 
     @property
@@ -138,7 +138,7 @@ def bench_of(experiment: Experiment, outputs: Path) -> Bench:
     """The experiment's dataset and all the metrics that are computed on it."""
     dataset = experiment.dataset.load()
     metrics = _metrics(experiment, dataset)
-    return Bench(workplace_at(outputs), dataset, metrics, experiment.spans)
+    return Bench(workplace_at(outputs), dataset, metrics, experiment.spans, experiment.configurations)
 
 
 def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:

@@ -15,6 +15,7 @@ from workbench.chunking.base import Chunker
 from workbench.chunking.table import CHUNKERS
 from workbench.data.sources import SOURCES, Source
 from workbench.embedding.base import Embedder
+from workbench.embedding.late import is_late
 from workbench.embedding.table import EMBEDDERS
 from workbench.errors import ExperimentError, InputError
 from workbench.experiment.components import component, meant, unknown, usable
@@ -34,7 +35,7 @@ _KEYS = ("name", "dataset", "pipeline", "sweep", "metrics", "primary", "baseline
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LARGEST = 200_000
 # What a name says only where it is otherwise.
-_USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"))
+_USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"), ("pooling", "standard"))
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,10 @@ def _configurations(settings: Settings, faults: list[str]) -> tuple[Configuratio
     choices = itertools.product(chunkings, enumerate(embeddings), retrievals)
     # What uses no vectors is there once, whatever embedders are swept.
     found = [_joined(chunking, embedding, retrieval) for chunking, (n, embedding), retrieval in choices if retrieval.uses_vectors or n == 0]
+    if any(is_late(one.embedding) and one.chunking.enrich for one in found):
+        faults.append(
+            "pooling: late does not go with enrich: true, a chunk's headings being in what its document is encoded of; leave one out"
+        )
     return _named(found, faults)
 
 
@@ -217,4 +222,4 @@ def _naming_text(field: str, value: Any) -> str:
     if value is None or (field, value) in _USUAL:
         return ""
     text = re.sub(r"[^a-z0-9.]+", "_", str(value).rsplit("/", 1)[-1].lower()).strip("_")
-    return text if field in ("kind", "model", "search", "backend") else f"{field}{text}"
+    return text if field in ("kind", "model", "search", "backend", "pooling") else f"{field}{text}"

@@ -1,5 +1,6 @@
 """What each stage computes, and how it is read back: documents → chunks → vectors → index → hits → scores."""
 
+import contextlib
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,9 +13,12 @@ import pandas as pd
 from workbench.chunking.base import embedded_text
 from workbench.embedding.base import Embedder
 from workbench.embedding.cache import VectorCache
+from workbench.embedding.embed import Embedded as Made
 from workbench.embedding.embed import embed
 from workbench.embedding.held import vectors_kept_in
+from workbench.embedding.late import is_late
 from workbench.experiment.keys import Identity, Keys, keys_of
+from workbench.experiment.late import embed_late
 from workbench.experiment.spec import Configuration
 from workbench.index import build_index, folder_bytes
 from workbench.metrics.evaluate import evaluate
@@ -55,12 +59,16 @@ class Workplace:
 
 @dataclass(frozen=True)
 class Bench:
-    """One dataset with the metrics asked of it, in a workplace: all that a configuration needs to be run."""
+    """One dataset with the metrics asked of it, in a workplace: all that a configuration needs to be run.
+
+    `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too.
+    """
 
     workplace: Workplace
     dataset: Dataset
     metrics: tuple[Metric, ...]
     spans: Literal["exact", "chroma"]
+    configurations: tuple[Configuration, ...] = ()
 
     @cached_property
     def identity(self) -> Identity:
@@ -153,17 +161,36 @@ def embedded_stages(bench: Bench, configuration: Configuration, chunks: Entry) -
 
 
 def _vectors_stage(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry) -> Entry:
-    """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it."""
+    """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled."""
 
     def compute(draft: Draft) -> None:
-        texts = embedder_inputs(bench, chunks.table("chunks"))
-        made = embed(texts, embedder, "document", bench.workplace.vectors, configuration.name)
+        made = _made(bench, embedder, configuration, chunks)
         draft.array("vectors", made.vectors)
         draft.array("lengths", made.lengths)
         counted = {"tokens": made.tokens_encoded, "billed": made.usage.tokens, "cost": made.usage.cost}
         draft.values("encoded", counted | {"encoder": embedder.encoder().name})
 
     return bench.workplace.store.obtain("vectors", str(bench.keys(configuration).vectors), compute)
+
+
+def _made(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry) -> Made:
+    table = chunks.table("chunks")
+    if is_late(embedder):
+        tables = [table, *_tables_beside(bench, configuration)]
+        return embed_late(bench.dataset.documents, tables, embedder, bench.workplace.vectors, configuration.name)
+    return embed(embedder_inputs(bench, table), embedder, "document", bench.workplace.vectors, configuration.name)
+
+
+def _tables_beside(bench: Bench, configuration: Configuration) -> list[pd.DataFrame]:
+    """The chunks of the experiment's other configurations that will ask the same embedder for vectors."""
+    found = []
+    for other in bench.configurations:
+        waits = other.embedding == configuration.embedding and not bench.workplace.store.has("vectors", str(bench.keys(other).vectors))
+        if waits and other.chunking != configuration.chunking:
+            # A chunker that fails is told of in its own configuration's turn.
+            with contextlib.suppress(Exception):
+                found.append(chunks_stage(bench, other).table("chunks"))
+    return found
 
 
 def _queries_stage(bench: Bench, embedder: Embedder, configuration: Configuration) -> Entry:

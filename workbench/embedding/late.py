@@ -1,0 +1,166 @@
+"""Late pooling: a document is encoded once, and every chunk's vector is the normalised mean of its tokens' vectors there.
+
+Günther, Mohr, Williams, Wang and Xiao 2024 (arXiv:2409.04701).
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+from tqdm import tqdm
+
+from workbench.embedding.base import Embedder
+from workbench.embedding.cache import VectorCache, Vectors
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.windows import Frame, Pool, frame_of, window_starts
+from workbench.fingerprint import fingerprint
+from workbench.records import Document
+from workbench.tokens import Ints, Tokens, model_tokenizer, tokenise
+
+# Windows that are encoded at once, and vectors that are held before they are kept.
+_WINDOWS = 16
+_VECTORS = 8_192
+
+
+class Slice(NamedTuple):
+    """The slice [start, end) of a document's text, in code points; `titled` pools the tokens of its title too."""
+
+    start: int
+    end: int
+    titled: bool
+
+
+class Asked(NamedTuple):
+    """A document with the slices that are wanted of it."""
+
+    document: Document
+    slices: list[Slice]
+
+
+def is_late(embedder: Embedder | None) -> TypeGuard[SentenceTransformersEmbedder]:
+    """Whether chunks get their vectors from their documents."""
+    return isinstance(embedder, SentenceTransformersEmbedder) and embedder.pooling == "late"
+
+
+def document_key(document: Document, embedder: SentenceTransformersEmbedder) -> bytes:
+    """All that decides a document's token vectors: 16 bytes of BLAKE2b of title and text, keyed by the embedder's identity."""
+    content = hashlib.blake2b(key=bytes.fromhex(fingerprint(embedder.identity("document"))), digest_size=16)
+    for part in (document.title, document.text):
+        encoded = part.encode("utf-8", "surrogatepass")
+        content.update(len(encoded).to_bytes(8, "little") + encoded)
+    return content.digest()
+
+
+def slice_keys(asked: Asked, embedder: SentenceTransformersEmbedder) -> list[bytes]:
+    """The item cache's key of each slice, by its document and its bounds."""
+    whole = document_key(asked.document, embedder)
+    texts = (f"{start} {end} {titled:d}" for start, end, titled in asked.slices)
+    return [hashlib.blake2b(text.encode(), digest_size=16, key=whole).digest() for text in texts]
+
+
+def slice_lengths(asked: Asked, embedder: SentenceTransformersEmbedder) -> Ints:
+    """How many tokens are pooled for each slice: int64 (n)."""
+    first, last = _ranges(asked, embedder)
+    return last - first
+
+
+def encoded_tokens(document: Document, embedder: SentenceTransformersEmbedder) -> int:
+    """How many tokens the model reads of a document: overlaps of windows, prompts and special tokens included."""
+    return _frame(embedder).encoded(_size(document, embedder))
+
+
+def pool(wanted: Sequence[Asked], embedder: SentenceTransformersEmbedder, cache: VectorCache, label: str = "") -> int:
+    """Put what the cache lacks of the slices there, in one pass over each document that lacks any; the tokens that were encoded.
+
+    A document is committed whole; one with more slices than are held at once in parts, and encoded again if it was interrupted.
+    """
+    tokenise([_text(asked.document) for asked in wanted], embedder.model)
+    missing = _missing(wanted, embedder, cache)
+    tokens = sum(encoded_tokens(asked.document, embedder) for asked in missing)
+    with tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False) as bar:
+        for group in _groups(missing, embedder):
+            found = _pooled(group, embedder, bar)
+            while held := list(islice(found, _VECTORS)):
+                cache.put([key for key, _ in held], np.stack([vector for _, vector in held]))
+    return tokens
+
+
+def _missing(wanted: Sequence[Asked], embedder: SentenceTransformersEmbedder, cache: VectorCache) -> list[Asked]:
+    """What the cache lacks, the longest documents first, each slice once, also of documents that are there twice."""
+    found: list[Asked] = []
+    seen: set[bytes] = set()
+    for asked in sorted(wanted, key=lambda asked: -len(asked.document.text)):
+        slices = dict(zip(slice_keys(asked, embedder), asked.slices, strict=True))
+        there = cache.present(list(slices)) | seen
+        seen |= slices.keys()
+        if lacking := [each for key, each in slices.items() if key not in there]:
+            found.append(Asked(asked.document, lacking))
+    return found
+
+
+def _groups(missing: Sequence[Asked], embedder: SentenceTransformersEmbedder) -> Iterator[list[Asked]]:
+    """Documents that are encoded together; each alone with torch, whose vectors move with what stands beside them."""
+    together, room = embedder.encoder().backend == "openvino", _frame(embedder).room
+    group: list[Asked] = []
+    windows = 0
+    for asked in missing:
+        more = len(window_starts(_size(asked.document, embedder), room))
+        if group and (not together or windows + more > _WINDOWS):
+            yield group
+            group, windows = [], 0
+        group.append(asked)
+        windows += more
+    if group:
+        yield group
+
+
+def _pooled(group: Sequence[Asked], embedder: SentenceTransformersEmbedder, bar: "tqdm[Any]") -> Iterator[tuple[bytes, Vectors]]:
+    """Key and vector of each slice of a group of documents."""
+    frame = _frame(embedder)
+    encodings = model_tokenizer(embedder.model).encode_batch_fast([_text(asked.document) for asked in group], add_special_tokens=False)
+    # Of a document without a token that the model knows, a special one is pooled.
+    ids = [encoding.ids or [*frame.after, *frame.before, 0][:1] for encoding in encodings]
+    pools = [Pool(len(each), frame.room, *_ranges(asked, embedder)) for each, asked in zip(ids, group, strict=True)]
+    keys = [slice_keys(asked, embedder) for asked in group]
+    rows = ((number, row) for number, each in enumerate(ids) for row in frame.rows(each))
+    while batch := list(islice(rows, _WINDOWS)):
+        states = embedder.states([row for _, row in batch])
+        bar.update(sum(len(row) for _, row in batch))
+        for (number, _), found in zip(batch, states, strict=True):
+            for place, vector in pools[number].add(frame.inner(found)):
+                yield keys[number][place], vector
+
+
+def _ranges(asked: Asked, embedder: SentenceTransformersEmbedder) -> tuple[Ints, Ints]:
+    """The tokens [first, last) that share a character with each slice, or the one next to it where none does: int64 (n) each."""
+    tokens, title = _tokens(asked.document, embedder), _title(asked.document)
+    shift = len(title) + 1 if title else 0
+    slices = np.array(asked.slices, dtype=np.int64).reshape(-1, 3)
+    first = np.searchsorted(tokens.ends, slices[:, 0] + shift, side="right")
+    last = np.searchsorted(tokens.starts, slices[:, 1] + shift, side="left")
+    first = np.where(slices[:, 2] > 0, 0, np.minimum(first, max(0, len(tokens.starts) - 1))).astype(np.int64)
+    return first, np.maximum(last, first + 1).astype(np.int64)
+
+
+def _frame(embedder: SentenceTransformersEmbedder) -> Frame:
+    return frame_of(embedder.model, embedder.window(), embedder.prompt("document"))
+
+
+def _size(document: Document, embedder: SentenceTransformersEmbedder) -> int:
+    return max(1, len(_tokens(document, embedder).starts))
+
+
+def _tokens(document: Document, embedder: SentenceTransformersEmbedder) -> Tokens:
+    return tokenise([_text(document)], embedder.model)[0]
+
+
+def _text(document: Document) -> str:
+    """What is encoded: a chunk at 0 is embedded with the title and one space before it, and so is the document."""
+    title = _title(document)
+    return f"{title} {document.text}" if title else document.text
+
+
+def _title(document: Document) -> str:
+    return document.title if document.title.strip() else ""
