@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.experiment.comparing import comparisons_table
 from workbench.experiment.run import Outcome
 from workbench.experiment.tables import (
-    comparisons_table,
     configurations_table,
     hits_table,
     metrics_table,

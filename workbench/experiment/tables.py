@@ -1,6 +1,5 @@
 """A finished run as the tables that a sweep leaves."""
 
-import itertools
 from functools import lru_cache
 from typing import Any
 
@@ -9,10 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.experiment.run import Outcome, Result
-from workbench.experiment.verdict import verdict_of
 from workbench.retrieval.rank import Floats
 from workbench.statistics.clusters import query_clusters
-from workbench.statistics.comparison import paired_difference
 from workbench.statistics.separation import answerable_auroc
 from workbench.statistics.summary import summarise
 from workbench.tokens import Ints
@@ -99,29 +96,6 @@ def configurations_table(outcome: Outcome) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def comparisons_table(outcome: Outcome) -> pd.DataFrame:
-    """metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters: all pairs on the same queries.
-
-    `p` (clustered paired t) and `p_adjusted` (max-T) are those of the verdict's family: pairs by the primary metric, within the window,
-    with the baseline where there is one. Elsewhere they are null: nothing was tested.
-    """
-    clusters, found = query_clusters(outcome.bench.labels), verdict_of(outcome)
-    tested = {(row.a, row.b): row for row in found.comparisons} if found else {}
-    wide = {result.configuration.name: _wide(result, len(clusters)) for result in outcome.results}
-    rows = []
-    for a, b in itertools.combinations(wide, 2):
-        for metric in outcome.bench.metrics:
-            first, second = wide[a][str(metric)].to_numpy(), wide[b][str(metric)].to_numpy()
-            if np.isnan(first + second).all():
-                continue
-            mean, row = paired_difference(first, second, clusters), tested.get((a, b)) if metric == outcome.primary else None
-            interval = {"difference": mean.value, "low": mean.low, "high": mean.high}
-            p = {"p": row.p if row else None, "p_adjusted": row.p_adjusted if row else None}
-            rows.append({"metric": str(metric), "a": a, "b": b, **interval, **p, "n": mean.n, "clusters": mean.clusters})
-    columns = ["metric", "a", "b", "difference", "low", "high", "p", "p_adjusted", "n", "clusters"]
-    return pd.DataFrame(rows, columns=columns).astype({"p": "float64", "p_adjusted": "float64"})
-
-
 def timings_table(outcome: Outcome) -> pd.DataFrame:
     """configuration, name, value: seconds and whether computed by stage, latencies in milliseconds, and the gap of Chroma's index."""
     return _joined([_named(pd.DataFrame(_timings(result)), result) for result in outcome.results])
@@ -177,10 +151,6 @@ def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
         here = np.flatnonzero(rank == depth)
         found[here] = np.minimum(found[here], np.nextafter(found[here - 1], np.float32(-np.inf)))
     return found
-
-
-def _wide(result: Result, queries: int) -> pd.DataFrame:
-    return result.scores.table("scores").pivot(index="query", columns="metric", values="value").reindex(range(queries))
 
 
 def _named(table: pd.DataFrame, result: Result, **constants: Any) -> pd.DataFrame:

@@ -5,6 +5,7 @@ relevance 1. trec_eval is given scores made from ranks, so its own rule for ties
 """
 
 import numpy as np
+import numpy.typing as npt
 import pytrec_eval
 
 from workbench.metrics.case import Case, Cut, Scores
@@ -122,8 +123,14 @@ def _qrels(case: Case, _: Cut) -> dict[str, dict[str, int]]:
 def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
     """The first k documents as the nested dictionary that pytrec_eval reads, scored by -position."""
     query, doc = _first(case, cut)
-    names, scores = doc.astype(str).tolist(), (-np.arange(len(doc), dtype=np.float64) + np.searchsorted(query, query)).tolist()
-    found, starts = np.unique(query, return_index=True)
+    found, starts, lengths = np.unique(query, return_index=True, return_counts=True)
+    scores = (-np.arange(len(doc), dtype=np.float64) + np.repeat(starts, lengths)).tolist()
+    names = case.shared(_names, Cut())[doc].tolist()
     borders = [*starts.tolist(), len(query)]
     spans = zip(found.tolist(), borders[:-1], borders[1:], strict=True)
     return {str(number): dict(zip(names[a:b], scores[a:b], strict=True)) for number, a, b in spans}
+
+
+def _names(case: Case, _: Cut) -> npt.NDArray[np.object_]:
+    """(documents) the documents' names for trec_eval: one text each, however often it is retrieved."""
+    return np.array([str(doc) for doc in range(case.labels.documents)], dtype=object)

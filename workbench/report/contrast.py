@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.experiment.run import Result
@@ -27,11 +28,19 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """One configuration query by query: `values` (q) of a metric, NaN where it has none, and `causes` (q) of its misses, empty without."""
+    """One configuration query by query: `values` (q) of a metric, NaN where it has none, its `misses` as `misses_of` has them, and the
+    earliest of their `causes` (q), empty where it misses nothing.
+    """
 
     result: Result
     values: Floats
+    misses: pd.DataFrame
     causes: NDArray[np.object_]
+
+    @property
+    def name(self) -> str:
+        """The configuration's name."""
+        return self.result.configuration.name
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,8 @@ def examined(bench: Bench, result: Result, metric: Metric) -> Examined:
     scores = result.scores.table("scores")
     chosen = scores[scores["metric"] == str(metric)].set_index("query")["value"]
     values: Floats = chosen.reindex(range(bench.labels.queries)).to_numpy(np.float64)
-    return Examined(result, values, causes_by_query(misses_of(bench, result, metric), bench.labels.queries))
+    misses = misses_of(bench, result, metric)
+    return Examined(result, values, misses, causes_by_query(misses, bench.labels.queries))
 
 
 def contrast_of(bench: Bench, metric: Metric, a: Examined, b: Examined) -> Contrast | None:
@@ -127,7 +137,7 @@ def small(clusters: Ints) -> str:
 
 def _won(winner: Examined, loser: Examined, ids: NDArray[np.object_], won: Bools, causes: NDArray[np.object_]) -> Won:
     found = {cause: tuple(ids[won & (causes == cause)].tolist()) for cause in (*CAUSES, OTHER)}
-    return Won(winner.result.configuration.name, loser.result.configuration.name, {cause: some for cause, some in found.items() if some})
+    return Won(winner.name, loser.name, {cause: some for cause, some in found.items() if some})
 
 
 def _counted(causes: NDArray[np.object_]) -> dict[str, int]:

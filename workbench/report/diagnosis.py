@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pandas as pd
 from workbench.chunking.outline import outline
 from workbench.experiment.run import Result
 from workbench.experiment.stages import Bench, embedder_inputs
-from workbench.metrics.coverage import Bools, Ints
+from workbench.metrics.coverage import Bools, Ints, Union
 from workbench.metrics.inputs import Labels
 
 # A short sentence; below it a chunk says little of its own.
@@ -103,16 +104,23 @@ def _several_topics(bench: Bench, chunks: pd.DataFrame) -> Bools | None:
     found = np.zeros(len(chunks), dtype=np.bool_)
     any_headings = False
     docs = chunks["doc"].to_numpy()
-    for place in np.unique(docs).tolist():
-        borders = section_borders(bench.dataset.documents[place].text)
+    places, firsts = np.unique(docs, return_index=True)
+    # The chunks of a document stand together.
+    for place, rows in zip(places.tolist(), np.split(np.arange(len(docs)), firsts[1:]), strict=True):
+        borders = _sections(bench.labels)[place]
         any_headings = any_headings or len(borders) > 2
         if len(borders) > 2:
-            rows = np.flatnonzero(docs == place)
             starts, ends = (chunks[side].to_numpy()[rows][:, None] for side in ("start", "end"))
             held = np.diff(np.clip(borders[None, :], starts, ends), axis=1)
             second = np.sort(held, axis=1)[:, -2]
             found[rows] = second >= SECOND_TOPIC * (ends - starts)[:, 0]
     return found if any_headings else None
+
+
+@lru_cache(maxsize=4)
+def _sections(labels: Labels) -> tuple[Ints, ...]:
+    """The section borders of every document: they are the same for every configuration."""
+    return tuple(section_borders(text) for text in labels.texts)
 
 
 def section_borders(text: str) -> Ints:
@@ -134,18 +142,23 @@ def _duplicates(bench: Bench, chunks: pd.DataFrame) -> Fault:
 
 
 def _dropped(bench: Bench, chunks: pd.DataFrame) -> Fault:
-    lost, total, examples = 0, 0, []
-    for place, document in enumerate(bench.dataset.documents):
-        rows = chunks[chunks["doc"] == place]
-        edges = np.zeros(len(document.text) + 1, dtype=np.int64)
-        np.add.at(edges, rows["start"].to_numpy(), 1)
-        np.add.at(edges, rows["end"].to_numpy(), -1)
-        solid = np.array([not character.isspace() for character in document.text], dtype=np.bool_)
-        outside = int((solid & (np.cumsum(edges)[:-1] == 0)).sum())
-        lost, total = lost + outside, total + int(solid.sum())
-        examples += [document.doc_id] if outside else []
+    labels = bench.labels
+    starts, ends = (labels.offsets[chunks["doc"].to_numpy()] + chunks[side].to_numpy() for side in ("start", "end"))
+    # The empty position after each document counts as held, so that no gap reaches from one into the next.
+    held = Union.of(np.concatenate([starts, labels.offsets[1:] - 1]), np.concatenate([ends, labels.offsets[1:]]))
+    lows, highs = np.concatenate([labels.offsets[:1], held.ends[:-1]]), held.starts
+    docs = np.searchsorted(labels.offsets, lows, side="right") - 1
+    gaps = zip(docs.tolist(), (lows - labels.offsets[docs]).tolist(), (highs - labels.offsets[docs]).tolist(), strict=True)
+    outside = [(doc, many) for doc, low, high in gaps if (many := _solid(labels.texts[doc][low:high]))]
+    lost, total = sum(many for _, many in outside), sum(_solid(text) for text in labels.texts)
+    examples = [bench.dataset.documents[doc].doc_id for doc in dict.fromkeys(doc for doc, _ in outside)]
     told = "characters other than blanks that the splitter left out of every chunk: no question can find them"
     return Fault("text in no chunk", lost, total, "characters", told, tuple(examples[:_EXAMPLES]))
+
+
+def _solid(text: str) -> int:
+    """How many characters are not blank."""
+    return sum(map(len, text.split()))
 
 
 def _ids(bench: Bench, chunks: pd.DataFrame, chosen: Bools) -> tuple[str, ...]:

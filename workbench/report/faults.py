@@ -7,8 +7,8 @@ import numpy as np
 from workbench.experiment.run import Result
 from workbench.experiment.stages import Bench
 from workbench.metrics.names import Metric
-from workbench.report.contrast import FEWEST_QUERIES
-from workbench.report.misses import CAUSES, causes_by_query, misses_of
+from workbench.report.contrast import FEWEST_QUERIES, Examined, examined
+from workbench.report.misses import CAUSES
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.intervals import Interval
 from workbench.statistics.summary import summarise
@@ -36,13 +36,15 @@ class Faults:
 
 def faults_of(bench: Bench, result: Result, metric: Metric) -> Faults:
     """The faults of a configuration as the metric sees them."""
-    scores = result.scores.table("scores")
-    scored = scores[(scores["metric"] == str(metric)) & (scores["state"] == "scored")]["query"].to_numpy(np.int64)
-    found = causes_by_query(misses_of(bench, result, metric), bench.labels.queries)[scored]
+    return Faults(*counted_causes(examined(bench, result, metric)), weakest_slice(bench, result, metric))
+
+
+def counted_causes(looked: Examined) -> tuple[int, dict[str, tuple[int, float]]]:
+    """How many queries are scored, and (queries, share) of them by the cause of what they miss, the most frequent first."""
+    found = looked.causes[~np.isnan(looked.values)]
     counts = {cause: int((found == cause).sum()) for cause in CAUSES}
     ordered = sorted((cause for cause in counts if counts[cause]), key=lambda cause: -counts[cause])
-    causes = {cause: (counts[cause], counts[cause] / len(scored)) for cause in ordered}
-    return Faults(len(scored), causes, weakest_slice(bench, result, metric))
+    return len(found), {cause: (counts[cause], counts[cause] / len(found)) for cause in ordered}
 
 
 def weakest_slice(bench: Bench, result: Result, metric: Metric) -> Weakest | None:

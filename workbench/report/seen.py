@@ -3,10 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from workbench.experiment.run import Result
 from workbench.experiment.stages import Bench, embedder_inputs
 from workbench.metrics.coverage import Bools, Ints, meeting
+from workbench.metrics.inputs import Labels
 from workbench.tokens import tokenise
 
 
@@ -25,7 +27,7 @@ def seen_of(bench: Bench, result: Result) -> Seen:
     chunks = result.chunks.table("chunks")
     ends = chunks["end"].to_numpy(np.int64).copy()
     cut = result.truncated > 0 if result.embedded else np.zeros(len(chunks), dtype=np.bool_)
-    asked = np.flatnonzero(cut & _evident(bench, result))
+    asked = np.flatnonzero(cut & _evident(bench.labels, chunks))
     embedding = result.configuration.embedding
     if embedding is None or not len(asked):
         return Seen(ends, cut)
@@ -40,9 +42,8 @@ def seen_of(bench: Bench, result: Result) -> Seen:
     return Seen(ends, cut)
 
 
-def _evident(bench: Bench, result: Result) -> Bools:
+def _evident(labels: Labels, chunks: pd.DataFrame) -> Bools:
     """(chunks) which chunks share a character with any evidence."""
-    labels, chunks = bench.labels, result.chunks.table("chunks")
     offsets = labels.offsets[chunks["doc"].to_numpy()]
     order = np.argsort(labels.alternative_start, kind="stable")
     lows, highs = offsets + chunks["start"].to_numpy(), offsets + chunks["end"].to_numpy()

@@ -1,7 +1,7 @@
 """How much two configurations differ on the same queries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -9,10 +9,10 @@ from statsmodels.stats.multitest import multipletests
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
-from workbench.statistics.intervals import Interval, checked, robust_interval
+from workbench.statistics.intervals import Interval, checked, robust_intervals
 from workbench.statistics.pairs import Pairs
 from workbench.statistics.randomisation import Randomised
-from workbench.statistics.units import units
+from workbench.statistics.units import alike, units
 
 LEVEL = 0.95
 
@@ -35,20 +35,26 @@ class Comparison:
 
 
 def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: npt.ArrayLike, level: float = LEVEL) -> Interval:
-    """The mean of a - b over the q queries of both (q, NaN where unscored) and its cluster-robust t interval.
+    """The mean of a - b over the q queries of both (q, NaN where unscored), as `paired_differences` has it."""
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return paired_differences(first[None], second[None], clusters, level)[0]
+
+
+def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike, level: float = LEVEL) -> list[Interval]:
+    """For each of r rows the mean of a - b over the q queries of both (r, q; NaN where unscored) and its cluster-robust t interval.
 
     Queries that lack a value on either side are left out of both and of `n`. Equal values everywhere give 0 with the bounds
     0 and 0; any other difference that does not vary has no bounds.
     """
-    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    if first.shape != second.shape:
-        raise InputError(f"{first.shape} and {second.shape} values cannot be paired", "compare results of the same queries")
-    scored = ~(np.isnan(first) | np.isnan(second))
-    differences, names = checked((first - second)[scored], np.asarray(clusters)[scored], level)
-    observed = units(names)
-    if not differences.any():
-        return Interval(0.0, 0.0, 0.0, len(differences), observed.clusters)
-    return robust_interval(differences, observed, level)
+    if a.shape != b.shape:
+        raise InputError(f"{a.shape[1:]} and {b.shape[1:]} values cannot be paired", "compare results of the same queries")
+    found: dict[int, Interval] = {}
+    for rows, scored in alike(~(np.isnan(a) | np.isnan(b))):
+        differences, names = checked((a[rows] - b[rows])[:, scored], np.asarray(clusters)[scored], level)
+        intervals = robust_intervals(differences, units(names), level)
+        for row, differs, interval in zip(rows.tolist(), (differences != 0).any(axis=1).tolist(), intervals, strict=True):
+            found[row] = interval if differs else replace(interval, value=0.0, low=0.0, high=0.0)
+    return [found[row] for row in range(len(a))]
 
 
 def p_values(pairs: Pairs, tests: Randomised) -> tuple[Floats, Floats]:

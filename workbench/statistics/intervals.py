@@ -1,4 +1,4 @@
-"""A mean with its confidence interval, for queries that come in clusters."""
+"""Means with their confidence intervals, many rows at once, for queries that come in clusters."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from workbench.errors import InputError
-from workbench.metrics.coverage import Floats, Ints
-from workbench.statistics.robust import robust
+from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.statistics.robust import by_unit, robust
 from workbench.statistics.units import Units, units
 
 
@@ -25,41 +25,51 @@ class Interval:
 
 
 def mean_interval(values: npt.ArrayLike, clusters: npt.ArrayLike, level: float = 0.95, *, proportion: bool = False) -> Interval:
-    """The mean of n scored values (n) and its interval; `clusters` (n) are the source documents, `units` makes observations of them.
+    """The mean of n scored values (n) and its interval, as `mean_intervals` has it."""
+    numbers = np.asarray(values, dtype=np.float64)
+    return mean_intervals(numbers[None], clusters, level, proportion=np.array([proportion]))[0]
 
-    Proportions, and values that are all 0 or 1, get a Wilson interval with an effective n, others the cluster-robust t interval. There
+
+def mean_intervals(values: Floats, clusters: npt.ArrayLike, level: float = 0.95, *, proportion: Bools) -> list[Interval]:
+    """The means of r rows of n scored values (r, n) with intervals; `clusters` (n) are the source documents, `units` makes observations of them.
+
+    Proportions (r), and rows that are all 0 or 1, get a Wilson interval with an effective n, others the cluster-robust t interval. There
     are no bounds for one query, nor where values other than 0 and 1 show no variance: an interval without width would claim certainty.
     """
     numbers, names = checked(values, clusters, level)
     observed = units(names)
-    binary = bool(np.isin(numbers, (0.0, 1.0)).all())
-    if (binary or proportion) and (numbers.min() < 0 or numbers.max() > 1):
-        raise InputError(f"values from {numbers.min():g} to {numbers.max():g} are no proportions", "they lie between 0 and 1")
-    return _wilson(numbers, observed, level, binary) if binary or proportion else robust_interval(numbers, observed, level)
+    binary = ((numbers == 0) | (numbers == 1)).all(axis=1)
+    shares = binary | proportion
+    for wrong in numbers[shares & ((numbers < 0) | (numbers > 1)).any(axis=1)]:
+        raise InputError(f"values from {wrong.min():g} to {wrong.max():g} are no proportions", "they lie between 0 and 1")
+    found: dict[int, Interval] = {}
+    for rows, intervals in ((shares, _wilson), (~shares, robust_intervals)):
+        found |= zip(np.flatnonzero(rows).tolist(), intervals(numbers[rows], observed, level), strict=True)
+    return [found[row] for row in range(len(numbers))]
 
 
-def robust_interval(values: Floats, observed: Units, level: float) -> Interval:
-    """mean ± t · SE with the CR2 standard error and Satterthwaite's degrees of freedom; no bounds without variance between units."""
-    found = robust(values[None], observed.codes)
-    mean, half = float(found.mean[0]), _t(level, float(found.freedom[0])) * float(found.error[0])
-    return Interval(mean, mean - half, mean + half, len(values), observed.clusters)
+def robust_intervals(values: Floats, observed: Units, level: float) -> list[Interval]:
+    """mean ± t · SE of rows (r, n): CR2 standard error, Satterthwaite's degrees of freedom; no bounds without variance between units."""
+    found = robust(values, observed.codes)
+    half = _t(level, found.freedom) * found.error
+    return _intervals(found.mean, found.mean - half, found.mean + half, values.shape[1], observed)
 
 
-def checked(values: npt.ArrayLike, clusters: npt.ArrayLike, level: float) -> tuple[Floats, Ints]:
-    """The values as floats and their clusters numbered from 0; refuses no values, NaN, unequal lengths and senseless levels."""
-    numbers, names = np.asarray(values, dtype=np.float64), np.asarray(clusters)
-    if numbers.shape != names.shape or numbers.ndim != 1:
-        raise InputError(f"{numbers.shape} values and {names.shape} clusters do not match", "give one cluster for each value")
-    if not len(numbers):
+def checked(values: Floats, clusters: npt.ArrayLike, level: float) -> tuple[Floats, Ints]:
+    """Rows of values (r, n) and their clusters numbered from 0; refuses no values, NaN, unequal lengths and senseless levels."""
+    names = np.asarray(clusters)
+    if values.ndim != 2 or names.ndim != 1 or values.shape[1] != len(names):
+        raise InputError(f"{values.shape[1:]} values and {names.shape} clusters do not match", "give one cluster for each value")
+    if not len(names):
         raise InputError("there is no mean of no values", "leave out what no query was scored on")
-    if not np.isfinite(numbers).all():
+    if not np.isfinite(values).all():
         raise InputError("a value is NaN or infinite", "leave out what is unscored, and count it")
     if not 0 < level < 1:
         raise InputError(f"{level} is no confidence level", "give one between 0 and 1, such as 0.95")
-    return numbers, np.unique(names, return_inverse=True)[1].astype(np.int64)
+    return values, np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
-def _wilson(values: Floats, observed: Units, level: float, binary: bool) -> Interval:
+def _wilson(values: Floats, observed: Units, level: float) -> list[Interval]:
     """Wilson's interval (1927) with the effective n of a clustered sample: n / design effect · (t(n - 1) / t(freedom))².
 
     The design effect is the variance of the mean over that of as many independent successes, p (1 - p) / (n - 1); for successes at
@@ -68,23 +78,34 @@ def _wilson(values: Floats, observed: Units, level: float, binary: bool) -> Inte
     is nothing else to go by. The last factor pays for few units (Korn and Graubard 1998). One query a unit gives the plain interval
     for successes.
     """
-    n, mean, found = len(values), float(values.mean()), robust(values[None], observed.codes)
-    if n < 2 or observed.count < 2 or (not binary and np.isnan(found.error[0])):
-        return Interval(mean, float("nan"), float("nan"), n, observed.clusters)
-    effective = n / _design(values, observed.codes, float(np.nan_to_num(found.error[0])), binary)
-    effective *= (_t(level, n - 1) / _t(level, float(found.freedom[0]))) ** 2
-    low, high = proportion_confint(mean * effective, effective, alpha=1 - level, method="wilson")
-    return Interval(mean, float(min(max(low, 0.0), mean)), float(max(min(high, 1.0), mean)), n, observed.clusters)
+    n, mean, found = values.shape[1], values.mean(axis=1), robust(values, observed.codes)
+    binary = ((values == 0) | (values == 1)).all(axis=1)
+    bounds = np.full((2, len(values)), np.nan)
+    known = (binary | ~np.isnan(found.error)) & (n > 1) & (observed.count > 1)
+    if known.any():
+        effective = n / _design(values[known], observed.codes, np.nan_to_num(found.error[known]), binary[known])
+        effective *= (_t(level, np.array(n - 1)) / _t(level, found.freedom[known])) ** 2
+        bounds[:, known] = proportion_confint(mean[known] * effective, effective, alpha=1 - level, method="wilson")
+    return _intervals(mean, np.minimum(np.maximum(bounds[0], 0), mean), np.maximum(np.minimum(bounds[1], 1), mean), n, observed)
 
 
-def _design(values: Floats, codes: Ints, error: float, binary: bool) -> float:
-    n, mean, sizes = len(values), float(values.mean()), np.bincount(codes)
+def _design(values: Floats, codes: Ints, error: Floats, binary: Bools) -> Floats:
+    n, mean, sizes = values.shape[1], values.mean(axis=1), np.bincount(codes)
     variance = mean * (1 - mean) / (n - 1)
     largest = float((sizes**2).sum()) / n
-    seen = max(1.0 if binary else 0.0, error**2 / variance) if variance else largest
-    rare = np.unique(codes[values < 1 if mean >= 0.5 else values > 0]).size
-    return float((rare**2 * seen + 4 * max(largest, seen)) / (rare**2 + 4))
+    seen = np.full(len(values), largest)
+    np.divide(error**2, variance, out=seen, where=variance != 0)
+    seen = np.where(variance != 0, np.maximum(np.where(binary, 1.0, 0.0), seen), seen)
+    rare = np.where(mean[:, None] >= 0.5, values < 1, values > 0)
+    units_with = (by_unit(rare.astype(np.float64), codes) > 0).sum(axis=1)
+    drawn: Floats = (units_with**2 * seen + 4 * np.maximum(largest, seen)) / (units_with**2 + 4)
+    return drawn
 
 
-def _t(level: float, freedom: float) -> float:
-    return float(stats.t.ppf((1 + level) / 2, freedom))
+def _t(level: float, freedom: Floats) -> Floats:
+    return np.asarray(stats.t.ppf((1 + level) / 2, freedom))
+
+
+def _intervals(means: Floats, lows: Floats, highs: Floats, n: int, observed: Units) -> list[Interval]:
+    rows = zip(means.tolist(), lows.tolist(), highs.tolist(), strict=True)
+    return [Interval(mean, low, high, n, observed.clusters) for mean, low, high in rows]

@@ -1,17 +1,20 @@
 """Per-query scores as means with intervals, over all queries and over slices of them."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from workbench.errors import InputError
-from workbench.metrics.coverage import Bools, Ints
+from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.metrics.names import Metric
-from workbench.statistics.intervals import mean_interval
+from workbench.statistics.intervals import Interval, mean_intervals
+from workbench.statistics.units import alike
 
 FEWEST_VALUES, MOST_VALUES = 2, 20
+NAN = float("nan")
 COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"]
 
 
@@ -25,14 +28,12 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
     """
     if metadata and len(metadata) != len(clusters):
         raise InputError(f"metadata of {len(metadata)} queries for {len(clusters)} clusters", "give both for every query")
-    slices = query_slices(metadata, len(clusters))
-    rows = []
-    for name, table in queries.groupby("metric", sort=False):
-        position = table["query"].to_numpy()
-        for label, members in slices.items():
-            part = table[members[position]]
-            if label == "all" or (part["state"] != "not_applicable").any():
-                rows.append({"metric": name, "slice": label, **_row(part, clusters, Metric.parse(str(name)).proportion, level)})
+    known = _Known.of(queries, len(clusters))
+    found = {label: _rows(known, members, clusters, level) for label, members in query_slices(metadata, len(clusters)).items()}
+    rows: list[dict[str, Any]] = []
+    for place, name in enumerate(known.names):
+        told = {label: rows_of[place] for label, rows_of in found.items()}
+        rows += [{"metric": name, "slice": label, **row} for label, row in told.items() if label == "all" or row["n"] or row["unscored"]]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -50,12 +51,45 @@ def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[st
     return slices
 
 
-def _row(table: pd.DataFrame, clusters: Ints, proportion: bool, level: float) -> dict[str, float]:
-    scored = table[table["state"] == "scored"]
-    row = {"n": 0, "clusters": 0, "unscored": int((table["state"] == "unscored").sum())}
-    if scored.empty:
-        return {**row, "value": float("nan"), "low": float("nan"), "high": float("nan"), "attainable": float("nan")}
-    groups = clusters[scored["query"].to_numpy()]
-    mean = mean_interval(scored["value"].to_numpy(), groups, level, proportion=proportion)
-    row |= {"n": mean.n, "clusters": mean.clusters}
-    return {**row, "value": mean.value, "low": mean.low, "high": mean.high, "attainable": float(scored["attainable"].mean())}
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What is known of m metrics and q queries: all (m, q), NaN and False where a metric says nothing of a query."""
+
+    names: list[str]
+    value: Floats
+    attainable: Floats
+    scored: Bools
+    unscored: Bools
+
+    @classmethod
+    def of(cls, queries: pd.DataFrame, count: int) -> "_Known":
+        codes, names = pd.factorize(queries["metric"])
+        places, shape = (codes, queries["query"].to_numpy(np.int64)), (len(names), count)
+        numbers, states = np.full((2, *shape), np.nan), np.zeros((2, *shape), dtype=np.bool_)
+        for place, column in enumerate(("value", "attainable")):
+            numbers[place][places] = queries[column].to_numpy(np.float64)
+        for place, state in enumerate(("scored", "unscored")):
+            states[place][places] = (queries["state"] == state).to_numpy(np.bool_)
+        return cls([str(name) for name in names], *numbers, *states)
+
+
+def _rows(known: _Known, members: Bools, clusters: Ints, level: float) -> list[dict[str, float]]:
+    """A row for each metric over the queries that are members (q)."""
+    unscored = (known.unscored & members).sum(axis=1).tolist()
+    nothing = asdict(Interval(NAN, NAN, NAN, 0, 0)) | {"attainable": NAN}
+    rows = [nothing | {"unscored": count} for count in unscored]
+    proportion = np.array([Metric.parse(name).proportion for name in known.names], dtype=np.bool_)
+    for places, here in alike(known.scored & members):
+        if here.any():
+            intervals = mean_intervals(known.value[places][:, here], clusters[here], level, proportion=proportion[places])
+            attainable = _means(known.attainable[places][:, here])
+            for place, interval, most in zip(places.tolist(), intervals, attainable.tolist(), strict=True):
+                rows[place] |= asdict(interval) | {"attainable": most}
+    return rows
+
+
+def _means(values: Floats) -> Floats:
+    """(r) the means of the numbers in each row (r, n); NaN where there is none."""
+    counts = (~np.isnan(values)).sum(axis=1)
+    found: Floats = np.divide(np.nansum(values, axis=1), counts, out=np.full(len(values), np.nan), where=counts > 0)
+    return found

@@ -1,13 +1,16 @@
 """What counts as one observation: a source document with all its questions or, where documents are few, a question."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.metrics.coverage import Ints
+from workbench.metrics.coverage import Bools, Ints
 
 FEWEST_CLUSTERS = 10
+# How many values are held at once.
+_BLOCK = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,3 +43,17 @@ def units(clusters: npt.ArrayLike) -> Units:
     if distinct >= FEWEST_CLUSTERS or distinct == len(names):
         return Units(codes, distinct, False)
     return Units(np.arange(len(names), dtype=np.int64), distinct, True)
+
+
+def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
+    """The rows of `scored` (r, q) that hold the same queries, together: their positions and these queries (q); some 2 million values at once.
+
+    Such rows have the same units and the same n, so that one pass over arrays serves them all.
+    """
+    groups: dict[bytes, list[int]] = {}
+    for row, key in enumerate(np.packbits(scored, axis=1)):
+        groups.setdefault(key.tobytes(), []).append(row)
+    most = max(1, _BLOCK // max(1, scored.shape[1]))
+    for rows in groups.values():
+        for start in range(0, len(rows), most):
+            yield np.array(rows[start : start + most], dtype=np.int64), scored[rows[0]]

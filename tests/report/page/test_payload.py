@@ -4,6 +4,7 @@ import zlib
 
 import numpy as np
 
+from workbench.report.contrast import examined
 from workbench.report.misses import CAUSES, misses_of
 from workbench.report.page.payload import payload
 from workbench.report.standings import standings
@@ -13,13 +14,17 @@ def opened(found):
     return json.loads(zlib.decompress(base64.b64decode(found.text)))
 
 
+def looked(outcome):
+    return [examined(outcome.bench, one.result, outcome.primary) for one in standings(outcome).ranked]
+
+
 def fours(flat):
     return [flat[at : at + 4] for at in range(0, len(flat), 4)]
 
 
 def test_every_question_is_there_with_its_values_and_misses(made):
     outcome = made.ran(3)
-    found = payload(outcome.bench, standings(outcome).ranked, outcome.primary)
+    found = payload(outcome.bench, looked(outcome), outcome.primary)
     data = opened(found)
     assert (found.kept, found.queries) == (120, 120)
     for place, standing in enumerate(standings(outcome).ranked):
@@ -32,7 +37,7 @@ def test_every_question_is_there_with_its_values_and_misses(made):
 
 def test_delivered_text_reads_as_in_the_documents(made):
     outcome = made.ran(2)
-    data = opened(payload(outcome.bench, standings(outcome).ranked, outcome.primary))
+    data = opened(payload(outcome.bench, looked(outcome), outcome.primary))
     for query in data["queries"][:20]:
         spent = [0, 0]
         for place, hits in enumerate(query["h"]):
@@ -47,7 +52,7 @@ def test_delivered_text_reads_as_in_the_documents(made):
 
 def test_what_does_not_fit_is_left_out_by_how_little_it_differs(made):
     outcome = made.ran(3)
-    ranked = standings(outcome).ranked
+    ranked = looked(outcome)
     whole = payload(outcome.bench, ranked, outcome.primary)
     some = payload(outcome.bench, ranked, outcome.primary, most=len(whole.text) // 2)
     assert 0 < some.kept < some.queries

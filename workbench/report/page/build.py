@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 from workbench.experiment.outputs import manifest
 from workbench.experiment.run import Outcome
 from workbench.report.answers import Answers, answers
+from workbench.report.contrast import examined
 from workbench.report.findings import findings
 from workbench.report.page import figures, method
 from workbench.report.page.contrasts import Pair, pairs
@@ -95,6 +96,7 @@ def page_of(outcome: Outcome) -> Page:
     found, bench = findings(outcome), outcome.bench
     means = slice_means(bench, found)
     finished = [*found.standings.ranked, *found.standings.windowed]
+    looked = {one.name: examined(bench, one.result, found.primary) for one in finished}
     return Page(
         title=outcome.experiment.name,
         names=[one.name for one in outcome.experiment.configurations],
@@ -111,9 +113,9 @@ def page_of(outcome: Outcome) -> Page:
         costs=figures.costs_sheet(found.priced) if found.priced else None,
         slices=slices_sheet(found, means),
         slices_map=slices_map(found, means),
-        pairs=pairs(bench, found) if len(found.standings.ranked) > 1 else (),
-        payload=payload(bench, finished, found.primary) if finished else None,
-        portraits=portraits(bench, found),
+        pairs=pairs(bench, found, looked) if len(found.standings.ranked) > 1 else (),
+        payload=payload(bench, list(looked.values()), found.primary) if finished else None,
+        portraits=portraits(bench, found, looked),
         about_primary=about_primary(found.primary, bench.dataset),
         methods=method.methods(found),
         definitions=method.metric_definitions(bench.metrics),

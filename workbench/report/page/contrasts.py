@@ -1,11 +1,11 @@
 """Where pairs of configurations differ: which does better on which questions, why the other misses them, and in which slices."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from workbench.experiment.stages import Bench
-from workbench.report.contrast import OTHER, OTHER_TOLD, Contrast, Won, contrast_of, examined
+from workbench.report.contrast import OTHER, OTHER_TOLD, Contrast, Examined, Won, contrast_of
 from workbench.report.findings import Findings
 from workbench.report.misses import CAUSES, DOCUMENT_CAUSES
 from workbench.report.numerals import interval, p_value, plural, signed
@@ -32,10 +32,9 @@ class Pair:
     slices: Sheet
 
 
-def pairs(bench: Bench, found: Findings) -> list[Pair]:
-    """The first against every other, or all pairs where there are few."""
-    looked = {one.name: examined(bench, one.result, found.primary) for one in found.standings.ranked}
-    names = list(looked)
+def pairs(bench: Bench, found: Findings, looked: Mapping[str, Examined]) -> list[Pair]:
+    """The first against every other, or all pairs where there are few; `looked` holds the configurations by name."""
+    names = [one.name for one in found.standings.ranked]
     chosen = itertools.combinations(names, 2) if len(names) <= _ALL_PAIRS else ((names[0], other) for other in names[1:])
     made = ((a, b, contrast_of(bench, found.primary, looked[a], looked[b])) for a, b in chosen)
     return [_pair(number, found, a, b, where) for number, (a, b, where) in enumerate(made, 1) if where is not None]

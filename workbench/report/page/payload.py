@@ -10,12 +10,11 @@ from workbench.experiment.stages import Bench
 from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
 from workbench.records import Need
-from workbench.report.contrast import Examined, examined
-from workbench.report.misses import CAUSES, DOCUMENT_CAUSES, looked_at, misses_of
+from workbench.report.contrast import Examined
+from workbench.report.misses import CAUSES, DOCUMENT_CAUSES, looked_at
 from workbench.report.page.passages import Passages, Place
 from workbench.report.page.policy import packed
 from workbench.report.page.shown_hits import Shown, shown_hits
-from workbench.report.standings import Standing
 
 # In characters of base 64; the page has to stay below 5 MB.
 MOST = 3_500_000
@@ -33,9 +32,9 @@ class Payload:
     queries: int
 
 
-def payload(bench: Bench, standings: Sequence[Standing], metric: Metric, most: int = MOST) -> Payload:
+def payload(bench: Bench, looked: Sequence[Examined], metric: Metric, most: int = MOST) -> Payload:
     """The drill-down of all configurations; of as many questions as fit into `most` characters."""
-    source = _Source.of(bench, standings, metric)
+    source = _Source.of(bench, looked, metric)
     order = source.by_difference()
     kept = len(order)
     while True:
@@ -59,24 +58,23 @@ class _Source:
     hits: tuple[dict[int, list[Shown]], ...]
 
     @classmethod
-    def of(cls, bench: Bench, standings: Sequence[Standing], metric: Metric) -> "_Source":
+    def of(cls, bench: Bench, looked: Sequence[Examined], metric: Metric) -> "_Source":
         """All that is known of all questions."""
-        results = [one.result for one in standings]
-        looked: list[Examined] = [examined(bench, result, metric) for result in results]
+        results = [one.result for one in looked]
         codes = {cause: place for place, cause in enumerate(CAUSES)}
         misses, hits = [], []
-        for result in results:
+        for examined in looked:
             missed: dict[int, list[int]] = {}
-            for query, need, doc, cause, rank in misses_of(bench, result, metric).itertuples(index=False):
+            for query, need, doc, cause, rank in examined.misses.itertuples(index=False):
                 missed.setdefault(query, []).extend([int(need), int(doc), codes[cause], int(rank)])
             shown: dict[int, list[Shown]] = {}
-            for one in shown_hits(bench, result, metric):
+            for one in shown_hits(bench, examined.result, metric):
                 shown.setdefault(one.query, []).append(one)
             misses.append(missed)
             hits.append(shown)
         values = np.array([one.values for one in looked])
         cuts = tuple(_limit(metric, result.configuration.retrieval.k, looked_at(metric, result).tokens) for result in results)
-        return cls(bench, tuple(one.name for one in standings), metric, cuts, values, tuple(misses), tuple(hits))
+        return cls(bench, tuple(one.name for one in looked), metric, cuts, values, tuple(misses), tuple(hits))
 
     def by_difference(self) -> list[int]:
         """All questions, the largest difference between two configurations first, those that nothing has a value for last."""

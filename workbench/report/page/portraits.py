@@ -1,11 +1,14 @@
 """A short section for each configuration: what it is, what it misses, the faults of its chunks, its worst questions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from workbench.experiment.stages import Bench
+from workbench.report.contrast import Examined
 from workbench.report.diagnosis import diagnose
-from workbench.report.faults import faults_of
+from workbench.report.faults import counted_causes
 from workbench.report.findings import Findings
 from workbench.report.misses import CAUSES, DOCUMENT_CAUSES
 from workbench.report.numerals import count, number, plural, share
@@ -38,21 +41,21 @@ class Portrait:
     notebook: str
 
 
-def portraits(bench: Bench, found: Findings) -> list[Portrait]:
-    """Those of all finished configurations, the ranked ones first."""
+def portraits(bench: Bench, found: Findings, looked: Mapping[str, Examined]) -> list[Portrait]:
+    """Those of all finished configurations, the ranked ones first; `looked` holds them by name."""
     standings = [*found.standings.ranked, *found.standings.windowed]
-    return [_portrait(number, bench, found, standing) for number, standing in enumerate(standings, 1)]
+    return [_portrait(number, bench, found, standing, looked[standing.name]) for number, standing in enumerate(standings, 1)]
 
 
-def _portrait(number_: int, bench: Bench, found: Findings, standing: Standing) -> Portrait:
+def _portrait(number_: int, bench: Bench, found: Findings, standing: Standing, looked: Examined) -> Portrait:
     return Portrait(
         standing.name,
         f"{found.primary} {standing.means[str(found.primary)].text()}",
         _settings(standing),
-        _misses(number_, bench, found, standing),
+        _misses(number_, bench, found, looked),
         _faults(number_, bench, standing),
         _metrics(number_, standing),
-        _worst(bench, found, standing),
+        _worst(bench, found, looked),
         f"notebooks/{standing.name}.ipynb",
     )
 
@@ -72,18 +75,18 @@ def _settings(standing: Standing) -> list[tuple[str, str]]:
     return [*rows, ("made of it", made), ("window", window)]
 
 
-def _misses(number_: int, bench: Bench, found: Findings, standing: Standing) -> Sheet | None:
-    faults = faults_of(bench, standing.result, found.primary)
-    if not faults.causes:
+def _misses(number_: int, bench: Bench, found: Findings, looked: Examined) -> Sheet | None:
+    of, causes = counted_causes(looked)
+    if not causes:
         return None
     of_text = found.primary.family in ("spans", "chunks") and bool(bench.dataset.needs)
     told = CAUSES if of_text else CAUSES | DOCUMENT_CAUSES
     rows = [
-        Row([Cell(cause), value_cell(many, 0), Cell(share(many, faults.of), sort=part), Cell(told[cause])])
-        for cause, (many, part) in faults.causes.items()
+        Row([Cell(cause), value_cell(many, 0), Cell(share(many, of), sort=part), Cell(told[cause])])
+        for cause, (many, part) in causes.items()
     ]
     headings = [Heading("cause", "word"), Heading("questions"), Heading("share"), Heading("which means", "text", sorts=False)]
-    return Sheet(f"misses-{number_}", f"Why questions miss something, of {plural(faults.of, 'question')}", headings, rows)
+    return Sheet(f"misses-{number_}", f"Why questions miss something, of {plural(of, 'question')}", headings, rows)
 
 
 def _faults(number_: int, bench: Bench, standing: Standing) -> Sheet:
@@ -129,11 +132,9 @@ def _metrics(number_: int, standing: Standing) -> Sheet:
     return Sheet(f"metrics-{number_}", "Every metric", headings, rows)
 
 
-def _worst(bench: Bench, found: Findings, standing: Standing) -> list[Worst]:
-    scores = standing.result.scores.table("scores")
-    scored = scores[(scores["metric"] == str(found.primary)) & (scores["state"] == "scored")]
-    ordered = scored.sort_values("value", ascending=found.primary.higher_is_better, kind="stable")[:_WORST]
+def _worst(bench: Bench, found: Findings, looked: Examined) -> list[Worst]:
+    scored = np.flatnonzero(~np.isnan(looked.values))
+    sign = 1 if found.primary.higher_is_better else -1
+    first = scored[np.argsort(sign * looked.values[scored], kind="stable")][:_WORST].tolist()
     queries = bench.dataset.queries
-    return [
-        Worst(queries[at].query_id, queries[at].text, number(value)) for at, value in zip(ordered["query"], ordered["value"], strict=True)
-    ]
+    return [Worst(queries[at].query_id, queries[at].text, number(looked.values[at])) for at in first]
