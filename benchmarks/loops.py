@@ -75,7 +75,8 @@ def places(dataset: Dataset, pieces: Pieces) -> list[Place]:
     """Where chunks lie in their documents; LangChain's own `add_start_index` errs where sizes are not characters."""
     texts, found = {document.doc_id: document.text for document in dataset.documents}, list[Place]()
     for doc_id, text in pieces:
-        after = found[-1][1] + 1 if found and found[-1][0] == doc_id else 0
+        # A chunk begins and ends after the one before it.
+        after = max(found[-1][1] + 1, found[-1][2] + 1 - len(text)) if found and found[-1][0] == doc_id else 0
         start = texts[doc_id].index(text, after)
         found.append((doc_id, start, start + len(text)))
     return found
