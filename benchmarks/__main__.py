@@ -1,32 +1,96 @@
-"""Run every benchmark; each prints ratios against what one would otherwise run and stores them in benchmarks/results/."""
+"""Run benchmarks by name, or all; each prints ratios against what one would otherwise run and stores them in benchmarks/results/.
 
+`python -m benchmarks sweep --documents all`. A benchmark is a module here with `run() -> dict`, a line in `BENCHMARKS`, `NEEDS` where it
+reads big sets (without them it is left out), and `claims` in what it returns where something must hold. Exit 1 if one failed or
+a claim does not hold; the others run all the same.
+"""
+
+import argparse
+import importlib
+import inspect
 import json
-import os
-import platform
-from importlib.metadata import version
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from benchmarks import encoding, notebooks, sweep
+from benchmarks.claims import failed
+from benchmarks.record import commit, load, machine, versions
+from benchmarks.shown import lines
+from workbench.paths import data_folder
 
 RESULTS = Path(__file__).with_name("results")
+BENCHMARKS = {
+    "encoding": "texts to vectors, against SentenceTransformer.encode",
+    "sweep": "eight chunkings of covid-qa, against LangChain, SentenceTransformer.encode and Chroma in a loop",
+    "notebooks": "ten notebooks, against plain papermill",
+}
+_FINE = ("done", "left out")
 
 
-def machine() -> dict[str, object]:
-    """What the figures were measured on."""
-    model = next(
-        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), ""
-    )
-    packages = {name: version(name) for name in ("torch", "openvino", "sentence-transformers", "chromadb", "numpy")}
-    return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), **packages}
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is named; 0, or 1 if a benchmark failed or a claim does not hold."""
+    given = _given(arguments)
+    ended = {name: _ended(name, given) for name in given.names or BENCHMARKS}
+    print("\n" + ", ".join(f"{name}: {how}" for name, how in ended.items()))
+    print(f"{len(ended)} benchmarks, {sum(how == 'left out' for how in ended.values())} left out")
+    return int(any(how not in _FINE for how in ended.values()))
 
 
-def main() -> None:
-    RESULTS.mkdir(exist_ok=True)
-    for name, run in {"encoding": encoding.run, "sweep": sweep.run, "notebooks": notebooks.run}.items():
-        found = run()
-        (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine(), **found}, indent=2) + "\n")
-        print(json.dumps(found, indent=2))
+def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
+    listed = "; ".join(f"{name}: {about}" for name, about in BENCHMARKS.items())
+    parser = argparse.ArgumentParser("python -m benchmarks", description="Ratios against what one would otherwise run.", epilog=listed)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which benchmarks; all without")
+    parser.add_argument("--documents", type=_documents, help="how many documents the sweep takes, or all (only the sweep heeds it)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder of the figures; benchmarks/results without")
+    given = parser.parse_args(arguments)
+    for name in given.names:
+        if name not in BENCHMARKS:
+            parser.error(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+    return given
+
+
+def _documents(text: str) -> int:
+    if text == "all":
+        return sys.maxsize
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of documents, such as 12, or all")
+    return int(text)
+
+
+def _ended(name: str, given: argparse.Namespace) -> str:
+    """Run one; how it ended."""
+    print(f"\n{name}: {BENCHMARKS[name]}", flush=True)
+    try:
+        module = importlib.import_module(f"benchmarks.{name}")
+        absent = [needed for needed in getattr(module, "NEEDS", ()) if not (data_folder() / needed).is_dir()]
+        if absent:
+            print(f"left out: {', '.join(absent)} is not in {data_folder()}; set WORKBENCH_DATA")
+            return "left out"
+        found = _measured(module, given)
+    except Exception:  # whatever is wrong with one benchmark, the others run
+        traceback.print_exc()
+        return "FAILED"
+    given.results.mkdir(parents=True, exist_ok=True)
+    (given.results / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    print("\n".join(lines({key: value for key, value in found.items() if key != "versions"})), flush=True)
+    return f"{len(failed(found))} claims do not hold" if failed(found) else "done"
+
+
+def _measured(module: ModuleType, given: argparse.Namespace) -> dict[str, Any]:
+    """What a benchmark found, after what it was found on and with."""
+    takes = inspect.signature(module.run).parameters
+    options = {"documents": given.documents} if given.documents and "documents" in takes else {}
+    before, date, started = load(), datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    found = module.run(**options)
+    seconds = round(time.perf_counter() - started, 1)
+    about = machine() | {"load_before": before, "load_after": load()}
+    return {"machine": about, "versions": versions(), "commit": commit(), "date": date, "seconds_taken": seconds, **found}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

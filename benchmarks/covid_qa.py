@@ -1,0 +1,57 @@
+"""A part of covid-qa as a folder, and recall at 5 chunks by one plain definition for whoever retrieved them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workbench.data.sources import BeirSource
+from workbench.paths import data_folder
+from workbench.records import Dataset
+
+NAME = "covid-qa"
+K = 5
+# A delivered chunk: document, start and end in its text.
+Place = tuple[str, int, int]
+
+
+def part_of(folder: Path, documents: int) -> Dataset:
+    """The first documents with their questions, written as a BEIR folder and read back."""
+    source = data_folder() / NAME
+    kept = {_id(line) for line in _lines(source / "corpus.jsonl")[:documents]}
+    header, *judged = _lines(source / "qrels" / "test.tsv")
+    rows = [row for row in judged if row.split("\t")[1] in kept]
+    queries = {row.split("\t")[0] for row in rows}
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "qrels" / "test.tsv").write_text("".join([header, *rows]), "utf-8")
+    for name, wanted in (("corpus.jsonl", kept), ("queries.jsonl", queries), ("evidence.jsonl", queries)):
+        (folder / name).write_text("".join(line for line in _lines(source / name) if _id(line) in wanted), "utf-8")
+    return BeirSource(path=str(folder)).load()
+
+
+def size() -> int:
+    """How many documents the whole set has."""
+    return len(_lines(data_folder() / NAME / "corpus.jsonl"))
+
+
+def recall(dataset: Dataset, delivered: Mapping[str, Sequence[Place]]) -> dict[str, float]:
+    """Means over the questions: whether the document with the answer is among those of the first 5 chunks, and the share of the
+    evidence's characters that they hold. Every question of covid-qa has one document and one span.
+    """
+    spans = {need.query_id: need.alternatives[0] for need in dataset.needs}
+    documents = characters = 0.0
+    for query_id, span in spans.items():
+        here = [(start, end) for doc_id, start, end in delivered[query_id][:K] if doc_id == span.doc_id]
+        documents += bool(here)
+        held = {place for start, end in here for place in range(max(start, span.start), min(end, span.end))}
+        characters += len(held) / (span.end - span.start)
+    return {"documents@5": documents / len(spans), "spans@5": characters / len(spans)}
+
+
+def _lines(path: Path) -> list[str]:
+    # Not splitlines: a text may hold other line ends, which JSON leaves as they are.
+    return [f"{line}\n" for line in path.read_text("utf-8").split("\n") if line]
+
+
+def _id(line: str) -> str:
+    row = json.loads(line)
+    return str(row.get("_id", row.get("query_id")))

@@ -1,0 +1,152 @@
+"""What one would otherwise write: LangChain's splitters, SentenceTransformer.encode and a Chroma collection, for each chunking.
+
+`plain` as the libraries' own pages show it: the tokeniser as LangChain's length function, batches of 32, a query at a time.
+`tuned` by hand: lengths of words kept, a text embedded once however often it occurs, batches by tokens and longest first,
+questions once and together, Chroma asked in bulk. `encode` itself sorts each call's texts by their characters (sentence-transformers
+5 and 6), so sorting by tokens gains little. Both cut where Workbench cuts: windows between words and whole sentences, sized by the model's
+tokens with room for its two special ones, so that all sides embed the same texts.
+"""
+
+import functools
+import itertools
+import re
+import string
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import numpy as np
+from langchain_text_splitters import CharacterTextSplitter, TextSplitter
+from sentence_transformers import SentenceTransformer
+
+from benchmarks.covid_qa import Place
+from workbench.chunking.sentences import sentences
+from workbench.records import Dataset
+
+DELIVERED = 10
+_BATCH_TOKENS = 4_096
+_SPECIAL = 2
+_PUNCTUATION = re.escape(
+    string.punctuation + "".join(chr(code) for code in range(128, 0x10000) if unicodedata.category(chr(code)).startswith("P"))
+)
+# Where BERT's tokeniser begins a word: after a blank, before and after punctuation.
+_WORD = rf"(?<=[\s{_PUNCTUATION}])(?=\S)|(?<=\S)(?=[{_PUNCTUATION}])"
+
+Chunking = dict[str, Any]
+Pieces = list[tuple[str, str]]
+Answers = dict[str, list[int]]
+
+
+class SentenceSplitter(TextSplitter):
+    """Whole sentences up to the size, by LangChain's own merge; its splitters of sentences need nltk's or spaCy's downloads."""
+
+    def split_text(self, text: str) -> list[str]:
+        """The chunks of a text."""
+        edges = [0, *(start for start, _ in sentences(text) if start), len(text)]
+        words = _words(self._chunk_size, 0, self._length_function, strip=False)
+        found: list[str] = []
+        for sentence in (text[start:end] for start, end in itertools.pairwise(edges)):
+            found += [sentence] if self._length_function(sentence) <= self._chunk_size else words.split_text(sentence)
+        return self._merge_splits(found, "")
+
+
+def splitter_of(chunking: Chunking, length: Callable[[str], int]) -> TextSplitter:
+    """LangChain's splitter that makes the chunks of `fixed` or `sentence`."""
+    size = chunking["size"] - _SPECIAL
+    if chunking["kind"] == "sentence":
+        return SentenceSplitter(chunk_size=size, chunk_overlap=0, length_function=length)
+    return _words(size, chunking["overlap"], length)
+
+
+def _words(size: int, overlap: int, length: Callable[[str], int], strip: bool = True) -> CharacterTextSplitter:
+    sizes = {"chunk_size": size, "chunk_overlap": overlap, "length_function": length, "strip_whitespace": strip}
+    return CharacterTextSplitter(separator=_WORD, is_separator_regex=True, **sizes)
+
+
+def split(dataset: Dataset, splitter: TextSplitter) -> Pieces:
+    """(document, text) of each chunk."""
+    return [(document.doc_id, text) for document in dataset.documents for text in splitter.split_text(document.text)]
+
+
+def places(dataset: Dataset, pieces: Pieces) -> list[Place]:
+    """Where chunks lie in their documents; LangChain's own `add_start_index` errs where sizes are not characters."""
+    texts, found = {document.doc_id: document.text for document in dataset.documents}, list[Place]()
+    for doc_id, text in pieces:
+        # A chunk begins and ends after the one before it.
+        after = max(found[-1][1] + 1, found[-1][2] + 1 - len(text)) if found and found[-1][0] == doc_id else 0
+        start = texts[doc_id].index(text, after)
+        found.append((doc_id, start, start + len(text)))
+    return found
+
+
+@dataclass
+class Plain:
+    """The loop as one writes it first; `run` returns the chunks and, for each question, the places of the ten nearest among them."""
+
+    model: SentenceTransformer
+    folder: Path
+
+    def run(self, dataset: Dataset, chunking: Chunking) -> tuple[Pieces, Answers]:
+        """One chunking."""
+        pieces = split(dataset, splitter_of(chunking, lambda text: len(self.model.tokenizer.tokenize(text))))
+        texts = [text for _, text in pieces]
+        collection = collection_of(self.folder, pieces, self.model.encode(texts, show_progress_bar=False))
+        found = {}
+        for query in dataset.queries:
+            vector = self.model.encode([query.text], show_progress_bar=False)
+            answer = collection.query(query_embeddings=vector, n_results=DELIVERED)
+            found[query.query_id] = [int(place) for place in answer["ids"][0]]
+        return pieces, found
+
+
+@dataclass
+class Tuned:
+    """The loop as one tunes it; vectors and lengths of words are kept from chunking to chunking."""
+
+    model: SentenceTransformer
+    folder: Path
+    known: dict[str, Any] = field(default_factory=dict)
+
+    @functools.cached_property
+    def length(self) -> Callable[[str], int]:
+        """The tokens of a piece, counted once."""
+        return functools.cache(lambda text: len(self.model.tokenizer.tokenize(text)))
+
+    def run(self, dataset: Dataset, chunking: Chunking) -> tuple[Pieces, Answers]:
+        """One chunking."""
+        pieces = split(dataset, splitter_of(chunking, self.length))
+        queries = [query.text for query in dataset.queries]
+        self._embed([text for _, text in pieces])
+        self._embed(queries)
+        collection = collection_of(self.folder, pieces, np.stack([self.known[text] for _, text in pieces]))
+        asked = np.stack([self.known[text] for text in queries])
+        answer = collection.query(query_embeddings=asked, n_results=DELIVERED, include=["distances"])
+        found = [[int(place) for place in ids] for ids in answer["ids"]]
+        return pieces, {query.query_id: ids for query, ids in zip(dataset.queries, found, strict=True)}
+
+    def _embed(self, texts: Sequence[str]) -> None:
+        new = list(dict.fromkeys(text for text in texts if text not in self.known))
+        if not new:
+            return
+        lengths = [len(ids) for ids in self.model.tokenizer(new)["input_ids"]]
+        order = sorted(range(len(new)), key=lambda place: -lengths[place])
+        while order:
+            batch = [new[place] for place in order[: max(1, _BATCH_TOKENS // lengths[order[0]])]]
+            self.known.update(zip(batch, self.model.encode(batch, batch_size=len(batch), show_progress_bar=False), strict=True))
+            order = order[len(batch) :]
+
+
+def collection_of(folder: Path, pieces: Pieces, vectors: Any) -> Any:
+    """A new collection that holds the chunks, each under its number."""
+    client = chromadb.PersistentClient(str(folder))
+    name = f"c{client.count_collections()}-chunks"
+    collection = client.create_collection(name, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None)
+    step = client.get_max_batch_size()
+    for first in range(0, len(pieces), step):
+        part = slice(first, first + step)
+        ids, about = [str(place) for place in range(len(pieces))[part]], [{"doc_id": doc_id} for doc_id, _ in pieces[part]]
+        collection.add(ids=ids, embeddings=vectors[part], documents=[text for _, text in pieces[part]], metadatas=about)
+    return collection

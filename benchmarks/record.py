@@ -1,0 +1,73 @@
+"""What is stored beside a benchmark's figures: on what, with what, from which commit and when they were measured."""
+
+import os
+import platform
+import re
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_PACKAGES = (
+    "workbench",
+    "torch",
+    "openvino",
+    "sentence-transformers",
+    "transformers",
+    "tokenizers",
+    "chromadb",
+    "langchain-text-splitters",
+    "papermill",
+    "pytrec-eval-terrier",
+    "numpy",
+    "pandas",
+)
+
+
+def machine() -> dict[str, object]:
+    """Processor, cores that may be used, memory in GiB, system."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = re.search(r"MemTotal: +(\d+) kB", _text("/proc/meminfo"))
+    cpu = re.search(r"model name\s*: (.+)", _text("/proc/cpuinfo"))
+    return {
+        "cpu": cpu[1].strip() if cpu else platform.processor(),
+        "cores": usable,
+        "memory_gib": round(int(memory[1]) / 2**20, 1) if memory else None,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages on either side of the ratios that are installed."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def commit() -> str | None:
+    """The commit of this checkout, with `, changed` where tracked files differ from it; None outside git."""
+    folder = Path(__file__).parent
+    try:
+        head, status = (
+            subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
+            # The results themselves change with every run.
+            for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no", ":/", ":(exclude)results"])
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return f"{head}, changed" if head and status else head or None
+
+
+def load() -> float:
+    """The load average of the last minute: above the number of cores, other work took part of the machine."""
+    return round(os.getloadavg()[0], 2)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,102 @@
+"""Our side of the sweep benchmark: sweeps with their seconds, cold, again and with one chunking more."""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from benchmarks.loops import Chunking
+from workbench.experiment.outputs import write_outputs
+from workbench.experiment.publish import run_notebooks
+from workbench.experiment.run import Outcome, run_experiment
+from workbench.experiment.spec import experiment_of, read_experiment
+from workbench.report.html import write_report
+
+HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
+FILE = "covid.yaml"
+_AGAIN = 3
+
+
+@dataclass
+class Swept:
+    """A sweep without notebooks, with what all of it took and what its tables took of that."""
+
+    outcome: Outcome
+    seconds: float
+    tables: float
+
+
+def warm(outputs: Path) -> None:
+    """Loads what a sweep needs, and converts the model, on other texts."""
+    dataset = {"kind": "golden", "path": str(HANDBOOK), "split": "dev"}
+    settings = {"name": "warm", "dataset": dataset, "sweep": {"chunking": {"kind": "whole", "enrich": [False, True]}}}
+    write_outputs(run_experiment(experiment_of(settings, "warm"), outputs, quiet))
+
+
+def sweep(place: Path, outputs: str, chunkings: Sequence[Chunking]) -> Swept:
+    """Our side: chunks, vectors, indexes, exact and approximate ranks, all default metrics, tables."""
+    path = place / FILE
+    settings = {"name": "covid", "dataset": {"kind": "beir", "path": str(place / "part")}, "sweep": {"chunking": list(chunkings)}}
+    path.write_text(yaml.safe_dump(settings))
+    started = time.perf_counter()
+    outcome = run_experiment(read_experiment(path), place / outputs, quiet)
+    computed = time.perf_counter()
+    write_outputs(outcome)
+    ended = time.perf_counter()
+    if outcome.failures:
+        raise RuntimeError(f"the sweep failed: {outcome.failures}")
+    return Swept(outcome, ended - started, ended - computed)
+
+
+def notebooks(place: Path, swept: Swept) -> float:
+    """The seconds of a sweep's notebooks and its report."""
+    started = time.perf_counter()
+    errors = run_notebooks(swept.outcome, place / FILE, (), quiet)
+    write_report(swept.outcome, swept.outcome.folder)
+    if errors:
+        raise RuntimeError(f"notebooks failed: {errors}")
+    return time.perf_counter() - started
+
+
+def later(place: Path, chunkings: Sequence[Chunking], added: Chunking) -> dict[str, float]:
+    """Seconds of what follows a cold sweep: the same as a command and again, one chunking more, that one alone."""
+    process = as_command(place)
+    again = statistics.median(sweep(place, "outputs", chunkings).seconds for _ in range(_AGAIN))
+    more = sweep(place, "outputs", [*chunkings, added])
+    alone = sweep(place, "alone", [added])
+    return {
+        "again": again,
+        "again, as a command with notebooks and report": process,
+        "one more": more.seconds,
+        "that one alone": alone.seconds,
+        "that one alone, its questions": parts(alone)["queries"],
+        "that one alone, again": statistics.median(sweep(place, "alone", [added]).seconds for _ in range(_AGAIN)),
+    }
+
+
+def as_command(place: Path) -> float:
+    """The seconds of `workbench sweep` in a process of its own: imports, tables, notebooks, report."""
+    words = ["-c", "from workbench.cli import main; main()", "sweep", str(place / FILE), "--outputs", str(place / "outputs")]
+    started = time.perf_counter()
+    subprocess.run([sys.executable, *words], check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
+def parts(swept: Swept) -> dict[str, float]:
+    """Where a sweep's time went: what it computed by stage, its tables, and all else (reading, keys, locks)."""
+    found = dict.fromkeys(("chunks", "vectors", "queries", "index", "hits", "scores"), 0.0)
+    for result in swept.outcome.results:
+        for name, entry in result.stages.items():
+            found[name] += entry.seconds if entry.computed else 0.0
+        found["index"] += result.embedded.index_seconds if result.embedded else 0.0
+    found["tables"] = swept.tables
+    return found | {"rest": swept.seconds - sum(found.values())}
+
+
+def quiet(line: str) -> None:
+    """Says nothing: what is printed is the figures."""
