@@ -12,7 +12,7 @@ import pytest
 
 from workbench.data.sources import GoldenSource
 from workbench.embedding.cache import VectorCache, Vectors
-from workbench.embedding.late import Asked, Slice, encoded_tokens, pool, slice_keys, slice_lengths
+from workbench.embedding.late import Asked, Slice, pool, reader_of
 from workbench.embedding.loaded import load
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.embedding.windows import OVERLAP, Pool, frame_of, window_starts
@@ -32,12 +32,12 @@ POOL = """
 import json, sys
 from pathlib import Path
 from workbench.embedding.cache import VectorCache
-from workbench.embedding.late import Asked, Slice, pool
+from workbench.embedding.late import Asked, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.records import Document
 embedder = SentenceTransformersEmbedder(pooling="late", backend="openvino", max_tokens=48)
 wanted = [Asked(Document(*document), [Slice(*each) for each in slices]) for document, slices in json.loads(Path(sys.argv[1]).read_text())]
-pool(wanted, embedder, VectorCache(Path(sys.argv[2])))
+pool(wanted, reader_of(embedder), VectorCache(Path(sys.argv[2])))
 """
 
 
@@ -54,8 +54,8 @@ def vectors(tmp_path: Path) -> Callable[..., Vectors]:
 
     def of(asked: Asked, embedder: SentenceTransformersEmbedder = FAST, beside: tuple[Asked, ...] = ()) -> Vectors:
         cache = VectorCache(tmp_path / f"{next(numbers)}.sqlite")
-        pool([*beside, asked], embedder, cache)
-        keys = slice_keys(asked, embedder)
+        pool([*beside, asked], reader_of(embedder), cache)
+        keys = reader_of(embedder).keys(asked)
         found = cache.get(keys)
         return np.stack([found[key] for key in keys])
 
@@ -90,7 +90,7 @@ def test_a_short_document_gives_the_means_of_its_tokens_by_the_model_itself(vect
         mean = states[np.array(inside)].mean(axis=0)
         np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
     # A word cut by a slice is pooled by both sides; the title only by a chunk that is embedded with it.
-    assert slice_lengths(Asked(document, slices), TORCH).tolist() == [12, 7, 7, 2, len(states)]
+    assert reader_of(TORCH).lengths(Asked(document, slices)).tolist() == [12, 7, 7, 2, len(states)]
     assert not np.array_equal(found[0], found[1])
 
 
@@ -130,10 +130,10 @@ def test_a_long_document_is_seen_to_its_end_and_counted_once(page: Document, vec
     assert whole @ end > 0.3
     assert whole @ vectors(Asked(changed, slices))[0] < 0.9999
     frame, tokens = frame_of(MINILM, 48, ""), len(model_tokenizer(MINILM).encode(f"{page.title} {page.text}", add_special_tokens=False).ids)
-    assert encoded_tokens(page, FAST) == 48 * len(window_starts(tokens, frame.room)) == sum(len(row) for row in frame.rows(range(tokens)))
+    assert reader_of(FAST).tokens(page) == 48 * len(window_starts(tokens, frame.room)) == sum(len(row) for row in frame.rows(range(tokens)))
     cache = VectorCache(tmp_path / "counted.sqlite")
-    assert pool([Asked(page, slices[:1]), Asked(page, slices)], FAST, cache) == 2 * encoded_tokens(page, FAST)
-    assert pool([Asked(page, slices)], FAST, cache) == 0
+    assert pool([Asked(page, slices[:1]), Asked(page, slices)], reader_of(FAST), cache) == 2 * reader_of(FAST).tokens(page)
+    assert pool([Asked(page, slices)], reader_of(FAST), cache) == 0
 
 
 def test_a_vector_is_the_same_whatever_else_is_asked(page: Document, vectors: Callable[..., Vectors]) -> None:
@@ -157,15 +157,15 @@ def test_both_backends_agree(page: Document, vectors: Callable[..., Vectors]) ->
 def test_what_decides_a_vector_is_in_its_key(page: Document) -> None:
     asked = Asked(page, [Slice(0, 50, True), Slice(0, 50, False), Slice(0, 51, False)])
     names = [
-        *slice_keys(asked, FAST),
-        *slice_keys(asked, FAST.model_copy(update={"max_tokens": 64})),
-        *slice_keys(asked, FAST.model_copy(update={"document_prompt": "passage: "})),
-        *slice_keys(Asked(Document("x", page.text + " ", page.title), asked.slices), FAST),
-        *slice_keys(Asked(Document("x", page.text, page.title + "!"), asked.slices), FAST),
+        *reader_of(FAST).keys(asked),
+        *reader_of(FAST.model_copy(update={"max_tokens": 64})).keys(asked),
+        *reader_of(FAST.model_copy(update={"document_prompt": "passage: "})).keys(asked),
+        *reader_of(FAST).keys(Asked(Document("x", page.text + " ", page.title), asked.slices)),
+        *reader_of(FAST).keys(Asked(Document("x", page.text, page.title + "!"), asked.slices)),
     ]
     assert len(set(names)) == 15
     # An id decides nothing, and questions are shared with standard pooling.
-    assert slice_keys(Asked(Document("x", page.text, page.title), asked.slices), FAST) == slice_keys(asked, FAST)
+    assert reader_of(FAST).keys(Asked(Document("x", page.text, page.title), asked.slices)) == reader_of(FAST).keys(asked)
     standard = FAST.model_copy(update={"pooling": "standard"})
     assert standard.identity("query") == FAST.identity("query")
     assert standard.identity("document") != FAST.identity("document")
@@ -180,7 +180,7 @@ def test_a_prompt_stands_in_every_window_and_is_not_pooled(vectors: Callable[...
     ids = list(range(2000, 2080))
     assert all(row[1 : 1 + len(passage)] == passage and len(row) == 48 for row in frame.rows(ids))
     asked = Asked(document, [Slice(0, 30, False), Slice(200, 240, False)])
-    assert slice_lengths(asked, prompted).tolist() == slice_lengths(asked, FAST).tolist()
+    assert reader_of(prompted).lengths(asked).tolist() == reader_of(FAST).lengths(asked).tolist()
     cosines = (vectors(asked) * vectors(asked, prompted)).sum(axis=1)
     assert (cosines < 0.9999).all()
 
@@ -217,7 +217,7 @@ def test_a_killed_pass_goes_on_with_the_next_document(tmp_path: Path, start: Cal
     wanted = [Asked(Document(str(number), text), [Slice(0, 9, False), Slice(9, 40, False)]) for number, text in enumerate(texts)]
     (tmp_path / "wanted.json").write_text(json.dumps([[[one.document.doc_id, one.document.text], one.slices] for one in wanted]))
     path = tmp_path / "vectors.sqlite"
-    keys = [slice_keys(one, FAST) for one in wanted]
+    keys = [reader_of(FAST).keys(one) for one in wanted]
     every = [key for pair in keys for key in pair]
     child = start(POOL, tmp_path / "wanted.json", path)
     while not path.exists() or not VectorCache(path).present(every):
@@ -229,9 +229,9 @@ def test_a_killed_pass_goes_on_with_the_next_document(tmp_path: Path, start: Cal
     done = [len(cache.present(pair)) for pair in keys]
     assert set(done) == {0, 2}, "documents are committed whole, and it was killed midway"
     left = [one for one, count in zip(wanted, done, strict=True) if not count]
-    assert pool(wanted, FAST, cache) == sum(encoded_tokens(one.document, FAST) for one in left)
+    assert pool(wanted, reader_of(FAST), cache) == sum(reader_of(FAST).tokens(one.document) for one in left)
     undisturbed = VectorCache(tmp_path / "other.sqlite")
-    pool(wanted[::-1], FAST, undisturbed)
+    pool(wanted[::-1], reader_of(FAST), undisturbed)
     resumed, other = cache.get(every), undisturbed.get(every)
     assert resumed.keys() == other.keys()
     for key, vector in resumed.items():

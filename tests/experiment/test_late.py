@@ -10,7 +10,7 @@ import pytest
 
 from workbench.data.golden_rows import write_golden
 from workbench.data.sources import GoldenSource
-from workbench.embedding.late import encoded_tokens
+from workbench.embedding.late import reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import ExperimentError
 from workbench.experiment.outputs import write_outputs
@@ -64,7 +64,7 @@ def tokens_encoded(outcome: Outcome) -> dict[str, float]:
 def one_pass(outcome: Outcome) -> int:
     embedder = outcome.experiment.configurations[0].embedding
     assert isinstance(embedder, SentenceTransformersEmbedder)
-    return sum(encoded_tokens(document, embedder) for document in outcome.bench.dataset.documents)
+    return sum(reader_of(embedder).tokens(document) for document in outcome.bench.dataset.documents)
 
 
 FIXED = {"kind": "fixed", "size": [32, 200], "overlap": 0}

@@ -8,10 +8,9 @@ from filelock import FileLock
 
 from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import Embedded
-from workbench.embedding.late import Asked, Slice, pool, slice_keys, slice_lengths
+from workbench.embedding.late import Asked, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
-from workbench.fingerprint import fingerprint
 from workbench.records import Document
 from workbench.store import store_errors
 
@@ -26,15 +25,16 @@ def embed_late(
     label: str,
 ) -> Embedded:
     """The vectors of the first table of chunks; what the cache lacks for any of the tables is encoded now, a document once."""
-    lock = cache.path.parent / "late" / f"{fingerprint(embedder.identity('document'))}.lock"
+    reader = reader_of(embedder)
+    lock = cache.path.parent / "late" / f"{reader.identity.hex()}.lock"
     with store_errors(lock.parent):
         lock.parent.mkdir(parents=True, exist_ok=True)
         # Of several processes one makes the pass, the others find its vectors.
         with FileLock(lock):
-            encoded = pool(asked_of(documents, pd.concat(tables, ignore_index=True)), embedder, cache, label)
+            encoded = pool(asked_of(documents, pd.concat(tables, ignore_index=True)), reader, cache, label)
     own = asked_of(documents, tables[0])
-    keys = [key for asked in own for key in slice_keys(asked, embedder)]
-    lengths = [slice_lengths(asked, embedder) for asked in own]
+    keys = [key for asked in own for key in reader.keys(asked)]
+    lengths = [reader.lengths(asked) for asked in own]
     parts = []
     for first in range(0, len(keys), _GOT_AT_ONCE):
         found = cache.get(keys[first : first + _GOT_AT_ONCE])

@@ -6,8 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from workbench.embedding.embed import text_keys
-from workbench.embedding.late import document_key, encoded_tokens, is_late, slice_keys
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.late import Reader, is_late, reader_of
 from workbench.experiment.late import asked_of
 from workbench.experiment.run import bench_of
 from workbench.experiment.spec import Configuration, Experiment
@@ -73,7 +72,7 @@ def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool]
     if embedder is None:
         return PlannedConfiguration(configuration.name, reused, len(table), 0, 0)
     if is_late(embedder):
-        tokens = 0 if reused["vectors"] else _late_tokens(bench, table, embedder, counted)
+        tokens = 0 if reused["vectors"] else _late_tokens(bench, table, reader_of(embedder), counted)
         return PlannedConfiguration(configuration.name, reused, len(table), tokens, 0)
     texts = embedder_inputs(bench, table)
     keys, lengths, window = text_keys(texts, embedder, "document"), embedder.lengths(texts, "document"), embedder.window()
@@ -87,14 +86,14 @@ def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool]
     return PlannedConfiguration(configuration.name, reused, len(table), tokens, truncated)
 
 
-def _late_tokens(bench: Bench, table: pd.DataFrame, embedder: SentenceTransformersEmbedder, counted: set[bytes]) -> int:
+def _late_tokens(bench: Bench, table: pd.DataFrame, reader: Reader, counted: set[bytes]) -> int:
     """The tokens of the documents that lack a slice; a document is encoded once for all configurations."""
     tokens = 0
     for asked in asked_of(bench.dataset.documents, table):
-        name, keys = document_key(asked.document, embedder), slice_keys(asked, embedder)
+        name, keys = reader.document_key(asked.document), reader.keys(asked)
         if name not in counted and len(bench.workplace.vectors.present(keys)) < len(set(keys)):
             counted.add(name)
-            tokens += encoded_tokens(asked.document, embedder)
+            tokens += reader.tokens(asked.document)
     return tokens
 
 

@@ -1,0 +1,77 @@
+"""Seven chunkings of covid-qa embedded both ways, in one process, taking turns: each chunking's texts, or each document once (`pooling: late`).
+
+The same documents, windows and cache of vectors on both sides, chunking and search on neither. Chunks of 400 tokens have a window of
+512 where they are embedded by themselves, so that nothing is truncated. What it does to retrieval: benchmarks/late_quality.py.
+"""
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from workbench.chunking.base import embedded_text
+from workbench.chunking.fixed import FixedChunker
+from workbench.data.sources import BeirSource
+from workbench.embedding.cache import VectorCache
+from workbench.embedding.embed import embed
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.experiment.late import embed_late
+from workbench.records import Chunk, Document
+
+DOCUMENTS, ROUNDS = 40, 3
+SIZES = ((64, 0), (128, 0), (128, 64), (256, 0), (256, 128), (400, 0), (400, 200))
+LATE = SentenceTransformersEmbedder(pooling="late")
+
+
+def run(count: int = DOCUMENTS, rounds: int = ROUNDS) -> dict[str, object]:
+    """Seconds, tokens encoded and the ratio of each round: standard to late, and late to one chunking of 256 tokens alone."""
+    documents = BeirSource(path="$WORKBENCH_DATA/covid-qa").load().documents[:count]
+    chunkings = {size: [FixedChunker(size=size[0], overlap=size[1]).split(one) for one in documents] for size in SIZES}
+    with tempfile.TemporaryDirectory() as folder:
+        warm = VectorCache(Path(folder) / "warm.sqlite")
+        standard(documents[:1], {size: chunks[:1] for size, chunks in chunkings.items()}, warm)
+        late(documents[:1], {size: chunks[:1] for size, chunks in chunkings.items()}, warm)
+        found = []
+        for number in range(rounds):
+            each = VectorCache(Path(folder) / f"{number}-standard.sqlite"), VectorCache(Path(folder) / f"{number}-late.sqlite")
+            found.append({"standard": standard(documents, chunkings, each[0]), "late": late(documents, chunkings, each[1])})
+    return {
+        "documents": len(documents),
+        "chunkings": [f"fixed {size}/{overlap}" for size, overlap in SIZES],
+        "tokens_encoded": {way: found[0][way][1] for way in found[0]},
+        "seconds": [{way: round(seconds, 2) for way, (seconds, _) in one.items()} for one in found],
+        "ratio": round(statistics.median(one["standard"][0] / one["late"][0] for one in found), 2),
+    }
+
+
+def standard(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[list[Chunk]]], cache: VectorCache) -> tuple[float, int]:
+    """Seconds and tokens of embedding each chunking's texts."""
+    started, tokens = time.perf_counter(), 0
+    for (size, _), chunks in chunkings.items():
+        texts = [embedded_text(document, chunk) for document, found in zip(documents, chunks, strict=True) for chunk in found]
+        embedder = SentenceTransformersEmbedder(max_tokens=512 if size > 256 else None)
+        tokens += embed(texts, embedder, "document", cache).tokens_encoded
+    return time.perf_counter() - started, tokens
+
+
+def late(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[list[Chunk]]], cache: VectorCache) -> tuple[float, int]:
+    """Seconds and tokens of one pass for all chunkings, each chunking's vectors read back as a stage reads them."""
+    tables = [
+        pd.DataFrame(
+            [(doc, one.start, one.end, one.header) for doc, found in enumerate(chunks) for one in found],
+            columns=["doc", "start", "end", "header"],
+        )
+        for chunks in chunkings.values()
+    ]
+    started, tokens = time.perf_counter(), 0
+    for place, table in enumerate(tables):
+        tokens += embed_late(documents, [table, *tables[place + 1 :]], LATE, cache, "late").tokens_encoded
+    return time.perf_counter() - started, tokens
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(*(int(number) for number in sys.argv[1:])), indent=2))
