@@ -41,7 +41,7 @@ Answers = dict[str, list[int]]
 
 
 class SentenceSplitter(TextSplitter):
-    """Whole sentences up to the size, by LangChain's own merge; its splitters of sentences need nltk's or spaCy's downloads."""
+    """Whole sentences (ours) up to the size, by LangChain's own merge; its splitters of sentences need nltk's or spaCy's downloads."""
 
     def split_text(self, text: str) -> list[str]:
         """The chunks of a text."""
