@@ -9,7 +9,7 @@ help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
 	@echo "make test        install into .venv and run the tests (some minutes)"
 	@echo "make check       lint, format, types, stale docs"
-	@echo "make bench       benchmarks against what one would otherwise run; writes benchmarks/results/"
+	@echo "make bench       benchmarks against what one would otherwise run; writes benchmarks/results/; BENCH=\"sweep\" for some"
 	@echo "make soak        the long proofs: kill and resume, simulations"
 	@echo "make browser     the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
 	@echo "make docs        write docs/reference.md anew from the code"
@@ -35,7 +35,7 @@ check: $(INSTALLED)
 	$(BIN)/python docs/reference.py --check
 
 bench: $(INSTALLED)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(BENCH)
 
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak

@@ -2,8 +2,8 @@
 
 `plain` as the libraries' own pages show it: the tokeniser as LangChain's length function, batches of 32, a query at a time.
 `tuned` by hand: lengths of words kept, a text embedded once however often it occurs, batches by tokens and longest first,
-questions once and together, Chroma asked in bulk. `encode` itself sorts each call's texts by their characters (sentence-transformers
-5 and 6), so sorting by tokens gains little. Both cut where Workbench cuts: windows between words and whole sentences, sized by the model's
+questions once and together, Chroma asked in bulk. `encode` itself sorts each call's texts by their characters
+(sentence-transformers 6.2), so sorting by tokens gains little. Both cut where Workbench cuts: windows between words and whole sentences, sized by the model's
 tokens with room for its two special ones, so that all sides embed the same texts.
 """
 
@@ -41,7 +41,7 @@ Answers = dict[str, list[int]]
 
 
 class SentenceSplitter(TextSplitter):
-    """Whole sentences up to the size, by LangChain's own merge; its splitters of sentences need nltk's or spaCy's downloads."""
+    """Whole sentences (ours) up to the size, by LangChain's own merge; its splitters of sentences need nltk's or spaCy's downloads."""
 
     def split_text(self, text: str) -> list[str]:
         """The chunks of a text."""
