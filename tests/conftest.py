@@ -41,17 +41,27 @@ def big_data() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def handbook_part(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first 69 questions of the handbook and the documents with their evidence: real, and embedded in half a minute."""
+    return write_part("hb-069", tmp_path_factory.mktemp("part") / "handbook")
+
+
+@pytest.fixture(scope="session")
+def handbook_corner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first 24 questions in the same way, where a small sweep shows as much as a large one."""
+    return write_part("hb-024", tmp_path_factory.mktemp("corner") / "handbook")
+
+
+def write_part(last: str, folder: Path) -> Path:
+    """The handbook's questions up to the last one and the documents with their evidence, as a folder."""
     whole = GoldenSource(path=str(ROOT / "experiments" / "handbook")).load()
-    needs = tuple(need for need in whole.needs if need.query_id <= "hb-069")
+    needs = tuple(need for need in whole.needs if need.query_id <= last)
     there = {span.doc_id for need in needs for span in need.alternatives}
     part = Dataset(
         "handbook",
         tuple(document for document in whole.documents if document.doc_id in there),
-        tuple(query for query in whole.queries if query.query_id <= "hb-069"),
-        tuple(qrel for qrel in whole.qrels if qrel.query_id <= "hb-069" and qrel.doc_id in there),
+        tuple(query for query in whole.queries if query.query_id <= last),
+        tuple(qrel for qrel in whole.qrels if qrel.query_id <= last and qrel.doc_id in there),
         needs,
     )
-    folder = tmp_path_factory.mktemp("part") / "handbook"
     write_golden(part, folder)
     return folder
 

@@ -36,9 +36,9 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_page_adds_a_chunker_an_embedder_a_retriever_and_a_metric(installed: Path, tmp_path: Path, handbook_part: Path) -> None:
+def test_the_page_adds_a_chunker_an_embedder_a_retriever_and_a_metric(installed: Path, tmp_path: Path, handbook_corner: Path) -> None:
     (experiment,) = blocks("yaml")
-    (tmp_path / "harbour.yaml").write_text(experiment.replace("experiments/handbook", str(handbook_part)))
+    (tmp_path / "harbour.yaml").write_text(experiment.replace("experiments/handbook", str(handbook_corner)))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
     script = "import sys; from workbench.cli import main; sys.argv[0] = 'workbench'; main()"
     command = [sys.executable, "-c", script, "sweep", str(tmp_path / "harbour.yaml"), "--outputs", str(tmp_path / "outputs")]
@@ -50,7 +50,7 @@ def test_the_page_adds_a_chunker_an_embedder_a_retriever_and_a_metric(installed:
     assert values["top_document"].between(0.01, 1).all()
     assert values["top_document"].tolist() == values["success@1"].tolist()
     hits = pd.read_parquet(tmp_path / "outputs" / "harbour" / "hits.parquet").query("configuration == 'paragraphs'")
-    documents = {document.doc_id: document.text for document in GoldenSource(path=str(handbook_part)).load().documents}
+    documents = {document.doc_id: document.text for document in GoldenSource(path=str(handbook_corner)).load().documents}
     first = hits.iloc[0]
     assert "\n\n" not in documents[first["doc_id"]][first["start"] : first["end"]]
     assert (tmp_path / "outputs" / "harbour" / "report.html").is_file()

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from workbench.errors import InputError
-from workbench.statistics.comparison import paired_difference
+from workbench.statistics.comparison import paired_difference, paired_differences
 
 
 def test_identical_runs_differ_by_0() -> None:
@@ -41,6 +41,18 @@ def test_a_difference_that_does_not_vary_has_no_bounds() -> None:
 def test_queries_unscored_on_a_side_are_left_out() -> None:
     interval = paired_difference([1, math.nan, 0, 1], [0, 1, math.nan, 1], [0, 1, 2, 3])
     assert (interval.value, interval.n, interval.clusters) == (0.5, 2, 2)
+
+
+def test_many_pairs_at_once_are_what_each_is_alone() -> None:
+    random = np.random.default_rng(4)
+    a, b, clusters = random.random((6, 50)), random.random((6, 50)), random.integers(0, 15, 50)
+    a[1, :7], b[2, 40:], a[4, :45] = math.nan, math.nan, math.nan
+    b[3] = a[3]
+    for first, second, one in zip(a, b, paired_differences(a, b, clusters), strict=True):
+        alone = paired_difference(first, second, clusters)
+        assert (one.n, one.clusters) == (alone.n, alone.clusters)
+        assert [one.value, one.low, one.high] == pytest.approx([alone.value, alone.low, alone.high], abs=1e-12, nan_ok=True)
+    assert [one.n for one in paired_differences(a, b, clusters)] == [50, 43, 40, 50, 5, 50]
 
 
 def test_nothing_to_compare_is_refused() -> None:

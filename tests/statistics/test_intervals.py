@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from benchmarks.verdict.coverage import SIZES, coverage
 from workbench.errors import InputError
-from workbench.statistics.intervals import mean_interval
+from workbench.statistics.intervals import mean_interval, mean_intervals
 
 VALUES = st.lists(st.floats(0, 1), min_size=20, max_size=40)
 
@@ -93,6 +93,21 @@ def test_no_bounds_where_the_data_allow_none(values, clusters) -> None:
 def test_senseless_input_is_refused(values, clusters, level: float, says: str) -> None:
     with pytest.raises(InputError, match=says):
         mean_interval(values, clusters, level)
+
+
+@pytest.mark.parametrize("documents", [5, 14])
+def test_many_rows_at_once_are_what_each_is_alone(documents: int) -> None:
+    random = np.random.default_rng(documents)
+    clusters = random.integers(0, documents, 60)
+    rows = np.array(
+        [random.random(60), random.random(60) < 0.7, np.ones(60), np.full(60, 0.3), random.standard_normal(60)], dtype=np.float64
+    )
+    proportion = np.array([True, False, False, True, False])
+    many = mean_intervals(rows, clusters, proportion=proportion)
+    for row, one, share in zip(rows, many, proportion.tolist(), strict=True):
+        alone = mean_interval(row, clusters, proportion=share)
+        assert (one.n, one.clusters) == (alone.n, alone.clusters)
+        assert [one.value, one.low, one.high] == pytest.approx([alone.value, alone.low, alone.high], abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("kind", ["successes", "shares in steps of 1/4"])

@@ -4,7 +4,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from workbench.statistics.comparison import comparisons, p_values
-from workbench.statistics.flips import exact_p
+from workbench.statistics.flips import Totals, exact_p, sign_blocks
 from workbench.statistics.pairs import all_pairs
 from workbench.statistics.randomisation import randomise
 from workbench.statistics.rivals import unrejected
@@ -43,6 +43,22 @@ def test_exact_p_by_hand() -> None:
     assert exact_p(np.array([1.0, 0, 2, 3])) == 0.25
     assert exact_p(np.array([1.0, 1, -1])) == 1
     assert exact_p(np.zeros(4)) == 1
+
+
+@pytest.mark.parametrize("change", ["none", "unscored", "next to equal"])
+def test_totals_of_flips_are_those_of_every_pair_by_itself(change: str) -> None:
+    values = scores(5)
+    if change == "unscored":
+        values[1, :9] = np.nan
+    if change == "next to equal":
+        values[3] = values[2]
+        values[3, ::2] += 1e-13
+    pairs = all_pairs(values, np.arange(40), np.arange(40))
+    totals = Totals.of(pairs.a, pairs.b, pairs.sums)
+    assert len(totals.apart) == {"none": 0, "unscored": 3, "next to equal": 1}[change]
+    (signs,) = sign_blocks(40, 50, 1)
+    by_itself = signs @ pairs.sums.T / np.sqrt((pairs.sums**2).sum(axis=1))
+    assert totals.under(signs) == pytest.approx(by_itself, abs=1e-10)
 
 
 def test_whole_units_are_flipped() -> None:

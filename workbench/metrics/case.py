@@ -34,12 +34,13 @@ class Scores(NamedTuple):
 
 
 class Case:
-    """Labels and results, with every intermediate table computed once for each cut."""
+    """Labels and results, with every intermediate table computed once for each cut; `depths` are the k of documents that will be asked for."""
 
-    def __init__(self, labels: Labels, retrieved: Retrieved, spans: SpanDefinition) -> None:
+    def __init__(self, labels: Labels, retrieved: Retrieved, spans: SpanDefinition, depths: frozenset[int] = frozenset()) -> None:
         self.labels = labels
         self.retrieved = retrieved
         self.spans = spans
+        self.depths = depths
         self._shared: dict[tuple[object, Cut], object] = {}
 
     def shared(self, compute: "Callable[[Case, Cut], Result]", cut: Cut) -> Result:

@@ -31,7 +31,8 @@ def success(case: Case, cut: Cut) -> Scores:
 
 def mrr(case: Case, cut: Cut) -> Scores:
     """1 / the rank of the first relevant document, 0 beyond k (trec_eval's recip_rank on a run cut at k); its mean is the MRR."""
-    return Scores(_trec(case, cut, "recip_rank"), _ones(case))
+    found = _trec(case, cut, "recip_rank")
+    return Scores(np.where(found >= 1 / cut.depth, found, 0.0), _ones(case))
 
 
 def ndcg(case: Case, cut: Cut) -> Scores:
@@ -95,15 +96,17 @@ def _ones(case: Case) -> Floats:
 
 
 def _trec(case: Case, cut: Cut, measure: str) -> Floats:
-    return case.shared(_trec_eval, cut)[measure]
+    # Of a run that is cut deeper, the measures at k are the same; so one run serves all that will be asked for.
+    return case.shared(_trec_eval, Cut() if cut.k in case.depths else cut)[measure]
 
 
 def _trec_eval(case: Case, cut: Cut) -> dict[str, Floats]:
-    """trec_eval's measures at k as arrays over queries; 0 for queries without results."""
-    queries = case.labels.queries
-    names = [f"{name}_{cut.k}" for name in _TREC] + ["recip_rank"]
-    evaluator = pytrec_eval.RelevanceEvaluator(case.shared(_qrels, Cut()), {f"{name}.{cut.k}" for name in _TREC} | {"recip_rank"})
-    results = evaluator.evaluate(_run(case, cut))
+    """trec_eval's measures at k, or at all depths without one, as arrays over queries; 0 for queries without results."""
+    queries, depths = case.labels.queries, sorted(case.depths if cut.k is None else {cut.k})
+    names = [f"{name}_{k}" for name in _TREC for k in depths] + ["recip_rank"]
+    measures = {f"{name}.{','.join(map(str, depths))}" for name in _TREC} | {"recip_rank"}
+    evaluator = pytrec_eval.RelevanceEvaluator(case.shared(_qrels, Cut()), measures)
+    results = evaluator.evaluate(_run(case, Cut(k=depths[-1])))
     rows = np.array([[result[name] for name in names] for result in results.values()], dtype=np.float64).reshape(-1, len(names))
     values = np.zeros((queries, len(names)))
     values[[int(query) for query in results]] = rows

@@ -22,7 +22,8 @@ def evaluate(labels: Labels, retrieved: Retrieved, metrics: Sequence[Metric], sp
     """
     if spans not in get_args(SpanDefinition):
         raise InputError(f"there is no definition {spans!r} of span metrics", f"choose {' or '.join(get_args(SpanDefinition))}")
-    case = Case(labels, retrieved, spans)
+    depths = frozenset(metric.k for metric in metrics if metric.family == "documents" and metric.k is not None)
+    case = Case(labels, retrieved, spans, depths)
     tables = [_rows(case, metric) for metric in dict.fromkeys(metrics)]
     columns = ["query", "metric", "value", "state", "reason", "attainable"]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)

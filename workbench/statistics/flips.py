@@ -1,16 +1,19 @@
 """Sign flips of whole units: what sums of differences would be if either configuration could have had either result."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.metrics.coverage import Floats
+from workbench.metrics.coverage import Floats, Ints
 
 FLIPS = 9_999
 MOST_EXACT = 16
 # Sums that differ by less are tied, whatever the order in which they were added.
 TIE = 1e-9
 _BLOCK = 256
+# How far S_0b - S_0a may be off S_ab, and how small S_ab may be beside the largest: together far below TIE.
+_OFF, _NEAR = 1e-12, 1e-3
 
 
 def sign_blocks(units: int, flips: int, seed: int) -> Iterator[Floats]:
@@ -28,14 +31,39 @@ def exact_blocks(units: int) -> Iterator[Floats]:
         yield (numbers[:, None] >> np.arange(units) & 1).astype(np.float64) * 2 - 1
 
 
-def standardised(sums: Floats) -> Floats:
-    """Sums (p, units) over the root of their squares' sum, which no flip changes; rows of zeros stay zeros.
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """U = Σ S / √(Σ S²) of p pairs from their sums S (p, units): no flip of signs changes the root, the `norm` (p).
 
-    Added up they are U = Σ S / √(Σ S²), a monotone function of the one-sample t statistic of the G sums, t = U √((G - 1) / (G - U²)).
+    U is a monotone function of the one-sample t statistic of the G sums, t = U √((G - 1) / (G - U²)). Where configurations have values
+    for the same queries S_ab = S_0b - S_0a, so the flips of the c rows S_0b (`basis`: c, units) give those of all pairs a - b. Pairs for
+    which that does not hold, or that lie so near each other that it would lose digits, are multiplied out: `apart`, with their `rows`.
     """
-    norm = np.sqrt((sums**2).sum(axis=1, keepdims=True))
-    found: Floats = np.divide(sums, norm, out=np.zeros_like(sums), where=norm > 0)
-    return found
+
+    a: Ints
+    b: Ints
+    norm: Floats
+    basis: Floats
+    apart: Ints
+    rows: Floats
+
+    @classmethod
+    def of(cls, a: Ints, b: Ints, sums: Floats) -> "Totals":
+        """Those of all pairs of configurations, every a before its b."""
+        norm = np.sqrt((sums**2).sum(axis=1))
+        basis = np.zeros((int(b.max(initial=-1)) + 1, sums.shape[1]))
+        basis[b[a == 0]] = sums[a == 0]
+        off = np.array([np.abs(basis[j] - basis[i] - row).max(initial=0) for i, j, row in zip(a, b, sums, strict=True)])
+        apart = np.flatnonzero((off > _OFF * norm) | (norm < _NEAR * norm.max(initial=0)))
+        return cls(a, b, norm, basis, apart, sums[apart])
+
+    def under(self, signs: Floats) -> Floats:
+        """(b, p) U under flips (b, units); 0 where there is nothing to flip."""
+        flipped = signs @ self.basis.T
+        totals = flipped[:, self.b] - flipped[:, self.a]
+        totals[:, self.apart] = signs @ self.rows.T
+        found: Floats = np.divide(totals, self.norm, out=np.zeros_like(totals), where=self.norm > 0)
+        return found
 
 
 def exact_p(sums: Floats) -> float:

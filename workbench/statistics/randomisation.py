@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.flips import FLIPS, MOST_EXACT, TIE, exact_blocks, exact_p, sign_blocks, standardised
+from workbench.statistics.flips import FLIPS, MOST_EXACT, TIE, Totals, exact_blocks, exact_p, sign_blocks
 from workbench.statistics.pairs import Pairs
 from workbench.statistics.rivals import Rivals
 
@@ -27,13 +27,13 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
     the maximum of its own and all smaller ones. `Rivals` says what "no other is better" is tested by.
     """
     live = (pairs.sums != 0).any(axis=0)
-    scaled = standardised(pairs.sums[:, live])
-    seen, units = scaled.sum(axis=1), int(live.sum())
+    totals, units = Totals.of(pairs.a, pairs.b, pairs.sums[:, live]), int(live.sum())
+    seen = totals.under(np.ones((1, units)))[0]
     rivals = Rivals.of(pairs, seen)
     exact = units <= MOST_EXACT
     counted = _Counts.of(seen, np.flatnonzero(family), rivals)
     for signs in exact_blocks(units) if exact else sign_blocks(units, flips, seed):
-        counted.add(signs @ scaled.T)
+        counted.add(totals.under(signs))
     alone, stepped, unbeaten = counted.shares(0 if exact else 1)
     few = np.flatnonzero((pairs.sums != 0).sum(axis=1) <= MOST_EXACT)
     alone[few] = [exact_p(pairs.sums[pair]) for pair in few]

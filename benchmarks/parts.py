@@ -1,0 +1,122 @@
+"""Where a sweep's time goes outside encoding, part by part: once with everything in the store, once with nothing but the vectors.
+
+The sweep runs in a process of its own under cProfile, with all imports done before. Seconds are CPU of that process and all its threads, so
+other work on the machine changes them little; what kernels and the disk do is not in them. The profile's own cost is: shares count.
+"""
+
+import cProfile
+import importlib
+import json
+import os
+import pstats
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MODULES = ("workbench.experiment.outputs", "workbench.experiment.publish", "workbench.report.html", "workbench.report.plots")
+MODULES += ("chromadb", "tokenizers", "papermill", "workbench.experiment.kernels", "matplotlib.backends.backend_svg")
+COLD = """
+name: cold
+dataset: {kind: beir, path: $WORKBENCH_DATA/covid-qa, split: test}
+pipeline: {embedding: {kind: static}}
+sweep: {chunking: [{kind: recursive, size: 256}, {kind: sentence, size: 256}, {kind: fixed, size: 128, overlap: 32}]}
+metrics: [span_recall@2000t, span_precision@2000t, need_recall@2000t, span_recall@5, recall@5, precision@5, mrr@10, ndcg@10, hit_recall@5, margin]
+"""
+# Each part is a function by its file; one that is indented lies within the one above.
+PARTS = {
+    "reading experiment and data": "spec.py read_experiment",
+    "dataset": "run.py bench_of",
+    "chunks": "stages.py chunks_stage",
+    "vectors from the cache": "stages.py _vectors_stage",
+    "  tokens of each text": "static.py lengths",
+    "questions": "stages.py _queries_stage",
+    "index": "index.py build_index",
+    "hits": "stages.py hits_stage",
+    "  exact": "dense.py exact",
+    "  Chroma's": "dense.py approximate",
+    "scores": "stages.py scores_stage",
+    "tables": "outputs.py write_outputs",
+    "  metrics": "tables.py metrics_table",
+    "  queries": "tables.py queries_table",
+    "  hits table": "tables.py hits_table",
+    "  configurations": "tables.py configurations_table",
+    "  comparisons, with the verdict": "comparing.py comparisons_table",
+    "  timings": "tables.py timings_table",
+    "  run files": "tables.py run_lines",
+    "  manifest": "outputs.py manifest",
+    "history": "history.py append",
+    "notebooks, without their kernels": "publish.py run_notebooks",
+    "report": "html.py write_report",
+    "  findings": "findings.py findings",
+    "  slices": "slices.py slice_means",
+    "  figures": "svg.py inline_svg",
+    "  pairs": "contrasts.py pairs",
+    "  drill-down": "payload.py payload",
+    "  portraits": "portraits.py portraits",
+}
+ANYWHERE = {
+    "tokenising": "tokens.py _tokenise",
+    "misses of configurations": "contrast.py examined",
+    "tables read from the store": "store.py table",
+}
+
+
+def run() -> dict[str, object]:
+    """CPU seconds by part of quickstart again and of a sweep of covid-qa whose vectors are all cached."""
+    with tempfile.TemporaryDirectory() as folder:
+        cold = Path(folder) / "cold.yaml"
+        cold.write_text(COLD)
+        found: dict[str, object] = {}
+        for name, experiment in {"again, quickstart": ROOT / "experiments" / "quickstart.yaml", "cold, covid-qa": cold}.items():
+            outputs = Path(folder) / name
+            sweep = "from workbench.cli import main; main()"
+            subprocess.run([sys.executable, "-c", sweep, "sweep", experiment, "--outputs", outputs], cwd=ROOT, check=True)
+            if name.startswith("cold"):
+                outputs = _only_vectors(outputs, Path(folder) / "vectors")
+            command = [sys.executable, "-m", "benchmarks.parts", str(experiment), str(outputs)]
+            done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+            found[name] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _only_vectors(outputs: Path, fresh: Path) -> Path:
+    (fresh / ".store").mkdir(parents=True)
+    shutil.copy(outputs / ".store" / "vectors.sqlite", fresh / ".store")
+    return fresh
+
+
+def profiled(experiment: str, outputs: str) -> dict[str, float]:
+    """A sweep in this process: seconds by part, and `rest`, which is in none of them."""
+    started = time.process_time()
+    for module in MODULES:
+        importlib.import_module(module)
+    imports = time.process_time() - started
+    from workbench.cli import main
+
+    profile = cProfile.Profile(time.process_time)
+    profile.enable()
+    main(["sweep", experiment, "--outputs", outputs], standalone_mode=False)
+    profile.disable()
+    times = {name: _seconds(profile, place) for name, place in PARTS.items()}
+    whole = _seconds(profile, "cli.py sweep")
+    rest = whole - sum(seconds for name, seconds in times.items() if not name.startswith(" "))
+    times |= {"rest": rest, "all": whole, "imports, before": imports}
+    times |= {f"anywhere: {name}": _seconds(profile, place) for name, place in ANYWHERE.items()}
+    return {name: round(seconds, 2) for name, seconds in times.items()}
+
+
+def _seconds(profile: cProfile.Profile, place: str) -> float:
+    """The cumulative time of a function of the package; 0 where it was never called."""
+    file, function = place.split(" ", 1)
+    rows = pstats.Stats(profile).stats.items()  # type: ignore[attr-defined]  # in no stub
+    return float(
+        sum(row[3] for (path, _, name), row in rows if name == function and path.endswith(f"{os.sep}{file}") and "workbench" in path)
+    )
+
+
+if __name__ == "__main__":
+    print(json.dumps(profiled(*sys.argv[1:])))
