@@ -42,7 +42,7 @@ class Searchable:
     with its header.
     """
 
-    ids: list[str]
+    ids: Sequence[str]
     doc: Ints
     group: Ints
     tokens: Ints

@@ -1,6 +1,5 @@
 """Nearest vectors by cosine: exactly, or as Chroma's approximate index answers."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,8 +9,8 @@ from workbench.embedding.cache import Vectors
 from workbench.errors import RunError
 from workbench.index import open_collection
 from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable, enough, long_table, timed
-from workbench.retrieval.exhaustive import rank_all
-from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded, top
+from workbench.retrieval.exact import about, exact
+from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded
 from workbench.tokens import Ints
 
 
@@ -42,21 +41,6 @@ class DenseRetriever(Retriever):
         return {"exact": exact(vectors, searched, depth, self.k), "ann": approximate(vectors, searched, depth, self.k)}
 
 
-def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
-    """Rank by the cosine with every vector."""
-    # In float64: a float32 product differs with the place of a row by more than half a step of the rounding, so equal texts would not tie.
-    vectors, asked = searched.vectors.astype(np.float64), queries.astype(np.float64)
-    ranked = rank_all(lambda first, last: asked[first:last] @ vectors.T, len(asked), searched, depth, k)
-    seconds = timed(lambda query: top(order_keys(rounded(vectors @ query)[None, :], searched.chunk_breakers), k), asked)
-    return replace(ranked, seconds=seconds)
-
-
-def _about(first: int, spread: Floats, found: Floats, k: int) -> pd.DataFrame:
-    tied = (np.diff(found[:, :k], axis=1) == 0).any(axis=1)
-    columns = {"query": np.arange(len(found)) + first, "spread": spread, "top": found[:, 0], "tied": tied}
-    return pd.DataFrame(columns)
-
-
 def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
     """Rank what the Chroma collection answers, asking for more until the depth is reached or there is no more."""
     if searched.index is None:
@@ -70,8 +54,8 @@ def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) ->
         )
     tables = [_answer_tables(query, positions, scores, searched, depth) for query, (positions, scores) in enumerate(answers)]
     hits, ranking = (pd.concat(parts, ignore_index=True) for parts in zip(*tables, strict=True))
-    about = [_about(query, np.array([scores.std()]), scores[None, :], k) for query, (_, scores) in enumerate(answers)]
-    return Ranked(hits, ranking, pd.concat(about, ignore_index=True), seconds)
+    told = [about(np.array([query]), np.array([scores.std()]), scores[None, :], k) for query, (_, scores) in enumerate(answers)]
+    return Ranked(hits, ranking, pd.concat(told, ignore_index=True), seconds)
 
 
 def _continued(nearest: tuple[Ints, Floats], deeper: tuple[Ints, Floats], searched: Searchable) -> tuple[Ints, Floats]:
