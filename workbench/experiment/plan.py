@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.embedding.embed import text_keys
+import numpy as np
+
+from workbench.embedding.embed import described
 from workbench.experiment.run import bench_of
 from workbench.experiment.spec import Configuration, Experiment
 from workbench.experiment.stages import Bench, chunks_stage, embedder_inputs
@@ -68,11 +70,11 @@ def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool]
     if embedder is None:
         return PlannedConfiguration(configuration.name, reused, len(table), 0, 0)
     texts = embedder_inputs(bench, table)
-    keys, lengths, window = text_keys(texts, embedder, "document"), embedder.lengths(texts, "document"), embedder.window()
-    truncated = int(sum(max(0, int(length) - window) for length in lengths))
+    (hashes, lengths), window = described(texts, embedder, "document"), embedder.window()
+    truncated = int(np.maximum(lengths - window, 0).sum())
     if reused["vectors"]:
         return PlannedConfiguration(configuration.name, reused, len(table), 0, truncated)
-    missing = dict(zip(keys, lengths, strict=True))
+    missing = dict(zip((key.tobytes() for key in hashes), lengths, strict=True))
     there = bench.workplace.vectors.present(list(missing)) | counted
     counted |= missing.keys()
     tokens = sum(min(int(length), window) for key, length in missing.items() if key not in there)

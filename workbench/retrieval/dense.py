@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
+from workbench import blocks
 from workbench.embedding.cache import Vectors
 from workbench.errors import RunError
 from workbench.index import open_collection
@@ -12,6 +13,9 @@ from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable
 from workbench.retrieval.exact import about, exact
 from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded
 from workbench.tokens import Ints
+
+# What Chroma's answer holds for a hit, about.
+_BYTES_A_HIT = 200
 
 
 class DenseRetriever(Retriever):
@@ -91,12 +95,10 @@ def _until_enough(collection: Any, queries: Vectors, searched: Searchable, depth
 def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) -> list[tuple[Ints, Floats]]:
     """Chroma's nearest for each query, as positions and cosines, in our strict order."""
     answers = []
-    places = {chunk_id: place for place, chunk_id in enumerate(searched.ids)}
-    step = max(1, 2_000_000 // width)
-    for first in range(0, len(queries), step):
-        got = collection.query(query_embeddings=np.asarray(queries[first : first + step]), n_results=width, include=["distances"])
+    for part in blocks.blocks(len(queries), blocks.rows(_BYTES_A_HIT * width)):
+        got = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
         for ids, distances in zip(got["ids"], got["distances"], strict=True):
-            positions = np.array([places[chunk_id] for chunk_id in ids], dtype=np.int64)
+            positions = searched.places(ids)
             scores = rounded(1.0 - np.array(distances, dtype=np.float64))
             order = np.argsort(-order_keys(scores, searched.chunk_breakers[positions]))
             answers.append((positions[order], scores[order]))
