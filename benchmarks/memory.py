@@ -24,10 +24,22 @@ import numpy as np
 
 from workbench import blocks
 from workbench.chunking.sentence import SentenceChunker
+from workbench.data.sources import NfcorpusSource
 from workbench.embedding.base import Embedder, Role
 from workbench.embedding.cache import Vectors
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.experiment.spec import Configuration
-from workbench.experiment.stages import Bench, Workplace, _searchable, _vectors_stage, chunks_stage
+from workbench.experiment.stages import (
+    Bench,
+    Workplace,
+    _queries_stage,
+    _searchable,
+    _vectors_stage,
+    chunks_stage,
+    embedded_stages,
+    hits_stage,
+    scores_stage,
+)
 from workbench.metrics.names import Metric
 from workbench.models import MINILM
 from workbench.records import Dataset, Document, Query
@@ -101,51 +113,79 @@ def documents(chunks: int) -> Iterator[Document]:
         yield Document(f"document-{number}", ". ".join(lines) + ".")
 
 
-def measure(chunks: int, size: int) -> dict[str, Any]:
-    """The peaks of anonymous memory in one run, in MB, and seconds, by stage."""
+def synthetic(chunks: int, size: int) -> dict[str, Any]:
+    """Chunking, storing and exact search of about so many chunks, without Chroma, whose index lies in memory whole."""
     blocks.BYTES = size
     corpus = tuple(documents(chunks))
     queries = tuple(Query(f"q{number}", document.text[:60]) for number, document in enumerate(corpus[:QUERIES]))
-    dataset = Dataset("synthetic", corpus, queries, ())
     configuration = Configuration("sentence", SentenceChunker(size=_TOKENS), HashingEmbedder(), DenseRetriever())
-    seconds: dict[str, float] = {}
-    peaks: dict[str, float] = {"documents": anonymous()}
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Workplace(Path(folder), Path(folder) / "store"), dataset, (Metric.parse("ndcg@10"),), "exact")
-        with watched("chunking", peaks, seconds):
+    seen = Seen()
+    with bench_on(Dataset("synthetic", corpus, queries, ())) as bench:
+        with seen.during("chunking"):
             cut = chunks_stage(bench, configuration)
-        with watched("vectors", peaks, seconds):
+        with seen.during("vectors"):
             made = _vectors_stage(bench, HashingEmbedder(), configuration, cut)
-        with watched("search", peaks, seconds):
+            asked = _queries_stage(bench, HashingEmbedder(), configuration).array("vectors")
+        with seen.during("search"):
             searched = replace(_searchable(bench, cut.table("chunks")), vectors=made.array("vectors"))
-            asked = HashingEmbedder().encode([query.text for query in queries], "query")
             found = exact(asked, searched, Depth(10, 0, 10, listed=100), 10)
         assert found.hits["query"].nunique() == len(queries)
         many = len(searched.doc)
-    characters = sum(len(document.text) for document in corpus)
-    return {"chunks": many, "block_bytes": size, "text_mb": characters / 1e6, "peak_mb": peaks, "seconds": seconds}
+    return {"chunks": many, "block_bytes": size, "text_mb": sum(len(document.text) for document in corpus) / 1e6, **seen.told}
+
+
+def nfcorpus() -> dict[str, Any]:
+    """Every stage on NFCorpus in chunks of whole sentences of up to 128 tokens, by the default encoder, with Chroma's index."""
+    dataset = NfcorpusSource().load()
+    embedder = SentenceTransformersEmbedder()
+    configuration = Configuration("sentence-128", SentenceChunker(size=128), embedder, DenseRetriever())
+    seen = Seen()
+    with bench_on(dataset) as bench:
+        with seen.during("chunking"):
+            cut = chunks_stage(bench, configuration)
+        with seen.during("vectors and index"):
+            embedded = embedded_stages(bench, configuration, cut)
+        with seen.during("search"):
+            hits = hits_stage(bench, configuration, cut, embedded)
+        with seen.during("scores"):
+            scores_stage(bench, configuration, cut, hits)
+        many = len(cut.table("chunks"))
+    return {"chunks": many, "encoder": embedder.encoder().name, **seen.told}
 
 
 @contextmanager
-def watched(stage: str, peaks: dict[str, float], seconds: dict[str, float]) -> Iterator[None]:
-    """The greatest anonymous memory while it is open, looked at fifty times a second."""
-    ended = threading.Event()
-    seen = [anonymous()]
+def bench_on(dataset: Dataset) -> Iterator[Bench]:
+    """A bench with a store of its own, which is deleted in the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Bench(Workplace(Path(folder), Path(folder) / "store"), dataset, (Metric.parse("ndcg@10"),), "exact")
 
-    def watch() -> None:
-        while not ended.wait(_SAMPLED_SECONDS):
-            seen.append(anonymous())
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    started = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds[stage] = round(time.perf_counter() - started, 1)
-        ended.set()
-        watcher.join()
-        peaks[stage] = max(seen)
+class Seen:
+    """The greatest anonymous memory (MB) and the seconds of each stage; `documents` is what is held before the first."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, dict[str, float]] = {"peak_mb": {"documents": anonymous()}, "seconds": {}}
+
+    @contextmanager
+    def during(self, stage: str) -> Iterator[None]:
+        """Looks fifty times a second while it is open."""
+        ended = threading.Event()
+        seen = [anonymous()]
+
+        def watch() -> None:
+            while not ended.wait(_SAMPLED_SECONDS):
+                seen.append(anonymous())
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.told["seconds"][stage] = round(time.perf_counter() - started, 1)
+            ended.set()
+            watcher.join()
+            self.told["peak_mb"][stage] = max(seen)
 
 
 def anonymous() -> float:
@@ -155,21 +195,27 @@ def anonymous() -> float:
 
 
 def run(sizes: Sequence[int] = SIZES, block_bytes: Sequence[int] = BLOCKS) -> dict[str, Any]:
-    """Peaks by size and block, and the bytes that each further chunk adds, its text among them."""
-    runs = [_apart(chunks, size) for size in block_bytes for chunks in sizes]
+    """Peaks by size and block, and the bytes that each further chunk adds, its text among them; NFCorpus with the real encoder."""
+    runs = [_apart(str(chunks), str(size)) for size in block_bytes for chunks in sizes]
     growth = {}
     for size in block_bytes:
         few, *_, many = (found for found in runs if found["block_bytes"] == size)
         more = many["chunks"] - few["chunks"]
         growth[str(size)] = {stage: (many["peak_mb"][stage] - few["peak_mb"][stage]) * 1e6 / more for stage in many["peak_mb"]}
-    return {"runs": runs, "bytes_a_chunk": growth}
+    return {"runs": runs, "bytes_a_chunk": growth, "nfcorpus": _apart("nfcorpus")}
 
 
-def _apart(chunks: int, size: int) -> dict[str, Any]:
-    """`measure` in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.memory", str(chunks), str(size)]
+def _apart(*arguments: str) -> dict[str, Any]:
+    """What this file prints on these arguments, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.memory", *arguments]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(int(sys.argv[1]), int(sys.argv[2])) if len(sys.argv) > 2 else run()))
+    match sys.argv[1:]:
+        case ["nfcorpus"]:
+            print(json.dumps(nfcorpus()))
+        case [chunks, size]:
+            print(json.dumps(synthetic(int(chunks), int(size))))
+        case _:
+            print(json.dumps(run()))

@@ -119,7 +119,11 @@ def test_texts_in_blocks_are_embedded_as_all_at_once(
     assert made.vectors.base is room
     np.testing.assert_array_equal(room, whole.vectors)
     assert made.lengths.tolist() == whole.lengths.tolist()
-    assert made.tokens_encoded == whole.tokens_encoded == sum({text: int(length) for text, length in zip(texts, whole.lengths, strict=True)}.values())
+    assert (
+        made.tokens_encoded
+        == whole.tokens_encoded
+        == sum({text: int(length) for text, length in zip(texts, whole.lengths, strict=True)}.values())
+    )
 
 
 def test_batches_hold_every_text_once_longest_first_within_their_tokens() -> None:
