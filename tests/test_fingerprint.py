@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.fingerprint import file_digest, fingerprint
+from workbench.fingerprint import file_digest, fingerprint, fingerprint_of_rows
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -24,6 +24,11 @@ def _reversed_keys(value: object) -> object:
 @given(JSON)
 def test_the_order_of_keys_does_not_count_however_deep(value: object) -> None:
     assert fingerprint(value) == fingerprint(_reversed_keys(value))
+
+
+@given(st.lists(JSON, max_size=5))
+def test_rows_that_come_one_by_one_have_the_fingerprint_of_their_list(rows: list) -> None:
+    assert fingerprint_of_rows(iter(rows)) == fingerprint(rows)
 
 
 @given(JSON, JSON)

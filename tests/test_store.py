@@ -230,3 +230,31 @@ def test_the_manifest_tells_size_and_digest_of_every_file(store: Store) -> None:
     assert {name: size for name, (size, _) in manifest["files"].items()} == {
         path.name: path.stat().st_size for path in folder.iterdir() if path.name != MANIFEST
     }
+
+
+def test_a_table_in_parts_is_read_as_one(store: Store) -> None:
+    rows = pd.DataFrame({"doc": np.arange(9), "header": pd.array(["", "é", ""] * 3, dtype="str")})
+    parts = [rows.iloc[:4], rows.iloc[4:4], rows.iloc[4:]]
+    entry = store.obtain("kind", "key", lambda draft: draft.tables("rows", parts))
+    pd.testing.assert_frame_equal(entry.table("rows"), rows)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (0, 5), (4, 0)])
+def test_an_array_is_written_where_it_lies(store: Store, shape: tuple[int, int]) -> None:
+    numbers = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape)
+
+    def compute(draft: Draft) -> None:
+        array = draft.mapped("vectors", shape)
+        array[: shape[0] // 2] = numbers[: shape[0] // 2]
+        array[shape[0] // 2 :] = numbers[shape[0] // 2 :]
+
+    store.obtain("kind", "key", compute)
+    # Another look checks its digest too.
+    np.testing.assert_array_equal(store.get("kind", "key").array("vectors"), numbers)
+
+
+def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process(tmp_path: Path, run_python: Callable) -> None:
+    statement = 'Store(root).obtain("kind", "key", lambda draft: draft.mapped("vectors", (1_000, 384)))'
+    line = run_python(FULL.format(statement=statement), tmp_path)
+    assert line == f"the disk is full at {tmp_path}; free space and run again: what was finished is kept"
+    assert not list(tmp_path.rglob("*.npy"))

@@ -2,14 +2,28 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 
 def fingerprint(*parts: Any) -> str:
     """32 hexadecimal digits (128 bits of BLAKE2b) of the parts' canonical JSON; NaN and unknown types are refused."""
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(_canonical(parts), digest_size=16).hexdigest()
+
+
+def fingerprint_of_rows(rows: Iterable[Any]) -> str:
+    """`fingerprint(list(rows))`, a row at a time."""
+    found = hashlib.blake2b(b"[[", digest_size=16)
+    for number, row in enumerate(rows):
+        found.update((b"," if number else b"") + _canonical(row))
+    found.update(b"]]")
+    return found.hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def file_digest(path: Path) -> str:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
+from workbench import blocks
 from workbench.embedding.cache import Vectors
 from workbench.errors import IndexBuildError
-from workbench.fingerprint import fingerprint
+from workbench.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.records import Chunk
 from workbench.store import store_errors, sync
 
@@ -28,6 +29,8 @@ SPACE = "cosine"
 _MANIFEST = "workbench.json"
 _SELF_RECALL = 0.95
 _AUDITED = 200
+# Ids that Chroma is asked for at once.
+_ASKED = 1_000
 _REBUILD = "delete the folder and run again, it will be built anew"
 
 
@@ -117,25 +120,26 @@ def _client(folder: Path) -> Iterator[Any]:
 
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors, texts: Sequence[str] | None) -> None:
-    ids = [chunk.chunk_id for chunk in chunks]
-    # The id names the slice that is searched, the metadata the one that is delivered for it.
-    about = [{"doc_id": chunk.doc_id, "start": chunk.delivered[0], "end": chunk.delivered[1]} for chunk in chunks]
     with _client(folder) as client:
         collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
-        step = client.get_max_batch_size()
-        for first in range(0, len(ids), step):
-            part = slice(first, first + step)
+        for part in blocks.blocks(len(chunks), client.get_max_batch_size()):
+            some = chunks[part]
+            # The id names the slice that is searched, the metadata the one that is delivered for it.
+            about = [{"doc_id": chunk.doc_id, "start": chunk.delivered[0], "end": chunk.delivered[1]} for chunk in some]
             held = list(texts[part]) if texts is not None else None
-            collection.add(ids=ids[part], embeddings=np.asarray(vectors[part]), metadatas=about[part], documents=held)
-        _audit(collection, ids, vectors)
+            ids = [chunk.chunk_id for chunk in some]
+            collection.add(ids=ids, embeddings=np.asarray(vectors[part]), metadatas=about, documents=held)
+        _audit(collection, chunks, vectors)
 
 
-def _audit(collection: Any, ids: list[str], vectors: Vectors) -> None:
-    """The collection holds exactly these ids, and a sample of the vectors finds itself."""
-    held = set(collection.get(include=[])["ids"])
-    if held != set(ids):
-        raise IndexBuildError(f"the index holds {len(held)} ids where {len(ids)} were added", "run again; if it stays, report it")
-    sample = np.linspace(0, len(ids) - 1, min(_AUDITED, len(ids))).astype(int)
+def _audit(collection: Any, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+    """The collection holds exactly these chunks, and a sample of the vectors finds itself."""
+    parts = blocks.blocks(len(chunks), _ASKED)
+    held = sum(len(collection.get(ids=[chunk.chunk_id for chunk in chunks[part]], include=[])["ids"]) for part in parts)
+    if not held == collection.count() == len(chunks):
+        told = f"the index holds {held} of the {len(chunks)} ids that were added, and {collection.count()} in all"
+        raise IndexBuildError(told, "run again; if it stays, report it")
+    sample = np.linspace(0, len(chunks) - 1, min(_AUDITED, len(chunks))).astype(int)
     answer = collection.query(query_embeddings=np.asarray(vectors[sample]), n_results=1, include=["distances"])
     nearest = np.array([distances[0] if distances else np.inf for distances in answer["distances"]])
     # Duplicates of a text share its vector, so a vector has found itself where something lies at distance 0.
@@ -147,7 +151,7 @@ def _audit(collection: Any, ids: list[str], vectors: Vectors) -> None:
 def _manifest(chunks: Sequence[Chunk], folder: Path) -> dict[str, Any]:
     return {
         "vectors": len(chunks),
-        "ids": fingerprint(sorted(chunk.chunk_id for chunk in chunks)),
+        "ids": fingerprint_of_rows(chunk.chunk_id for chunk in chunks),
         "space": SPACE,
         "chromadb": version("chromadb"),
         "files": _sizes(folder),

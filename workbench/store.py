@@ -12,13 +12,16 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from filelock import FileLock
 
 from workbench.errors import StoreError, WorkbenchError
@@ -63,9 +66,31 @@ class Draft:
         """Add a table."""
         table.to_parquet(self.folder / f"{name}.parquet", index=False)
 
+    def tables(self, name: str, parts: Iterable[pd.DataFrame]) -> None:
+        """Add a table, at least one part of it, that is written as its parts come."""
+        with ExitStack() as opened:
+            writer = None
+            for part in parts:
+                rows = pa.Table.from_pandas(part, preserve_index=False)
+                writer = writer or opened.enter_context(pq.ParquetWriter(self.folder / f"{name}.parquet", rows.schema))
+                writer.write_table(rows)
+
     def array(self, name: str, array: np.ndarray[Any, Any]) -> None:
         """Add an array."""
         np.save(self.folder / f"{name}.npy", array, allow_pickle=False)
+
+    def mapped(self, name: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        """Add an array of float32 that is written where it lies on disk."""
+        path = self.folder / f"{name}.npy"
+        if not all(shape):
+            self.array(name, np.zeros(shape, dtype=np.float32))
+            return np.zeros(shape, dtype=np.float32)
+        array = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+        if hasattr(os, "posix_fallocate"):
+            # A full disk is an error here; when a page of the map finds no room the process is killed.
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        return array
 
     def values(self, name: str, values: Any) -> None:
         """Add a JSON document; NaN is refused."""

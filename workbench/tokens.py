@@ -3,13 +3,14 @@
 import functools
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench import blocks
 from workbench.errors import ModelError
 from workbench.fingerprint import file_digest
 from workbench.models import MINILM, locate
@@ -22,12 +23,16 @@ CL100K = "cl100k"
 # What `@2000t` counts, whatever embedder is compared.
 BUDGET_VOCABULARY = MINILM
 
-_CACHE_TOKENS = 50_000_000
+# Of 24 bytes each.
+_CACHE_TOKENS = 8_000_000
+# What a tokeniser holds for a character of a text, about: 200 bytes a token.
+_BYTES_A_CHARACTER = 40
 # bpe-openai refuses texts of 200,000 tokens; a character is at most four.
 _CL100K_LONGEST = 50_000
 _CL100K_START = re.compile(r"(?<=[a-z]) (?=[a-z])")
 
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 
 
 class Tokens(NamedTuple):
@@ -66,6 +71,28 @@ def tokenise(texts: Sequence[str], vocabulary: str) -> list[Tokens]:
     return [_cache[vocabulary, text] for text in texts]
 
 
+def tokenised(texts: Iterable[str], vocabulary: str) -> Iterator[Tokens]:
+    """`tokenise` for a corpus: the tokens of each text in order, those of a few texts at a time."""
+    for some in groups(texts, len):
+        yield from tokenise(some, vocabulary)
+
+
+def groups(items: Iterable[T], characters: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in lists of as much text as is tokenised at once; `characters` says how much an item has."""
+    most = blocks.rows(_BYTES_A_CHARACTER)
+    group: list[T] = []
+    held = 0
+    for item in items:
+        size = characters(item)
+        if group and held + size > most:
+            yield group
+            group, held = [], 0
+        group.append(item)
+        held += size
+    if group:
+        yield group
+
+
 def count(text: str, vocabulary: str) -> int:
     """The number of tokens of a short text, such as a header."""
     return len(_tokenise([text], vocabulary)[0].starts) if text else 0
@@ -73,8 +100,8 @@ def count(text: str, vocabulary: str) -> int:
 
 def input_lengths(texts: Sequence[str], model: str) -> Ints:
     """How many tokens a model sees of each text, its special tokens included: int64 (n)."""
-    encodings = model_tokenizer(model).encode_batch_fast(list(texts))
-    return np.array([len(encoding) for encoding in encodings], dtype=np.int64)
+    encode = model_tokenizer(model).encode_batch_fast
+    return np.fromiter((len(encoding) for some in groups(texts, len) for encoding in encode(some)), dtype=np.int64, count=len(texts))
 
 
 def special_tokens(vocabulary: str) -> int:

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from workbench import blocks
 from workbench.embedding.cache import VectorCache
-from workbench.embedding.embed import embed, text_keys
+from workbench.embedding.embed import _batches, embed, text_keys
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.tokens import input_lengths
 
@@ -104,3 +105,34 @@ def test_a_run_killed_midway_resumes_to_the_vectors_of_an_undisturbed_one(
     kept = sum(int(length) for key, length in zip(keys, resumed.lengths, strict=True) if key in done)
     assert resumed.tokens_encoded == undisturbed.tokens_encoded - kept
     np.testing.assert_array_equal(resumed.vectors, undisturbed.vectors)
+
+
+def test_texts_in_blocks_are_embedded_as_all_at_once(
+    minilm: SentenceTransformersEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"text {number % 60} of many" + " and more" * (number % 5) for number in range(150)]
+    whole = embed(texts, minilm, "document", VectorCache(tmp_path / "one.sqlite"))
+    monkeypatch.setattr("workbench.embedding.embed._TEXTS", 7)
+    monkeypatch.setattr(blocks, "BYTES", 16 * 384 * 11)
+    room = np.full((150, 384), np.nan, dtype=np.float32)
+    made = embed(texts, minilm, "document", VectorCache(tmp_path / "two.sqlite"), room=lambda shape: room[: shape[0]])
+    assert made.vectors.base is room
+    np.testing.assert_array_equal(room, whole.vectors)
+    assert made.lengths.tolist() == whole.lengths.tolist()
+    assert (
+        made.tokens_encoded
+        == whole.tokens_encoded
+        == sum({text: int(length) for text, length in zip(texts, whole.lengths, strict=True)}.values())
+    )
+
+
+def test_batches_hold_every_text_once_longest_first_within_their_tokens() -> None:
+    lengths = np.random.default_rng(0).integers(0, 600, 3_000)
+    lengths[:500] = 20
+    found = list(_batches(lengths))
+    assert sorted(np.concatenate(found)) == list(range(3_000))
+    assert np.all(np.diff(lengths[np.concatenate(found)]) <= 0)
+    assert max(len(batch) for batch in found) == 128
+    assert all(len(batch) == 1 or lengths[batch[0]] * len(batch) <= 8_192 for batch in found)
+    # None could have taken the text after it.
+    assert all(len(batch) == 128 or lengths[batch[0]] * (len(batch) + 1) > 8_192 for batch in found[:-1])

@@ -1,12 +1,14 @@
 """Texts to vectors through the item cache: what any configuration has embedded is never embedded again."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
+from workbench import blocks
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.cache import VectorCache, Vectors
 from workbench.errors import RunError
@@ -15,6 +17,19 @@ from workbench.tokens import Ints
 
 _BATCH_TOKENS = 8_192
 _BATCH_TEXTS = 128
+# Texts that are made, hashed and counted at once.
+_TEXTS = 4_096
+
+# 16 bytes each.
+_KEY = np.dtype("V16")
+Keys = NDArray[np.void]
+Bools = NDArray[np.bool_]
+# Gives the array that vectors are written to, float32 of this shape.
+Room = Callable[[tuple[int, int]], Vectors]
+
+
+def _in_memory(shape: tuple[int, int]) -> Vectors:
+    return np.empty(shape, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -36,40 +51,72 @@ def text_keys(texts: Sequence[str], embedder: Embedder, role: Role) -> list[byte
     return [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=salt).digest() for text in texts]
 
 
-def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache, label: str = "") -> Embedded:
+def described(texts: Sequence[str], embedder: Embedder, role: Role) -> tuple[Keys, Ints]:
+    """The item cache's key of each text, an array of 16 bytes (n), and its tokens before the window cuts it: int64 (n)."""
+    keys, lengths = np.empty(len(texts), dtype=_KEY), np.empty(len(texts), dtype=np.int64)
+    for part in blocks.blocks(len(texts), _TEXTS):
+        some = texts[part]
+        keys[part] = np.frombuffer(b"".join(text_keys(some, embedder, role)), dtype=_KEY)
+        lengths[part] = embedder.lengths(some, role)
+    return keys, lengths
+
+
+def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache, label: str = "", room: Room = _in_memory) -> Embedded:
     """Embed texts, computing only what the cache lacks.
 
     Batches are planned from the full sorted list of distinct texts and committed whole, so a resumed run encodes the same
-    batches as an undisturbed one.
+    batches as an undisturbed one. `room` gives the array that the vectors are written to, by its shape.
     """
-    keys = text_keys(texts, embedder, role)
-    lengths = embedder.lengths(texts, role)
-    distinct = dict(zip(keys, range(len(texts)), strict=True))
-    present = cache.present(list(distinct))
-    encoded, usage = 0, Usage()
-    dimension = _dimension(cache, present)
-    order = sorted(distinct.values(), key=lambda place: (-int(lengths[place]), texts[place]))
-    missing = sum(min(int(lengths[place]), embedder.window()) for place in order if keys[place] not in present)
-    with tqdm(total=missing, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False) as bar:
-        for batch in _batches(order, lengths, embedder.window()):
-            todo = [place for place in batch if keys[place] not in present]
-            if todo:
-                vectors, used = embedder.encode_metered([texts[place] for place in todo], role)
+    keys, lengths = described(texts, embedder, role)
+    # Equal texts have one key. The first of them stands for all.
+    distinct, places, of_text = np.unique(keys, return_index=True, return_inverse=True)
+    cut = np.minimum(lengths[places], embedder.window())
+    missing = _missing(distinct, cache)
+    dimension = _dimension(cache, distinct[~missing])
+    usage = Usage()
+    tokens = int(cut[missing].sum())
+    with tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens, leave=False) as bar:
+        for batch in _batches(cut):
+            todo = batch[missing[batch]]
+            if len(todo):
+                vectors, used = embedder.encode_metered([texts[place] for place in places[todo].tolist()], role)
                 dimension = dimension or vectors.shape[1]
                 if vectors.shape[1] != dimension:
                     raise _changed(embedder, dimension, vectors.shape[1], cache)
-                cache.put([keys[place] for place in todo], vectors)
+                cache.put(_as_bytes(distinct[todo]), vectors)
                 usage += used
-                tokens = sum(min(int(lengths[place]), embedder.window()) for place in todo)
-                encoded += tokens
-                bar.update(tokens)
-    found = cache.get(list(distinct))
-    return Embedded(np.stack([found[key] for key in keys]) if keys else np.zeros((0, 0), np.float32), lengths, encoded, usage)
+                bar.update(int(cut[todo].sum()))
+    found = room((len(texts), dimension or 0))
+    _read(cache, distinct, of_text, found)
+    return Embedded(found, lengths, tokens, usage)
 
 
-def _dimension(cache: VectorCache, present: set[bytes]) -> int | None:
+def _missing(keys: Keys, cache: VectorCache) -> Bools:
+    """Which keys the cache lacks: bool (n)."""
+    missing = np.ones(len(keys), dtype=np.bool_)
+    for part in blocks.blocks(len(keys), _TEXTS):
+        some = _as_bytes(keys[part])
+        there = cache.present(some)
+        missing[part] = [key not in there for key in some]
+    return missing
+
+
+def _read(cache: VectorCache, distinct: Keys, of_text: Ints, vectors: Vectors) -> None:
+    """Write the vector of each text's key, a block at a time."""
+    for part in blocks.blocks(len(of_text), blocks.rows(16 * vectors.shape[1])):
+        wanted, places = np.unique(of_text[part], return_inverse=True)
+        keys = _as_bytes(distinct[wanted])
+        found = cache.get(keys)
+        vectors[part] = np.stack([found[key] for key in keys])[places]
+
+
+def _dimension(cache: VectorCache, present: Keys) -> int | None:
     """The dimension of the vectors that are there; None where there are none."""
-    return next((len(vector) for vector in cache.get(sorted(present)[:1]).values()), None)
+    return next((len(vector) for vector in cache.get(_as_bytes(present[:1])).values()), None)
+
+
+def _as_bytes(keys: Keys) -> list[bytes]:
+    return [key.tobytes() for key in keys]
 
 
 def _changed(embedder: Embedder, before: int, now: int, cache: VectorCache) -> RunError:
@@ -77,14 +124,12 @@ def _changed(embedder: Embedder, before: int, now: int, cache: VectorCache) -> R
     return RunError(what, f"serve the former model, or delete {cache.path} and run again")
 
 
-def _batches(order: list[int], lengths: Ints, window: int) -> Iterator[list[int]]:
-    """Runs of texts, longest first, of at most _BATCH_TOKENS tokens with their padding."""
-    batch: list[int] = []
-    for place in order:
-        longest = min(int(lengths[batch[0] if batch else place]), window)
-        if batch and (longest * (len(batch) + 1) > _BATCH_TOKENS or len(batch) == _BATCH_TEXTS):
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
+def _batches(lengths: Ints) -> Iterator[Ints]:
+    """Texts in runs, longest first and equally long ones by key, of at most _BATCH_TOKENS tokens with their padding."""
+    order = np.argsort(-lengths, kind="stable")
+    first = 0
+    while first < len(order):
+        longest = max(1, int(lengths[order[first]]))
+        last = first + max(1, min(_BATCH_TEXTS, _BATCH_TOKENS // longest))
+        yield order[first:last]
+        first = last

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.experiment.spec import Configuration
-from workbench.fingerprint import fingerprint
+from workbench.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.index import index_key
 from workbench.metrics.names import Metric
 from workbench.models import model_fingerprint
@@ -18,7 +18,7 @@ from workbench.retrieval.base import Depth
 from workbench.retrieval.rank import SEED
 from workbench.tokens import BUDGET_VOCABULARY
 
-VERSIONS = {"chunks": 1, "vectors": 1, "queries": 1, "hits": 3, "scores": 2}
+VERSIONS = {"chunks": 1, "vectors": 1, "queries": 1, "hits": 4, "scores": 2}
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Identity:
     @cached_property
     def corpus(self) -> str:
         """Of the documents."""
-        return fingerprint([(document.doc_id, document.title, document.text) for document in self.dataset.documents])
+        return fingerprint_of_rows((document.doc_id, document.title, document.text) for document in self.dataset.documents)
 
     @cached_property
     def questions(self) -> str:

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from filelock import FileLock
 
+from workbench import blocks
 from workbench.embedding.cache import VectorCache
-from workbench.embedding.embed import Embedded
+from workbench.embedding.embed import Embedded, Room
 from workbench.embedding.late import Asked, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
@@ -23,8 +24,9 @@ def embed_late(
     embedder: SentenceTransformersEmbedder,
     cache: VectorCache,
     label: str,
+    room: Room,
 ) -> Embedded:
-    """The vectors of the first table of chunks; what the cache lacks for any of the tables is encoded now, a document once."""
+    """The vectors of the first table of chunks, in `room`; what the cache lacks for any of the tables is encoded now, a document once."""
     reader = reader_of(embedder)
     lock = cache.path.parent / "late" / f"{reader.identity.hex()}.lock"
     with store_errors(lock.parent):
@@ -35,11 +37,10 @@ def embed_late(
     own = asked_of(documents, tables[0])
     keys = [key for asked in own for key in reader.keys(asked)]
     lengths = [reader.lengths(asked) for asked in own]
-    parts = []
-    for first in range(0, len(keys), _GOT_AT_ONCE):
-        found = cache.get(keys[first : first + _GOT_AT_ONCE])
-        parts.append(np.stack([found[key] for key in keys[first : first + _GOT_AT_ONCE]]))
-    vectors = np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)
+    vectors = room((len(keys), len(cache.get(keys[:1])[keys[0]]) if keys else 0))
+    for part in blocks.blocks(len(keys), _GOT_AT_ONCE):
+        found = cache.get(keys[part])
+        vectors[part] = np.stack([found[key] for key in keys[part]])
     return Embedded(vectors, np.concatenate(lengths) if lengths else np.zeros(0, np.int64), encoded)
 
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from workbench.embedding.embed import text_keys
+from workbench.embedding.embed import described
 from workbench.embedding.late import Reader, is_late, reader_of
 from workbench.experiment.late import asked_of
 from workbench.experiment.run import bench_of
@@ -75,11 +76,11 @@ def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool]
         tokens = 0 if reused["vectors"] else _late_tokens(bench, table, reader_of(embedder), counted)
         return PlannedConfiguration(configuration.name, reused, len(table), tokens, 0)
     texts = embedder_inputs(bench, table)
-    keys, lengths, window = text_keys(texts, embedder, "document"), embedder.lengths(texts, "document"), embedder.window()
-    truncated = int(sum(max(0, int(length) - window) for length in lengths))
+    (hashes, lengths), window = described(texts, embedder, "document"), embedder.window()
+    truncated = int(np.maximum(lengths - window, 0).sum())
     if reused["vectors"]:
         return PlannedConfiguration(configuration.name, reused, len(table), 0, truncated)
-    missing = dict(zip(keys, lengths, strict=True))
+    missing = dict(zip((key.tobytes() for key in hashes), lengths, strict=True))
     there = bench.workplace.vectors.present(list(missing)) | counted
     counted |= missing.keys()
     tokens = sum(min(int(length), window) for key, length in missing.items() if key not in there)

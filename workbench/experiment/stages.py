@@ -3,20 +3,20 @@
 import contextlib
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from workbench.chunking.base import embedded_text
 from workbench.embedding.base import Embedder
 from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import Embedded as Made
-from workbench.embedding.embed import embed
+from workbench.embedding.embed import Room, embed
 from workbench.embedding.held import vectors_kept_in
 from workbench.embedding.late import is_late
+from workbench.experiment.chunk_table import Chunks, EmbedderInputs, Ids, chunk_tables
 from workbench.experiment.keys import Identity, Keys, keys_of
 from workbench.experiment.late import embed_late
 from workbench.experiment.spec import Configuration
@@ -24,11 +24,10 @@ from workbench.index import build_index, folder_bytes
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
-from workbench.records import Chunk, Dataset
+from workbench.records import Dataset
 from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
 from workbench.retrieval.rank import Floats, tie_breakers
 from workbench.store import Draft, Entry, Store
-from workbench.tokens import BUDGET_VOCABULARY, tokenise
 
 _TIMED_QUERIES = 50
 _LISTED = 100
@@ -96,45 +95,20 @@ def chunks_stage(bench: Bench, configuration: Configuration) -> Entry:
     """Table `chunks`: doc, start, end, delivered_start, delivered_end, header, tokens (of the delivered slice, budget vocabulary)."""
 
     def compute(draft: Draft) -> None:
-        documents = bench.dataset.documents
-        tokenise([document.text for document in documents], configuration.chunking.vocabulary)
-        budget = tokenise([document.text for document in documents], BUDGET_VOCABULARY)
-        parts = []
         with vectors_kept_in(bench.workplace.vectors):
-            found_in = [configuration.chunking.split(document) for document in documents]
-        for place, (found, tokens) in enumerate(zip(found_in, budget, strict=True)):
-            starts = np.array([chunk.delivered[0] for chunk in found], dtype=np.int64)
-            ends = np.array([chunk.delivered[1] for chunk in found], dtype=np.int64)
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "doc": np.full(len(found), place),
-                        "start": np.array([chunk.start for chunk in found], dtype=np.int64),
-                        "end": np.array([chunk.end for chunk in found], dtype=np.int64),
-                        "delivered_start": starts,
-                        "delivered_end": ends,
-                        "header": pd.array([chunk.header for chunk in found], dtype="str"),
-                        "tokens": tokens.before(ends) - tokens.before(starts),
-                    }
-                )
-            )
-        draft.table("chunks", pd.concat(parts, ignore_index=True))
+            draft.tables("chunks", chunk_tables(bench.dataset.documents, configuration.chunking))
 
     return bench.workplace.store.obtain("chunks", bench.keys(configuration).chunks, compute)
 
 
-def chunks_of(bench: Bench, table: pd.DataFrame) -> list[Chunk]:
-    """The records of a table of chunks."""
-    ids = [document.doc_id for document in bench.dataset.documents]
-    parents = zip(table["delivered_start"].tolist(), table["delivered_end"].tolist(), strict=True)
-    rows = zip(table["doc"], table["start"].tolist(), table["end"].tolist(), table["header"], parents, strict=True)
-    return [Chunk(ids[doc], start, end, header, parent if parent != (start, end) else None) for doc, start, end, header, parent in rows]
+def chunks_of(bench: Bench, table: pd.DataFrame) -> Chunks:
+    """The records of a table of chunks, made when they are asked for."""
+    return Chunks(bench.dataset.documents, table)
 
 
-def embedder_inputs(bench: Bench, table: pd.DataFrame) -> list[str]:
-    """What is embedded for each chunk: its header and its slice."""
-    documents = [bench.dataset.documents[doc] for doc in table["doc"]]
-    return [embedded_text(document, chunk) for document, chunk in zip(documents, chunks_of(bench, table), strict=True)]
+def embedder_inputs(bench: Bench, table: pd.DataFrame) -> EmbedderInputs:
+    """What is embedded for each chunk, its header and its slice, made when it is asked for."""
+    return EmbedderInputs(chunks_of(bench, table))
 
 
 @dataclass(frozen=True)
@@ -156,7 +130,7 @@ def embedded_stages(bench: Bench, configuration: Configuration, chunks: Entry) -
     queries = _queries_stage(bench, configuration.embedding, configuration)
     folder = bench.workplace.indexes / str(bench.keys(configuration).index)
     started = time.perf_counter()
-    built = build_index(folder, chunks_of(bench, chunks.table("chunks")), np.asarray(vectors.array("vectors")))
+    built = build_index(folder, chunks_of(bench, chunks.table("chunks")), vectors.array("vectors"))
     return Embedded(vectors, queries, folder, time.perf_counter() - started, built)
 
 
@@ -164,8 +138,7 @@ def _vectors_stage(bench: Bench, embedder: Embedder, configuration: Configuratio
     """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled."""
 
     def compute(draft: Draft) -> None:
-        made = _made(bench, embedder, configuration, chunks)
-        draft.array("vectors", made.vectors)
+        made = _made(bench, embedder, configuration, chunks, partial(draft.mapped, "vectors"))
         draft.array("lengths", made.lengths)
         counted = {"tokens": made.tokens_encoded, "billed": made.usage.tokens, "cost": made.usage.cost}
         draft.values("encoded", counted | {"encoder": embedder.encoder().name})
@@ -173,12 +146,12 @@ def _vectors_stage(bench: Bench, embedder: Embedder, configuration: Configuratio
     return bench.workplace.store.obtain("vectors", str(bench.keys(configuration).vectors), compute)
 
 
-def _made(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry) -> Made:
+def _made(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry, room: Room) -> Made:
     table = chunks.table("chunks")
     if is_late(embedder):
         tables = [table, *_tables_beside(bench, configuration)]
-        return embed_late(bench.dataset.documents, tables, embedder, bench.workplace.vectors, configuration.name)
-    return embed(embedder_inputs(bench, table), embedder, "document", bench.workplace.vectors, configuration.name)
+        return embed_late(bench.dataset.documents, tables, embedder, bench.workplace.vectors, configuration.name, room)
+    return embed(embedder_inputs(bench, table), embedder, "document", bench.workplace.vectors, configuration.name, room)
 
 
 def _tables_beside(bench: Bench, configuration: Configuration) -> list[pd.DataFrame]:
@@ -216,7 +189,7 @@ def hits_stage(bench: Bench, configuration: Configuration, chunks: Entry, embedd
 
     def compute(draft: Draft) -> None:
         table = chunks.table("chunks")
-        searched = _searchable(bench, table, chunks_of(bench, table))
+        searched = _searchable(bench, table)
         asked = Asked([query.text for query in bench.dataset.queries])
         if embedded is None:
             searched = replace(searched, texts=embedder_inputs(bench, table))
@@ -237,8 +210,8 @@ def _keep(draft: Draft, prefix: str, ranked: Ranked) -> None:
     draft.array(f"{prefix}_seconds", ranked.seconds)
 
 
-def _searchable(bench: Bench, table: pd.DataFrame, chunks: list[Chunk]) -> Searchable:
-    ids = [chunk.chunk_id for chunk in chunks]
+def _searchable(bench: Bench, table: pd.DataFrame) -> Searchable:
+    ids = Ids(chunks_of(bench, table))
     delivered = table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup()
     return Searchable(
         ids=ids,

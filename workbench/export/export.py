@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -89,7 +90,7 @@ def _write(bench: Bench, result: Result, folder: Path) -> None:
     shutil.copyfile(Path(__file__).with_name(script), folder / "retrieve.py")
 
 
-def _passages(bench: Bench, chunks: list[Chunk]) -> list[dict[str, Any]]:
+def _passages(bench: Bench, chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
     """What each chunk delivers: doc_id, start, end, text."""
     texts = {document.doc_id: document.text for document in bench.dataset.documents}
     places = [(chunk.doc_id, *chunk.delivered) for chunk in chunks]

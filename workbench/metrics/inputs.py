@@ -14,7 +14,7 @@ import pandas as pd
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.records import Dataset
-from workbench.tokens import BUDGET_VOCABULARY, tokenise
+from workbench.tokens import BUDGET_VOCABULARY, tokenised
 
 # Every character that str.strip and str.isspace take for blank; all of them lie in the basic plane.
 _BLANK = np.array([code for code in range(0x10000) if chr(code).isspace()], dtype=np.uint32)
@@ -123,7 +123,7 @@ class Labels:
     @cached_property
     def token_starts(self) -> Ints:
         """The global character at which each token of the fixed vocabulary starts, over all documents."""
-        tokens = tokenise(self.texts, BUDGET_VOCABULARY)
+        tokens = tokenised(self.texts, BUDGET_VOCABULARY)
         return np.concatenate([text.starts + offset for text, offset in zip(tokens, self.offsets[:-1], strict=True)])
 
     @cached_property

@@ -136,7 +136,7 @@ def section_borders(text: str) -> Ints:
 
 
 def _duplicates(bench: Bench, chunks: pd.DataFrame) -> Fault:
-    again = pd.Series(embedder_inputs(bench, chunks)).duplicated().to_numpy()
+    again = pd.Series(list(embedder_inputs(bench, chunks))).duplicated().to_numpy()
     told = "the embedded text equals that of an earlier chunk, so that only the tie breaker orders them"
     return Fault("exact duplicates", int(again.sum()), len(chunks), "chunks", told, _ids(bench, chunks, again))
 

@@ -1,18 +1,21 @@
 """Nearest vectors by cosine: exactly, or as Chroma's approximate index answers."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 
+from workbench import blocks
 from workbench.embedding.cache import Vectors
 from workbench.errors import RunError
 from workbench.index import open_collection
 from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable, enough, long_table, timed
-from workbench.retrieval.exhaustive import rank_all
-from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded, top
+from workbench.retrieval.exact import about, exact
+from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded
 from workbench.tokens import Ints
+
+# What Chroma's answer holds for a hit, about.
+_BYTES_A_HIT = 200
 
 
 class DenseRetriever(Retriever):
@@ -42,21 +45,6 @@ class DenseRetriever(Retriever):
         return {"exact": exact(vectors, searched, depth, self.k), "ann": approximate(vectors, searched, depth, self.k)}
 
 
-def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
-    """Rank by the cosine with every vector."""
-    # In float64: a float32 product differs with the place of a row by more than half a step of the rounding, so equal texts would not tie.
-    vectors, asked = searched.vectors.astype(np.float64), queries.astype(np.float64)
-    ranked = rank_all(lambda first, last: asked[first:last] @ vectors.T, len(asked), searched, depth, k)
-    seconds = timed(lambda query: top(order_keys(rounded(vectors @ query)[None, :], searched.chunk_breakers), k), asked)
-    return replace(ranked, seconds=seconds)
-
-
-def _about(first: int, spread: Floats, found: Floats, k: int) -> pd.DataFrame:
-    tied = (np.diff(found[:, :k], axis=1) == 0).any(axis=1)
-    columns = {"query": np.arange(len(found)) + first, "spread": spread, "top": found[:, 0], "tied": tied}
-    return pd.DataFrame(columns)
-
-
 def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
     """Rank what the Chroma collection answers, asking for more until the depth is reached or there is no more."""
     if searched.index is None:
@@ -70,8 +58,8 @@ def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) ->
         )
     tables = [_answer_tables(query, positions, scores, searched, depth) for query, (positions, scores) in enumerate(answers)]
     hits, ranking = (pd.concat(parts, ignore_index=True) for parts in zip(*tables, strict=True))
-    about = [_about(query, np.array([scores.std()]), scores[None, :], k) for query, (_, scores) in enumerate(answers)]
-    return Ranked(hits, ranking, pd.concat(about, ignore_index=True), seconds)
+    told = [about(np.array([query]), np.array([scores.std()]), scores[None, :], k) for query, (_, scores) in enumerate(answers)]
+    return Ranked(hits, ranking, pd.concat(told, ignore_index=True), seconds)
 
 
 def _continued(nearest: tuple[Ints, Floats], deeper: tuple[Ints, Floats], searched: Searchable) -> tuple[Ints, Floats]:
@@ -107,12 +95,10 @@ def _until_enough(collection: Any, queries: Vectors, searched: Searchable, depth
 def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) -> list[tuple[Ints, Floats]]:
     """Chroma's nearest for each query, as positions and cosines, in our strict order."""
     answers = []
-    places = {chunk_id: place for place, chunk_id in enumerate(searched.ids)}
-    step = max(1, 2_000_000 // width)
-    for first in range(0, len(queries), step):
-        got = collection.query(query_embeddings=np.asarray(queries[first : first + step]), n_results=width, include=["distances"])
+    for part in blocks.blocks(len(queries), blocks.rows(_BYTES_A_HIT * width)):
+        got = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
         for ids, distances in zip(got["ids"], got["distances"], strict=True):
-            positions = np.array([places[chunk_id] for chunk_id in ids], dtype=np.int64)
+            positions = searched.places(ids)
             scores = rounded(1.0 - np.array(distances, dtype=np.float64))
             order = np.argsort(-order_keys(scores, searched.chunk_breakers[positions]))
             answers.append((positions[order], scores[order]))

@@ -5,12 +5,13 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from workbench import blocks
 from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table
 from workbench.retrieval.rank import Bools, Floats, order_keys, rounded, top
 from workbench.tokens import Ints
 
-# A block of scores is float64 (queries, chunks): 8 bytes each.
-_BLOCK_SCORES = 8_000_000
+# A block holds float64 scores, their keys and what is made of them on the way.
+_BYTES_A_SCORE = 32
 # Below every key of a match, and its negative still fits.
 _NO_MATCH = np.iinfo(np.int64).min + 1
 
@@ -20,9 +21,9 @@ ScoreBlock = Callable[[int, int], Floats]
 
 def rank_all(score: ScoreBlock, queries: int, searched: Searchable, depth: Depth, k: int) -> Ranked:
     """Rank every matching chunk for each query, in blocks of queries; `seconds` is left empty."""
-    rows = max(1, _BLOCK_SCORES // max(1, len(searched.doc)))
-    blocks = [_block(first, score(first, min(first + rows, queries)), searched, depth, k) for first in range(0, queries, rows)]
-    hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*blocks, strict=True))
+    parts = blocks.blocks(queries, blocks.rows(_BYTES_A_SCORE * len(searched.doc)))
+    found = [_block(part.start, score(part.start, part.stop), searched, depth, k) for part in parts]
+    hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True))
     return Ranked(hits, ranking, about, np.zeros(0))
 
 

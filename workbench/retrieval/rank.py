@@ -5,7 +5,8 @@ tie, and a tie is broken in the same way in every run.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,30 @@ from numpy.typing import NDArray
 
 from workbench.tokens import Ints
 
+# Numbers lie in the order of their bytes.
+_NUMBER = partial(int.from_bytes, byteorder="big")
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 SEED = 20_260_101
 _DECIMALS = 6
+STEP = 10.0**-_DECIMALS
 _ROOM = 1 << 32
 
 
 def tie_breakers(ids: Sequence[str], seed: int = SEED) -> Ints:
     """A number for each id, int64 (n), whose order is that of a seeded hash: a fixed order that favours nobody."""
-    salt = seed.to_bytes(8, "little")
-    hashes = [hashlib.blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8, key=salt).digest() for item in ids]
-    breakers = np.empty(len(hashes), dtype=np.int64)
-    breakers[sorted(range(len(hashes)), key=hashes.__getitem__)] = np.arange(len(hashes))
+    breakers = np.empty(len(ids), dtype=np.int64)
+    breakers[np.argsort(seeded_hashes(ids, seed), kind="stable")] = np.arange(len(ids))
     return breakers
+
+
+def seeded_hashes(ids: Iterable[str], seed: int = SEED) -> NDArray[np.uint64]:
+    """64 bits of BLAKE2b of each id, keyed by the seed: uint64 (n)."""
+    salt = seed.to_bytes(8, "little")
+    hashes = (hashlib.blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8, key=salt).digest() for item in ids)
+    return np.fromiter(map(_NUMBER, hashes), dtype=np.uint64)
 
 
 def rounded(scores: Any) -> Floats:
@@ -44,6 +54,12 @@ def order_keys(scores: Floats, breakers: Ints) -> Ints:
     steps = np.round(scores * 10**_DECIMALS).astype(np.int64)
     keys: Ints = steps * _ROOM + (_ROOM - 1 - breakers)
     return keys
+
+
+def scores_of(keys: Ints) -> Floats:
+    """The rounded scores that keys were made of."""
+    scores: Floats = (keys >> 32) / 10**_DECIMALS
+    return scores
 
 
 def top(keys: Ints, depth: int) -> Ints:

@@ -1,0 +1,17 @@
+"""How much is worked on at once: what is held in memory follows from this number, not from the size of the corpus."""
+
+from collections.abc import Iterator
+
+# A step holds a few blocks of about this size: scores, vectors, texts with their tokens.
+BYTES = 32_000_000
+
+
+def rows(bytes_a_row: int) -> int:
+    """How many rows of this size are worked on at once, at least one."""
+    return max(1, BYTES // max(1, bytes_a_row))
+
+
+def blocks(n: int, at_once: int) -> Iterator[slice]:
+    """0 to n in slices of at most `at_once`."""
+    for first in range(0, n, at_once):
+        yield slice(first, min(first + at_once, n))

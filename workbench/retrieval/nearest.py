@@ -1,0 +1,219 @@
+"""The best of all vectors by cosine, in blocks: float32 products by BLAS leave few that may be among them, float64 decides.
+
+A float32 product of x and y errs by at most g |x| |y|, g = d u / (1 - d u), u = 2^-24, d dimensions, in whatever order BLAS adds
+(Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1): 2.3e-5 for unit vectors of 384. Rounding to six
+decimals moves a score by half a step more. What lies further below the last of the best cannot be one of them; all else is scored
+again in float64, a row at a time and always in one order, so that no score depends on a block.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench import blocks
+from workbench.embedding.cache import Vectors
+from workbench.retrieval.base import Searchable
+from workbench.retrieval.rank import STEP, Floats, order_keys, rounded, scores_of, top
+from workbench.tokens import Ints
+
+# Below every key, and its negative still fits.
+_NONE = np.iinfo(np.int64).min + 1
+# At most so many queries meet a block of vectors together; more make BLAS no faster.
+_QUERIES = 512
+# Pairs that are scored again at once stay in the processor's cache.
+_AGAIN = 256
+
+
+class Best:
+    """The best items that q queries have met: `keys` and `items`, int64 (q, depth), best first; _NONE and -1 where there are fewer."""
+
+    def __init__(self, queries: int, depth: int) -> None:
+        self.keys: Ints = np.full((queries, depth), _NONE, dtype=np.int64)
+        self.items: Ints = np.full((queries, depth), -1, dtype=np.int64)
+
+    @property
+    def depth(self) -> int:
+        """How many are kept."""
+        return int(self.keys.shape[1])
+
+    @property
+    def scores(self) -> Floats:
+        """The items' rounded scores, float64 (q, depth)."""
+        return scores_of(self.keys)
+
+    def floor(self, few: slice, error: Floats) -> Floats:
+        """What a product must reach to belong to an item of the best, as far as is known: float64 (q); -inf before there are enough."""
+        last = self.keys[few, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
+        return np.where(last > _NONE, scores_of(last) - STEP / 2 - error, -np.inf)
+
+    def meet(self, few: slice, query: Ints, items: Ints, keys: Ints) -> None:
+        """Take in items with their keys, a row each, ordered by query; no query meets an item twice."""
+        queries = len(self.keys[few])
+        many = np.bincount(query, minlength=queries)
+        place = np.arange(len(query)) - np.repeat(np.cumsum(many) - many, many)
+        shape = (queries, self.depth + int(many.max(initial=0)))
+        all_keys, all_items = np.full(shape, _NONE, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
+        all_keys[:, : self.depth], all_items[:, : self.depth] = self.keys[few], self.items[few]
+        all_keys[query, self.depth + place], all_items[query, self.depth + place] = keys, items
+        best = top(all_keys, self.depth)
+        self.keys[few], self.items[few] = np.take_along_axis(all_keys, best, axis=1), np.take_along_axis(all_items, best, axis=1)
+
+    def withdraw(self, few: slice, query: Ints, item: int) -> Ints:
+        """The keys of one item for these queries, int64 (queries); _NONE where it was not there. It is there no more."""
+        keys, items = self.keys[few], self.items[few]
+        there = items[query] == item
+        found: Ints = np.where(there, keys[query], _NONE).max(axis=1, initial=_NONE)
+        keys[query] = np.where(there, _NONE, keys[query])
+        return found
+
+
+class Spread:
+    """The standard deviation of each query's rounded products, from sums of their distances to the first, in steps of the rounding."""
+
+    def __init__(self, queries: int) -> None:
+        self._first: Floats = np.zeros((queries, 1))
+        self._sums, self._squares, self._n = np.zeros(queries), np.zeros(queries), 0
+
+    def meet(self, few: slice, products: Vectors) -> None:
+        """Take in the products of some queries."""
+        steps = np.multiply(products, 1 / STEP, dtype=np.float64)
+        np.rint(steps, out=steps)
+        if not self._n:
+            self._first[few] = steps[:, :1]
+        distances = np.subtract(steps, self._first[few], out=steps)
+        self._sums[few] += distances.sum(axis=1)
+        self._squares[few] += np.square(distances, out=distances).sum(axis=1)
+
+    def count(self, products: int) -> None:
+        """Every query has met so many products more."""
+        self._n += products
+
+    @property
+    def values(self) -> Floats:
+        """float64 (queries); 0 where the rounded products lie within a step, which equal vectors can do by the noise of float32."""
+        found: Floats = np.sqrt(np.maximum(self._squares / self._n - (self._sums / self._n) ** 2, 0))
+        return np.where(found < 0.51, 0.0, STEP * found)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What q queries find: their best chunks, their best documents, and the spread of all their scores (float64, q)."""
+
+    chunks: Best
+    documents: Best
+    spread: Floats
+
+
+def longest(vectors: Vectors) -> float:
+    """The greatest length of a vector, a little above it."""
+    at_once = blocks.rows(4 * vectors.shape[1])
+    return 1.001 * max(
+        (float(np.sqrt(np.square(vectors[part]).sum(axis=1).max())) for part in blocks.blocks(len(vectors), at_once)), default=0
+    )
+
+
+def nearest(queries: Vectors, searched: Searchable, depth: tuple[int, int], length: float) -> Nearest:
+    """The best chunks and documents of each query, as many as `depth` says; `length` is the greatest of a vector.
+
+    What is held is the products of all of these queries with a block of vectors: `query_blocks` says how many to bring.
+    """
+    chunks, documents, spread = Best(len(queries), depth[0]), Best(len(queries), depth[1]), Spread(len(queries))
+    error = _error(queries, length)
+    # Lists of pairs are longer than products: those of a few queries at a time.
+    pairs = blocks.rows(32)
+    for part in blocks.blocks(len(searched.doc), min(pairs, blocks.rows(4 * len(queries)))):
+        products = queries @ searched.vectors[part].T
+        block = _Block(searched, part)
+        for few in blocks.blocks(len(queries), max(1, pairs // products.shape[1])):
+            spread.meet(few, products[few])
+            _take(chunks, documents, few, (queries, products, error), block)
+        spread.count(products.shape[1])
+    return Nearest(chunks, documents, spread.values)
+
+
+def query_blocks(queries: int, depth: int) -> Iterator[slice]:
+    """Slices of queries for `nearest`: what each of them finds is held at once."""
+    return blocks.blocks(queries, min(_QUERIES, blocks.rows(48 * depth)))
+
+
+class _Block:
+    """A part of the chunks that are searched; they lie in order of their documents, so a document is one run of them."""
+
+    def __init__(self, searched: Searchable, part: slice) -> None:
+        self.searched, self.first = searched, part.start
+        doc = searched.doc[part]
+        self.starts = np.flatnonzero(np.diff(doc, prepend=-1))
+        self.run = np.cumsum(np.diff(doc, prepend=-1) != 0) - 1
+        self.docs = doc[self.starts]
+
+
+def _error(queries: Vectors, length: float) -> Floats:
+    """How much a float32 product of each query with a vector of at most this length may err, float64 (q)."""
+    rounding = queries.shape[1] * 2.0**-24
+    found: Floats = rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1)
+    return found
+
+
+def _take(chunks: Best, documents: Best, few: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
+    """Let some queries meet a block: the chunks that may be among the best, and of each such document the ones that may be its best."""
+    queries, products, error = scored[0][few], scored[1][few], scored[2][few]
+    floor = _floor(chunks, few, error, lambda: products)
+    document_floor = _floor(documents, few, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
+    query, place = _pairs(products, np.minimum(floor, document_floor))
+    product = products[query, place]
+    groups = np.flatnonzero(np.diff(query * len(block.docs) + block.run[place], prepend=-1))
+    best_of_run = np.repeat(np.maximum.reduceat(product, groups), np.diff(groups, append=len(product))) if len(groups) else product
+    kept = (product >= floor[query]) | (product >= best_of_run - 2 * error[query])
+    query, place = query[kept], place[kept]
+    score = rounded(_again(queries, block.searched.vectors, query, place + block.first))
+    chunk = place + block.first
+    chunks.meet(few, query, chunk, order_keys(score, block.searched.chunk_breakers[chunk]))
+    if documents.depth:
+        _meet_documents(documents, few, query, (block.searched.doc[chunk], score), block)
+
+
+def _meet_documents(documents: Best, few: slice, query: Ints, found: tuple[Ints, Floats], block: _Block) -> None:
+    doc, score = found
+    groups = np.flatnonzero((np.diff(query, prepend=-1) != 0) | (np.diff(doc, prepend=-1) != 0))
+    if not len(groups):
+        return
+    query, doc, score = query[groups], doc[groups], np.maximum.reduceat(score, groups)
+    keys = order_keys(score, block.searched.document_breakers[doc])
+    # The first document of a block may have begun in the one before.
+    again = np.flatnonzero(doc == block.docs[0])
+    keys[again] = np.maximum(keys[again], documents.withdraw(few, query[again], int(block.docs[0])))
+    documents.meet(few, query, doc, keys)
+
+
+def _floor(best: Best, few: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
+    """What a product must reach to belong to the best, float64 (queries): by what was met before, else by these products themselves."""
+    known = best.floor(few, error)
+    if np.isfinite(known).all():
+        return known
+    met = products()
+    n, k = met.shape[1], best.depth
+    if n < k:
+        return known
+    # k of them reach the k-th product up to its error and a rounding, so whatever is ranked with them does so too, up to its own.
+    kth = np.partition(met, n - k, axis=1)[:, n - k].astype(np.float64)
+    return np.maximum(known, kth - 2 * error - STEP)
+
+
+def _pairs(products: Vectors, floor: Floats) -> tuple[Ints, Ints]:
+    """Row and column of the products that reach their row's floor, in order of rows."""
+    # The floor as a float32 that is not above it.
+    low = np.nextafter(floor.astype(np.float32), np.float32(-np.inf))
+    query, place = np.divmod(np.flatnonzero(products >= low[:, None]), products.shape[1])
+    return query, place
+
+
+def _again(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
+    """The products of pairs in float64; numpy adds each row by itself, whichever others are there."""
+    scores = np.empty(len(query))
+    asked = queries.astype(np.float64)
+    for part in blocks.blocks(len(query), _AGAIN):
+        products = vectors[chunk[part]].astype(np.float64)
+        products *= asked[query[part]]
+        scores[part] = products.sum(axis=1)
+    return scores
