@@ -32,7 +32,9 @@ def test_each_row_has_its_own_width() -> None:
 
 def test_rectangles_become_rows_cut_at_their_widths() -> None:
     table = long_table(
-        5, {"chunk": np.array([[7, 8, 9], [4, 5, 6]]), "score": np.array([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4]])}, np.array([1, 3])
+        np.array([5, 6]),
+        {"chunk": np.array([[7, 8, 9], [4, 5, 6]]), "score": np.array([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4]])},
+        np.array([1, 3]),
     )
     assert table.to_dict("list") == {
         "query": [5, 6, 6, 6],

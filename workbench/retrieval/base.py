@@ -143,9 +143,9 @@ def enough(positions: Ints, searched: Searchable, depth: Depth) -> Ints:
     return needed
 
 
-def long_table(first_query: int, columns: dict[str, Any], widths: Ints) -> pd.DataFrame:
-    """Rows of (query, rank, …) from rectangular arrays (rows, depth), each row cut at its width."""
+def long_table(queries: Ints, columns: dict[str, Any], widths: Ints) -> pd.DataFrame:
+    """Rows of (query, rank, …) from rectangular arrays (queries, depth), each row cut at its width."""
     any_column = next(iter(columns.values()))
     kept = np.arange(any_column.shape[1])[None, :] < widths[:, None]
     rows, ranks = np.nonzero(kept)
-    return pd.DataFrame({"query": rows + first_query, "rank": ranks + 1} | {name: values[kept] for name, values in columns.items()})
+    return pd.DataFrame({"query": queries[rows], "rank": ranks + 1} | {name: values[kept] for name, values in columns.items()})

@@ -69,12 +69,7 @@ class _Search:
         positions, scores = found.chunks.items, found.chunks.scores
         widths = np.minimum(enough(positions, self.searched, self.depth), len(self.searched.doc))
         done = widths <= width
-        hits = _table(asked[done], {"chunk": positions[done], "score": scores[done]}, widths[done])
+        hits = long_table(asked[done], {"chunk": positions[done], "score": scores[done]}, widths[done])
         there = (found.documents.items >= 0).sum(axis=1)
-        ranking = _table(asked, {"doc": found.documents.items, "score": found.documents.scores}, there)
+        ranking = long_table(asked, {"doc": found.documents.items, "score": found.documents.scores}, there)
         return _Look(hits, ranking, about(asked, found.spread, scores, self.k), asked[~done])
-
-
-def _table(queries: Ints, columns: dict[str, Ints | Floats], widths: Ints) -> pd.DataFrame:
-    table = long_table(0, columns, widths)
-    return table.assign(query=queries[table["query"]])

@@ -7,13 +7,11 @@ import pandas as pd
 
 from workbench import blocks
 from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table
-from workbench.retrieval.rank import Bools, Floats, order_keys, rounded, top
+from workbench.retrieval.rank import NO_KEY, Bools, Floats, order_keys, rounded, top
 from workbench.tokens import Ints
 
 # A block holds float64 scores, their keys and what is made of them on the way.
 _BYTES_A_SCORE = 32
-# Below every key of a match, and its negative still fits.
-_NO_MATCH = np.iinfo(np.int64).min + 1
 
 # Scores of the queries [first, last) for all chunks, float64 (last - first, chunks); -inf where a chunk does not match at all.
 ScoreBlock = Callable[[int, int], Floats]
@@ -40,13 +38,14 @@ def _block(first: int, scored: Floats, searched: Searchable, depth: Depth, k: in
         if (widths <= width).all():
             break
     found = np.take_along_axis(scores, positions, axis=1)
-    hits = long_table(first, {"chunk": positions, "score": found}, widths)
+    queries = np.arange(len(found)) + first
+    hits = long_table(queries, {"chunk": positions, "score": found}, widths)
     tied = (np.diff(found[:, :k], axis=1) == 0) & (np.arange(1, found[:, :k].shape[1]) < matches[:, None])
-    columns = {"query": np.arange(len(found)) + first, "spread": scores.std(axis=1), "top": found[:, 0], "tied": tied.any(axis=1)}
-    return hits, _documents(first, scores, matched, searched, max(depth.documents, depth.listed)), pd.DataFrame(columns)
+    columns = {"query": queries, "spread": scores.std(axis=1), "top": found[:, 0], "tied": tied.any(axis=1)}
+    return hits, _documents(queries, scores, matched, searched, max(depth.documents, depth.listed)), pd.DataFrame(columns)
 
 
-def _documents(first: int, scores: Floats, matched: Bools, searched: Searchable, wanted: int) -> pd.DataFrame:
+def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Searchable, wanted: int) -> pd.DataFrame:
     """Distinct documents by their best chunk; chunks lie in order of their documents, so a document is one run of columns."""
     starts = np.flatnonzero(np.diff(searched.doc, prepend=-1))
     docs = searched.doc[starts]
@@ -55,9 +54,9 @@ def _documents(first: int, scores: Floats, matched: Bools, searched: Searchable,
     any_match = np.logical_or.reduceat(matched, starts, axis=1)
     order = top(_keys(best, any_match, searched.document_breakers[docs]), wanted)
     columns = {"doc": docs[order], "score": np.take_along_axis(best, order, axis=1)}
-    return long_table(first, columns, np.minimum(any_match.sum(axis=1), order.shape[1]))
+    return long_table(queries, columns, np.minimum(any_match.sum(axis=1), order.shape[1]))
 
 
 def _keys(scores: Floats, matched: Bools, breakers: Ints) -> Ints:
-    keys: Ints = np.where(matched, order_keys(scores, breakers), _NO_MATCH)
+    keys: Ints = np.where(matched, order_keys(scores, breakers), NO_KEY)
     return keys

@@ -14,11 +14,9 @@ import numpy as np
 from workbench import blocks
 from workbench.embedding.cache import Vectors
 from workbench.retrieval.base import Searchable
-from workbench.retrieval.rank import STEP, Floats, order_keys, rounded, scores_of, top
+from workbench.retrieval.rank import NO_KEY, STEP, Floats, order_keys, rounded, scores_of, top
 from workbench.tokens import Ints
 
-# Below every key, and its negative still fits.
-_NONE = np.iinfo(np.int64).min + 1
 # At most so many queries meet a block of vectors together; more make BLAS no faster.
 _QUERIES = 512
 # Pairs that are scored again at once stay in the processor's cache.
@@ -26,10 +24,10 @@ _AGAIN = 256
 
 
 class Best:
-    """The best items that q queries have met: `keys` and `items`, int64 (q, depth), best first; _NONE and -1 where there are fewer."""
+    """The best items that q queries have met: `keys` and `items`, int64 (q, depth), best first; NO_KEY and -1 where there are fewer."""
 
     def __init__(self, queries: int, depth: int) -> None:
-        self.keys: Ints = np.full((queries, depth), _NONE, dtype=np.int64)
+        self.keys: Ints = np.full((queries, depth), NO_KEY, dtype=np.int64)
         self.items: Ints = np.full((queries, depth), -1, dtype=np.int64)
 
     @property
@@ -45,7 +43,7 @@ class Best:
     def floor(self, few: slice, error: Floats) -> Floats:
         """What a product must reach to belong to an item of the best, as far as is known: float64 (q); -inf before there are enough."""
         last = self.keys[few, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
-        return np.where(last > _NONE, scores_of(last) - STEP / 2 - error, -np.inf)
+        return np.where(last > NO_KEY, scores_of(last) - STEP / 2 - error, -np.inf)
 
     def meet(self, few: slice, query: Ints, items: Ints, keys: Ints) -> None:
         """Take in items with their keys, a row each, ordered by query; no query meets an item twice."""
@@ -53,18 +51,18 @@ class Best:
         many = np.bincount(query, minlength=queries)
         place = np.arange(len(query)) - np.repeat(np.cumsum(many) - many, many)
         shape = (queries, self.depth + int(many.max(initial=0)))
-        all_keys, all_items = np.full(shape, _NONE, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
+        all_keys, all_items = np.full(shape, NO_KEY, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
         all_keys[:, : self.depth], all_items[:, : self.depth] = self.keys[few], self.items[few]
         all_keys[query, self.depth + place], all_items[query, self.depth + place] = keys, items
         best = top(all_keys, self.depth)
         self.keys[few], self.items[few] = np.take_along_axis(all_keys, best, axis=1), np.take_along_axis(all_items, best, axis=1)
 
     def withdraw(self, few: slice, query: Ints, item: int) -> Ints:
-        """The keys of one item for these queries, int64 (queries); _NONE where it was not there. It is there no more."""
+        """The keys of one item for these queries, int64 (queries); NO_KEY where it was not there. It is there no more."""
         keys, items = self.keys[few], self.items[few]
         there = items[query] == item
-        found: Ints = np.where(there, keys[query], _NONE).max(axis=1, initial=_NONE)
-        keys[query] = np.where(there, _NONE, keys[query])
+        found: Ints = np.where(there, keys[query], NO_KEY).max(axis=1, initial=NO_KEY)
+        keys[query] = np.where(there, NO_KEY, keys[query])
         return found
 
 

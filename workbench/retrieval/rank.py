@@ -24,6 +24,8 @@ SEED = 20_260_101
 _DECIMALS = 6
 STEP = 10.0**-_DECIMALS
 _ROOM = 1 << 32
+# Below every key, and its negative still fits.
+NO_KEY = np.iinfo(np.int64).min + 1
 
 
 def tie_breakers(ids: Sequence[str], seed: int = SEED) -> Ints:

@@ -1,0 +1,114 @@
+"""Approximate search: what the Chroma collection answers, as deep as the metrics look."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workbench import blocks
+from workbench.embedding.cache import Vectors
+from workbench.errors import RunError
+from workbench.index import open_collection
+from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table, timed
+from workbench.retrieval.exact import about
+from workbench.retrieval.rank import NO_KEY, Floats, first_seen, order_keys, rounded, top
+from workbench.tokens import Ints
+
+# What Chroma's answer holds for a hit, about.
+_BYTES_A_HIT = 200
+
+
+class _Answer(NamedTuple):
+    """Positions of chunks, best first: int64 (n), and their rounded cosines: float64 (n)."""
+
+    positions: Ints
+    scores: Floats
+
+
+def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
+    """Rank what the Chroma collection answers, asking for more until the depth is reached or there is no more."""
+    if searched.index is None:
+        raise RunError("search: ann needs an index, and none was built", "run the sweep again")
+    with open_collection(searched.index) as collection:
+        nearest = _ask(collection, queries, min(k, len(searched.doc)), searched)
+        deeper = _until_enough(collection, queries, searched, depth)
+        answers = [_continued(*pair, searched) for pair in zip(nearest, deeper, strict=True)]
+        seconds = timed(
+            lambda query: collection.query(query_embeddings=query[None, :], n_results=k, include=["distances"]), np.asarray(queries)
+        )
+    parts = [_tables(asked, positions, scores, searched, depth, k) for asked, positions, scores in _equally_long(answers)]
+    tables = [pd.concat(some) for some in zip(*parts, strict=True)]
+    hits, ranking = (table.sort_values(["query", "rank"], ignore_index=True) for table in tables[:2])
+    return Ranked(hits, ranking, tables[2].sort_values("query", ignore_index=True), seconds)
+
+
+def _continued(nearest: _Answer, deeper: _Answer, searched: Searchable) -> _Answer:
+    """The answer for k chunks, then what a deeper one ranks below it.
+
+    Asking Chroma for more makes it search harder: what it misses when it is asked for k must stay missed.
+    """
+    last = order_keys(nearest.scores, searched.chunk_breakers[nearest.positions]).min(initial=np.iinfo(np.int64).max)
+    below = order_keys(deeper.scores, searched.chunk_breakers[deeper.positions]) < last
+    positions = np.concatenate([nearest.positions, deeper.positions[below]])
+    return _Answer(positions, np.concatenate([nearest.scores, deeper.scores[below]]))
+
+
+def _until_enough(collection: Any, queries: Vectors, searched: Searchable, depth: Depth) -> list[_Answer]:
+    n = len(searched.doc)
+    documents = min(depth.documents, len(np.unique(searched.doc)))
+    answers = [_Answer(np.zeros(0, np.int64), np.zeros(0))] * len(queries)
+    waiting = np.arange(len(queries))
+    width = min(n, max(64, 2 * depth.slices))
+    while len(waiting):
+        found = _ask(collection, queries[waiting], width, searched)
+        for place, answer in zip(waiting, found, strict=True):
+            answers[place] = answer
+        if width == n:
+            break
+        waiting, width = waiting[_short(found, searched, depth, documents)], min(n, 4 * width)
+    return answers
+
+
+def _short(answers: list[_Answer], searched: Searchable, depth: Depth, documents: int) -> Ints:
+    """Which answers do not reach the depth: int64."""
+    short = np.zeros(len(answers), dtype=np.bool_)
+    for asked, positions, _ in _equally_long(answers):
+        few = first_seen(searched.doc[positions]).sum(axis=1) < documents
+        short[asked] = few | (enough(positions, searched, depth) > positions.shape[1])
+    return np.flatnonzero(short)
+
+
+def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) -> list[_Answer]:
+    """Chroma's nearest for each query, in our strict order."""
+    answers = []
+    for part in blocks.blocks(len(queries), blocks.rows(_BYTES_A_HIT * width)):
+        got = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
+        for ids, distances in zip(got["ids"], got["distances"], strict=True):
+            positions = searched.places(ids)
+            scores = rounded(1.0 - np.array(distances, dtype=np.float64))
+            order = np.argsort(-order_keys(scores, searched.chunk_breakers[positions]))
+            answers.append(_Answer(positions[order], scores[order]))
+    return answers
+
+
+def _equally_long(answers: list[_Answer]) -> Iterator[tuple[Ints, Ints, Floats]]:
+    """Queries whose answers are equally long, with those as arrays (queries, n), so that nothing is done a query at a time."""
+    lengths = np.array([len(answer.positions) for answer in answers])
+    for length in np.unique(lengths):
+        asked = np.flatnonzero(lengths == length)
+        yield asked, np.stack([answers[query].positions for query in asked]), np.stack([answers[query].scores for query in asked])
+
+
+def _tables(
+    queries: Ints, positions: Ints, scores: Floats, searched: Searchable, depth: Depth, k: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """The tables of `Ranked` for some queries."""
+    widths = np.minimum(enough(positions, searched, depth), positions.shape[1])
+    hits = long_table(queries, {"chunk": positions, "score": scores}, widths)
+    docs = searched.doc[positions]
+    best = first_seen(docs)
+    order = top(np.where(best, order_keys(scores, searched.document_breakers[docs]), NO_KEY), max(depth.documents, depth.listed))
+    columns = {"doc": np.take_along_axis(docs, order, axis=1), "score": np.take_along_axis(scores, order, axis=1)}
+    ranking = long_table(queries, columns, np.minimum(best.sum(axis=1), order.shape[1]))
+    return hits, ranking, about(queries, scores.std(axis=1), scores, k)
