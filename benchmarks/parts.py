@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 MODULES = ("workbench.experiment.outputs", "workbench.experiment.publish", "workbench.report.html", "workbench.report.plots")
@@ -101,20 +102,24 @@ def profiled(experiment: str, outputs: str) -> dict[str, float]:
     profile.enable()
     main(["sweep", experiment, "--outputs", outputs], standalone_mode=False)
     profile.disable()
-    times = {name: _seconds(profile, place) for name, place in PARTS.items()}
-    whole = _seconds(profile, "cli.py sweep")
+    found = pstats.Stats(profile).stats  # type: ignore[attr-defined]  # in no stub
+    times = {name: _seconds(found, place) for name, place in PARTS.items()}
+    whole = _seconds(found, "cli.py sweep")
     rest = whole - sum(seconds for name, seconds in times.items() if not name.startswith(" "))
     times |= {"rest": rest, "all": whole, "imports, before": imports}
-    times |= {f"anywhere: {name}": _seconds(profile, place) for name, place in ANYWHERE.items()}
+    times |= {f"anywhere: {name}": _seconds(found, place) for name, place in ANYWHERE.items()}
     return {name: round(seconds, 2) for name, seconds in times.items()}
 
 
-def _seconds(profile: cProfile.Profile, place: str) -> float:
+def _seconds(found: dict[tuple[str, int, str], tuple[Any, ...]], place: str) -> float:
     """The cumulative time of a function of the package; 0 where it was never called."""
     file, function = place.split(" ", 1)
-    rows = pstats.Stats(profile).stats.items()  # type: ignore[attr-defined]  # in no stub
     return float(
-        sum(row[3] for (path, _, name), row in rows if name == function and path.endswith(f"{os.sep}{file}") and "workbench" in path)
+        sum(
+            row[3]
+            for (path, _, name), row in found.items()
+            if name == function and path.endswith(f"{os.sep}{file}") and "workbench" in path
+        )
     )
 
 
