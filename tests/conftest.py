@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import settings
 
 from workbench.data.golden_rows import write_golden
 from workbench.data.sources import GoldenSource
@@ -23,6 +24,9 @@ from workbench.records import Dataset
 ROOT = Path(__file__).parent.parent
 # Tests are of what a processor does, also where there is a GPU; torch reads it when it is imported.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
+# No test asserts a time, and this machine's is others' too.
+settings.register_profile("workbench")
+settings.load_profile("workbench")
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80) | st.list
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @given(text=TEXTS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_tokens_are_slices_in_order_inside_their_text(vocabulary: str, text: str) -> None:
     (tokens,) = tokenise([text], vocabulary)
     assert tokens.starts.dtype == tokens.ends.dtype == tokens.words.dtype == np.int64
@@ -34,7 +34,6 @@ def test_tokens_are_slices_in_order_inside_their_text(vocabulary: str, text: str
 
 
 @given(text=TEXTS)
-@settings(deadline=None)
 def test_cl100k_and_characters_hold_every_character(text: str) -> None:
     for vocabulary in (CL100K, CHARACTERS):
         (tokens,) = tokenise([text], vocabulary)
@@ -49,7 +48,7 @@ def test_cl100k_and_characters_hold_every_character(text: str) -> None:
     words=st.lists(st.sampled_from(["word", "antidisestablishmentarianism", "naïve", "kilometres", "x"]), min_size=2, max_size=12),
     data=st.data(),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_cutting_between_words_leaves_the_tokens_of_both_parts(vocabulary: str, words: list[str], data: st.DataObject) -> None:
     text = " ".join(words)
     (tokens,) = tokenise([text], vocabulary)

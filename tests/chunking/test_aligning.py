@@ -43,7 +43,7 @@ def test_a_part_without_a_place_is_named() -> None:
 
 
 @given(st.text(alphabet="ab \n", min_size=1, max_size=60), st.lists(st.tuples(st.integers(1, 12), st.integers(0, 8)), min_size=1))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_ordered_cuts_are_found_again_without_leaving_out_more(text: str, cuts: list[tuple[int, int]]) -> None:
     true, start = [], 0
     for length, step in cuts:
@@ -57,7 +57,7 @@ def test_any_ordered_cuts_are_found_again_without_leaving_out_more(text: str, cu
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_cuts_without_a_gap_are_found_where_every_letter_is_the_same(lengths: list[int]) -> None:
     text = "x" * sum(lengths)
     edges = [sum(lengths[:place]) for place in range(len(lengths) + 1)]

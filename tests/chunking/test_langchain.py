@@ -60,7 +60,7 @@ def test_a_paragraph_that_is_there_fifty_times_is_found_fifty_times(overlap: int
 
 
 @given(st.text(alphabet="ab .\n\t\u00a0é\u0301😀", max_size=150), st.integers(8, 24), st.integers(0, 7))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_chunks_are_langchains_own_texts(text: str, size: int, overlap: int) -> None:
     document = Document("d", text)
     chunks = LangChainChunker(splitter=RECURSIVE, size=size, overlap=overlap, tokens="characters").split(document)

@@ -23,7 +23,7 @@ SETTINGS: list[tuple[type[Chunker], dict[str, Any]]] = [
     for tokens, enrich in (("model", False), ("model", True), ("cl100k", False), ("characters", True))
 ]
 every = pytest.mark.parametrize(("kind", "example"), SETTINGS, ids=lambda value: getattr(value, "__name__", None) or json.dumps(value))
-quick = settings(max_examples=40, deadline=None)
+quick = settings(max_examples=40)
 
 SNIPPETS = [
     *(
@@ -84,7 +84,7 @@ def test_chunks_hold_every_character_that_is_not_blank(kind: type[Chunker], exam
 
 @every
 @given(document=documents)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_equal_configurations_give_equal_chunks(kind: type[Chunker], example: dict[str, Any], document: Document) -> None:
     one, other = kind(**example), kind(**dict(reversed(example.items())))
     assert one == other

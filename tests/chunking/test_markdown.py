@@ -55,7 +55,7 @@ def test_an_enriched_chunk_knows_its_section() -> None:
     st.integers(len(TABLE), 120),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_table_a_code_block_and_a_list_item_that_fit_are_never_cut(parts: list[str], size: int, enrich: bool) -> None:
     text = "\n\n".join(parts)
     chunks = read(text, size, enrich=enrich)

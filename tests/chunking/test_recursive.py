@@ -29,7 +29,7 @@ def test_on_real_documents_chunks_are_those_of_langchain(name: str, size: int, o
 
 
 @given(st.text(alphabet="ab .?!\n\r\té\u0301😀", max_size=120), st.integers(8, 20), st.integers(0, 7))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_on_any_text_chunks_are_those_of_langchain_that_are_not_repeated(text: str, size: int, overlap: int) -> None:
     theirs = langchain(text, size, overlap)
     mine = ours(text, size, overlap)

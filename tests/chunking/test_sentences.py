@@ -27,7 +27,7 @@ def test_blank_text_has_no_sentences() -> None:
 
 
 @given(st.text(alphabet="ab. !?\n\r\t\u00a0\u2028\u200b。é\u0301😀'\")", max_size=80))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_sentences_are_stripped_in_order_and_leave_out_only_blank(text: str) -> None:
     found = sentences(text)
     assert all(text[start:end].strip() == text[start:end] != "" for start, end in found)

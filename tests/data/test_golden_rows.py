@@ -37,7 +37,7 @@ def test_rows_are_those_a_person_would_write() -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_dataset_is_the_same_after_a_golden_folder(datasets: Callable[..., st.SearchStrategy[Dataset]], data: st.DataObject) -> None:
     dataset = data.draw(datasets())

@@ -18,7 +18,7 @@ def test_other_places_of_a_span_are_alternatives_in_its_own_and_in_other_documen
     assert (found.qrels, found.queries, found.documents) == (dataset.qrels, dataset.queries, documents)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_all_alternatives_have_a_text_that_was_given_and_a_second_time_changes_nothing(
     datasets: Callable[..., st.SearchStrategy[Dataset]], data: st.DataObject

@@ -173,14 +173,14 @@ def again(dataset: Dataset, suffix: str) -> Dataset:
         return TableSource(path=str(Path(folder) / dataset.name), recurrences=False).load()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_dataset_is_the_same_after_csv(datasets: Callable[..., st.SearchStrategy[Dataset]], data: st.DataObject) -> None:
     dataset = data.draw(datasets())
     assert again(dataset, ".csv") == dataset
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_dataset_whose_fields_have_one_type_is_the_same_after_parquet(
     datasets: Callable[..., st.SearchStrategy[Dataset]], data: st.DataObject

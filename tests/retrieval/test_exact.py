@@ -61,7 +61,7 @@ def assert_equal(found: Ranked, expected: Ranked) -> None:
 
 
 @given(asked=worlds(), size=st.sampled_from([2_000, 10_000, 50_000, 32_000_000]))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_it_finds_what_the_whole_matrix_in_float64_finds(asked: tuple, size: int) -> None:
     queries, searched, depth, k = asked
     with pytest.MonkeyPatch.context() as patch:

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -18,7 +18,6 @@ def ids(n: int) -> list[str]:
 
 
 @given(scores=SCORES, depth=st.integers(0, 50))
-@settings(deadline=None)
 def test_the_top_is_the_head_of_a_full_sort_by_score_then_breaker(scores: np.ndarray, depth: int) -> None:
     scores = rounded(scores)
     breakers = tie_breakers(ids(scores.shape[1]))
@@ -28,7 +27,6 @@ def test_the_top_is_the_head_of_a_full_sort_by_score_then_breaker(scores: np.nda
 
 
 @given(scores=SCORES, data=st.data())
-@settings(deadline=None)
 def test_the_order_of_rows_does_not_change_the_ranking(scores: np.ndarray, data: st.DataObject) -> None:
     scores = rounded(scores)
     names = ids(scores.shape[1])
@@ -39,7 +37,6 @@ def test_the_order_of_rows_does_not_change_the_ranking(scores: np.ndarray, data:
 
 
 @given(scores=SCORES)
-@settings(deadline=None)
 def test_keys_are_unique_and_follow_the_scores(scores: np.ndarray) -> None:
     scores = rounded(scores)
     keys = order_keys(scores, tie_breakers(ids(scores.shape[1])))
@@ -73,7 +70,6 @@ def test_scores_that_differ_by_noise_alone_tie() -> None:
 
 
 @given(groups=arrays.arrays(np.int64, st.tuples(st.integers(1, 4), st.integers(0, 20)), elements=st.integers(0, 5)))
-@settings(deadline=None)
 def test_first_seen_marks_the_first_of_each_value_in_its_row(groups: np.ndarray) -> None:
     expected = [[value not in row[:place].tolist() for place, value in enumerate(row)] for row in groups]
     np.testing.assert_array_equal(first_seen(groups), np.array(expected, dtype=bool).reshape(groups.shape))

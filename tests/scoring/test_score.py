@@ -111,7 +111,7 @@ def test_other_names_of_columns_are_read(lists: pd.DataFrame, run: pd.DataFrame,
     pd.testing.assert_frame_equal(renamed.table, expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     queries=st.lists(
         st.tuples(st.dictionaries(st.integers(0, 7), st.integers(0, 3), max_size=6), st.permutations(range(8)), st.integers(0, 8)),

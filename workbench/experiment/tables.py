@@ -139,7 +139,8 @@ def run_lines(outcome: Outcome, result: Result) -> str:
     documents = ["_".join(document.doc_id.split()) for document in outcome.bench.dataset.documents]
     rank = ranking["rank"].to_numpy(np.int64)
     scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
-    rows = zip(ranking["query"], ranking["doc"], rank, scores, strict=True)
+    # As lists: an element of an array costs more to format than its line.
+    rows = zip(ranking["query"].tolist(), ranking["doc"].tolist(), rank.tolist(), scores.tolist(), strict=True)
     tag = result.configuration.name
     return "".join(f"{queries[query]} Q0 {documents[doc]} {place} {score} {tag}\n" for query, doc, place, score in rows)
 
