@@ -50,7 +50,8 @@ def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCac
     dimension = _dimension(cache, present)
     order = sorted(distinct.values(), key=lambda place: (-int(lengths[place]), texts[place]))
     missing = sum(min(int(lengths[place]), embedder.window()) for place in order if keys[place] not in present)
-    with tqdm(total=missing, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False) as bar:
+    bar = tqdm(total=missing, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False)
+    with cache.held_open(), bar:
         for batch in _batches(order, lengths, embedder.window()):
             todo = [place for place in batch if keys[place] not in present]
             if todo:

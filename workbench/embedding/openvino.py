@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from workbench.embedding.cache import Vectors
-from workbench.embedding.loaded import model_settings
+from workbench.embedding.loaded import model_settings, positions
 from workbench.tokens import Ints, model_tokenizer
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ def compiled(graph: Path, precision: Precision) -> Any:
 def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
     """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model that brings the tokeniser."""
     rows = [encoding.ids for encoding in _tokenizer(name, window).encode_batch_fast(list(texts))]
-    settings = model_settings(name, "config.json")
-    padding, positions = int(settings.get("pad_token_id") or 0), int(settings.get("max_position_embeddings") or window)
-    lengths = [_grouped(len(row), positions) for row in rows]
+    padding, most = int(model_settings(name, "config.json").get("pad_token_id") or 0), positions(name)
+    lengths = [_grouped(len(row), most) for row in rows]
     request = model.create_infer_request()
     found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
     for batch in batches(lengths):
@@ -73,9 +72,9 @@ def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
     return found
 
 
-def _grouped(length: int, positions: int) -> int:
+def _grouped(length: int, most: int) -> int:
     """A length up to the next whole group, where the model has positions for that."""
-    return max(length, min(-(-length // _GROUP) * _GROUP, positions))
+    return max(length, min(-(-length // _GROUP) * _GROUP, most))
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -7,14 +7,13 @@ import numpy as np
 
 from workbench.embedding import converted
 from workbench.embedding.backend import Asked, encoder_of
-from workbench.embedding.base import Embedder, Encoder, Role
+from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
 from workbench.embedding.cache import Vectors
-from workbench.embedding.loaded import load, model_settings
+from workbench.embedding.loaded import load, model_settings, positions
 from workbench.errors import ModelError
 from workbench.models import MINILM, model_fingerprint
 from workbench.tokens import Ints, input_lengths
 
-_POSITIONS = 512
 # Models call a document's prompt by three names; these are sentence-transformers' own, in its order.
 _PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
 
@@ -58,13 +57,15 @@ class SentenceTransformersEmbedder(Embedder):
 
     def window(self) -> int:
         """`max_tokens`, else the model's own window; read from its settings, so that planning loads no model."""
-        positions = int(model_settings(self.model, "config.json").get("max_position_embeddings", _POSITIONS))
+        most = positions(self.model)
         if self.max_tokens is None:
             own = model_settings(self.model, "sentence_bert_config.json").get("max_seq_length")
-            return int(own or min(positions, int(model_settings(self.model, "tokenizer_config.json").get("model_max_length", positions))))
-        if self.max_tokens > positions:
-            fix = f"choose at most {positions}"
-            raise ModelError(f"embedding max_tokens {self.max_tokens} is beyond the {positions} positions of {self.model}", fix)
+            return int(own or min(most, int(model_settings(self.model, "tokenizer_config.json").get("model_max_length", most))))
+        if most == NO_WINDOW:
+            raise ModelError(f"embedding max_tokens: {self.model} has no transformer, whose window it could be", "leave max_tokens out")
+        if self.max_tokens > most:
+            fix = f"choose at most {most}"
+            raise ModelError(f"embedding max_tokens {self.max_tokens} is beyond the {most} positions of {self.model}", fix)
         return self.max_tokens
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
