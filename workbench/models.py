@@ -26,7 +26,7 @@ def locate(model: str) -> Path:
         return _bundled_minilm()
     folder = Path(model)
     if folder.is_dir():
-        if not (folder / "config.json").is_file():
+        if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
             raise ModelError(f"the folder {model} holds no config.json", "name the folder that a model was saved to")
         return folder
     return _from_hub(model)

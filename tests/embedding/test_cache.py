@@ -59,6 +59,19 @@ def test_keys_and_vectors_of_different_numbers_are_refused(cache: VectorCache) -
     assert cache.present(keys(2)) == set()
 
 
+def test_a_cache_held_open_writes_its_log_back_once(cache: VectorCache) -> None:
+    log = cache.path.with_name("vectors.sqlite-wal")
+    vectors = np.ones((5, 4), np.float32)
+    cache.put(keys(5), vectors)
+    assert not log.exists()
+    with cache.held_open():
+        cache.put(keys(10)[5:], vectors)
+        assert log.stat().st_size > 0
+        assert cache.present(keys(10)) == set(keys(10))
+    assert not log.exists()
+    assert cache.present(keys(10)) == set(keys(10))
+
+
 def test_a_killed_writer_leaves_whole_batches(tmp_path: Path, start: Callable) -> None:
     path = tmp_path / "vectors.sqlite"
     child = start(WRITER, path, "a", "for ever")

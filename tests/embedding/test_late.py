@@ -263,6 +263,10 @@ def test_a_model_whose_tokens_are_not_its_vector_is_refused_in_one_line(tmp_path
         SentenceTransformersEmbedder(model=dense, pooling="late").encoder()
     with pytest.raises(ModelError, match="it pools by lasttoken"):
         SentenceTransformersEmbedder(model=model("last", usual, {"pooling_mode": "lasttoken"}), pooling="late").encoder()
+    short = model("short", usual, {"pooling_mode": "mean"})
+    (Path(short) / "config_sentence_transformers.json").write_text(json.dumps({"truncate_dim": 64}))
+    with pytest.raises(ModelError, match="it keeps only the first of its dimensions"):
+        SentenceTransformersEmbedder(model=short, pooling="late").encoder()
     with pytest.raises(ModelError, match="the prompt leaves no room in its 8 tokens"):
         SentenceTransformersEmbedder(document_prompt="word " * 9, max_tokens=8, pooling="late").encoder()
     assert SentenceTransformersEmbedder(model=model("mean", usual[:2], {"pooling_mode": "mean"}), pooling="late", backend="torch").encoder()

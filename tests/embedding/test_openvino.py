@@ -106,6 +106,12 @@ def test_a_vector_does_not_depend_on_its_batch(passages: list[str]) -> None:
     assert np.abs(together[shuffled] - others).max() <= 1e-7
 
 
+def test_nor_on_how_many_batches_are_computed_at_once(passages: list[str]) -> None:
+    graph, precision, _ = conversion_of(MINILM)
+    one, two = (openvino.run(openvino.compiled(graph, precision, streams), passages, MINILM, 256) for streams in (1, 2))
+    assert np.abs(one - two).max() <= 1e-7
+
+
 def test_no_texts_have_no_vectors() -> None:
     assert FAST.encode([], "document").shape == (0, 384)
 

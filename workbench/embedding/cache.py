@@ -1,7 +1,8 @@
 """Vectors by content: one SQLite file in WAL mode, keyed by everything that decides a vector and by its text."""
 
+import contextlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,20 @@ class VectorCache:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         return connection
+
+    @contextlib.contextmanager
+    def held_open(self) -> Iterator[None]:
+        """For the time of many commits: closing the last connection to a file writes its log back and waits for the disk."""
+        try:
+            connection = self._connect()
+        except sqlite3.DatabaseError as error:
+            raise self._broken(error) from error
+        try:
+            # The file is opened by its first reading.
+            connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchall()
+            yield
+        finally:
+            connection.close()
 
     def _run(self, statement: str, rows: Sequence[tuple[bytes, bytes]] = ()) -> None:
         with store_errors(self.path):

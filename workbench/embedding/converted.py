@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.embedding import openvino
 from workbench.embedding.cache import Vectors
-from workbench.embedding.loaded import model_settings, read
+from workbench.embedding.loaded import model_settings, positions, read
 from workbench.embedding.openvino import Precision
 from workbench.fingerprint import fingerprint
 from workbench.models import locate, model_fingerprint
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Output = Literal["sentence", "tokens"]
 
 # Raised when the same model would be converted or judged otherwise.
-_VERSION = 1
+_VERSION = 2
 _GRAPH = "model.xml"
 # The smallest cosine to torch in float32 that a precision may have: float32 is the same vector, bfloat16 a rounded one.
 _LEAST: dict[Precision, float] = {"float32": 1 - 1e-6, "bfloat16": 0.9999}
@@ -61,10 +61,10 @@ def encode(texts: list[str], model: str, window: int) -> Vectors:
     return openvino.run(_compiled(conversion.graph, conversion.precision), texts, model, window)
 
 
-def states(rows: Sequence[Sequence[int]], model: str, window: int) -> list[Vectors]:
+def states(rows: Sequence[Sequence[int]], model: str) -> list[Vectors]:
     """The vectors of each row's tokens, float32 (tokens, hidden), by the model's second conversion."""
     conversion = conversion_of(model, "tokens")
-    return openvino.states(_compiled(conversion.graph, conversion.precision), rows, model, window)
+    return openvino.states(_compiled(conversion.graph, conversion.precision), rows, model)
 
 
 def conversion_of(model: str, output: Output = "sentence") -> Conversion:
@@ -76,7 +76,8 @@ def conversion_of(model: str, output: Output = "sentence") -> Conversion:
 def _conversion(model: str, output: Output, cache: Path) -> Conversion:
     # Prompts are put before texts, not into the graph.
     files = model_fingerprint(model, "config_sentence_transformers.json")
-    recipe = {"version": _VERSION, "model": files, "bfloat16": openvino.has_bfloat16()}
+    dimensions = model_settings(model, "config_sentence_transformers.json").get("truncate_dim")
+    recipe = {"version": _VERSION, "model": files, "dimensions": dimensions, "bfloat16": openvino.has_bfloat16()}
     recipe |= {name: importlib.metadata.version(name) for name in ("openvino", "transformers", "sentence-transformers")}
     recipe |= {"output": output} if output != "sentence" else {}
     entry = Store(cache).obtain("openvino", fingerprint(recipe), lambda draft: _convert(model, output, draft))
@@ -88,20 +89,31 @@ def _conversion(model: str, output: Output, cache: Path) -> Conversion:
 
 def _convert(model: str, output: Output, draft: Draft) -> None:
     """File `model.xml` with its weights, unless the model is refused; `verdict`: refused (why, or empty), precision, cosines."""
-    refused, cosines = _unlike(model), {}
+    refused, cosines = _unlike(model), dict[str, float]()
     if not refused:
-        loaded = read(model, _probed_window(model), "cpu").float().eval()
-        try:
-            graph = _graph(loaded, output)
-        except Exception as error:  # whatever a tracer meets in a strange model: it then runs with torch as before
-            refused = f"it cannot be converted ({type(error).__name__}: {' '.join(str(error).split())[:200]})"
-        else:
-            openvino.runtime().save_model(graph, draft.folder / _GRAPH, compress_to_fp16=False)
-            cosines = _cosines(loaded, model, output, draft.folder / _GRAPH)
-            if cosines["float32"] < _LEAST["float32"]:
-                refused = f"its vectors would be others (cosine {cosines['float32']:.6f})"
+        loaded = read(model, min(_PROBED_WINDOW, positions(model)), "cpu").float().eval()
+        refused, cosines = _tried(loaded, model, output, draft.folder / _GRAPH)
+        if refused:
+            # A row of a mask that hides everything, as local attention has beside padding, is not a number in OpenVINO's fused attention.
+            plain, found = _tried(loaded, model, output, draft.folder / _GRAPH, "eager")
+            refused, cosines = (plain, found) if not plain else (refused, cosines)
     precision = "bfloat16" if cosines.get("bfloat16", 0) >= _LEAST["bfloat16"] else "float32"
     draft.values("verdict", {"refused": refused, "precision": precision, "cosines": cosines})
+
+
+def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Path, attention: str = "") -> tuple[str, dict[str, float]]:
+    """A conversion with the attention that the model has or another of transformers' kinds: why it is refused, or empty, and its cosines."""
+    try:
+        if attention:
+            loaded[0].auto_model.set_attn_implementation(attention)
+        openvino.runtime().save_model(_graph(loaded, output), graph, compress_to_fp16=False)
+        cosines = _cosines(loaded, model, output, graph)
+    except Exception as error:  # whatever a tracer or a graph meets in a strange model: it then runs with torch as before
+        graph.unlink(missing_ok=True)
+        return f"it cannot be converted ({type(error).__name__}: {' '.join(str(error).split())[:200]})", {}
+    if cosines["float32"] >= _LEAST["float32"]:
+        return "", cosines
+    return f"its vectors would be others (cosine {cosines['float32']:.6f})", cosines
 
 
 def _unlike(model: str) -> str:
@@ -115,10 +127,6 @@ def _unlike(model: str) -> str:
         if name == "Pooling" and not model_settings(model, f"{module['path']}/config.json").get("include_prompt", True):
             return "its pooling leaves the prompt out"
     return "" if (locate(model) / "tokenizer.json").is_file() else "it has no tokenizer.json"
-
-
-def _probed_window(model: str) -> int:
-    return min(_PROBED_WINDOW, int(model_settings(model, "config.json").get("max_position_embeddings", _PROBED_WINDOW)))
 
 
 def _graph(loaded: "SentenceTransformer", output: Output) -> Any:
@@ -150,7 +158,8 @@ def _joined(loaded: "SentenceTransformer", output: Output) -> "torch.nn.Module":
                 features = module(features)
             if output == "tokens":
                 return features["token_embeddings"]
-            return torch.nn.functional.normalize(features["sentence_embedding"], dim=1)
+            # Models of nested dimensions may say that theirs are the first so many.
+            return torch.nn.functional.normalize(features["sentence_embedding"][:, : loaded.truncate_dim], dim=1)
 
     return Joined()
 
@@ -173,7 +182,7 @@ def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: P
 
 def _means(compiled: Any, texts: Sequence[str], model: str, window: int) -> Vectors:
     rows = [encoding.ids for encoding in openvino.cutting_tokenizer(model, window).encode_batch_fast(list(texts))]
-    return np.stack([states.mean(axis=0) for states in openvino.states(compiled, rows, model, window)])
+    return np.stack([states.mean(axis=0) for states in openvino.states(compiled, rows, model)])
 
 
 @functools.lru_cache(maxsize=3)

@@ -75,7 +75,8 @@ def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCac
     dimension = _dimension(cache, distinct[~missing])
     usage = Usage()
     tokens = int(cut[missing].sum())
-    with tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens, leave=False) as bar:
+    bar = tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens, leave=False)
+    with cache.held_open(), bar:
         for batch in _batches(cut):
             todo = batch[missing[batch]]
             if len(todo):

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.embedding.base import NO_WINDOW
 from workbench.embedding.cache import Vectors
 from workbench.errors import ModelError
 from workbench.models import locate
@@ -14,13 +15,31 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 
+# Families whose positions begin behind the padding token's number, as fairseq's did, so that as many fewer are left for tokens.
+_FAIRSEQ = (
+    *("camembert", "data2vec-text", "ibert", "longformer", "luke", "mpnet", "roberta", "roberta-prelayernorm"),
+    *("xlm-roberta", "xlm-roberta-xl", "xmod"),
+)
+_POSITIONS = 512
+
+
+@functools.cache
 def model_settings(model: str, name: str) -> dict[str, Any]:
-    """One of the model's JSON files; empty where it has none."""
+    """One of the model's JSON files, read once a process; empty where it has none."""
     path = locate(model) / name
     try:
         return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} is not a model's settings ({type(error).__name__})", "fetch or save the model again") from error
+
+
+def positions(model: str) -> int:
+    """How many tokens the model has positions for; 512 where its settings do not say, no end to them where it has no transformer."""
+    settings = model_settings(model, "config.json")
+    if not settings:
+        return NO_WINDOW
+    stated = int(settings.get("max_position_embeddings") or settings.get("n_positions") or _POSITIONS)
+    return stated - 1 - int(settings.get("pad_token_id") or 0) if settings.get("model_type") in _FAIRSEQ else stated
 
 
 @functools.lru_cache(maxsize=2)
@@ -57,5 +76,6 @@ def read(model: str, window: int, device: str) -> "SentenceTransformer":
         raise ModelError(
             f"the model {model} cannot be loaded ({type(error).__name__}: {reason})", "name another model or folder"
         ) from error
-    loaded.max_seq_length = window
+    if window < NO_WINDOW:
+        loaded.max_seq_length = window
     return loaded

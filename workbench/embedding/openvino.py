@@ -6,13 +6,14 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from workbench.embedding.cache import Vectors
-from workbench.embedding.loaded import model_settings
+from workbench.embedding.loaded import model_settings, positions
 from workbench.tokens import model_tokenizer, padded
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 Precision = Literal["float32", "bfloat16"]
 
 _HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
-# Padded tokens in a batch: 1,024 to 4,096 are alike, larger ones slower (docs/performance.md).
-_BATCH_TOKENS = 2_048
+# Batches that are computed at once, each by its share of the cores, and the padded tokens of all of them (docs/performance.md).
+_STREAMS = 1
+_BATCH_TOKENS, _LEAST_TOKENS = 2_048, 512
 # The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
 # the third decimal of a vector. So a vector is the same whatever stands beside its text.
 _GROUP = 16
@@ -50,9 +52,9 @@ def has_bfloat16() -> bool:
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
-def compiled(graph: Path, precision: Precision) -> Any:
+def compiled(graph: Path, precision: Precision, streams: int = _STREAMS) -> Any:
     """A converted model ready to run, on all cores or as many as OMP_NUM_THREADS says."""
-    settings: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": _HINTS[precision]}
+    settings: dict[str, Any] = {"NUM_STREAMS": streams, "INFERENCE_PRECISION_HINT": _HINTS[precision]}
     threads = os.environ.get("OMP_NUM_THREADS", "")
     if threads.isdecimal() and int(threads) > 0:
         settings["INFERENCE_NUM_THREADS"] = int(threads)
@@ -63,40 +65,47 @@ def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
     """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model that brings the tokeniser."""
     rows = [encoding.ids for encoding in cutting_tokenizer(name, window).encode_batch_fast(list(texts))]
     found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
-    for batch, vectors in _answers(model, rows, name, window):
+    for batch, vectors in _answers(model, rows, name):
         found[batch] = vectors
     return found
 
 
-def states(model: Any, rows: Sequence[Sequence[int]], name: str, window: int) -> list[Vectors]:
+def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors]:
     """The vectors of each row's tokens, float32 (tokens, hidden), by a graph that gives those; rows hold their special tokens."""
-    found: dict[int, Vectors] = {}
-    for batch, vectors in _answers(model, rows, name, window):
-        found |= {place: vectors[row, : len(rows[place])] for row, place in enumerate(batch)}
-    return [found[place] for place in range(len(rows))]
+    found = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
+    return [found[place][: len(row)] for place, row in enumerate(rows)]
 
 
-def _answers(model: Any, rows: Sequence[Sequence[int]], name: str, window: int) -> Iterator[tuple[list[int], Vectors]]:
+def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[tuple[list[int], Vectors]]:
     """Batches of places of rows, with what the graph gives for them."""
-    settings = model_settings(name, "config.json")
-    padding, positions = int(settings.get("pad_token_id") or 0), int(settings.get("max_position_embeddings") or window)
-    lengths = [_grouped(len(row), positions) for row in rows]
-    request = model.create_infer_request()
-    for batch in batches(lengths):
-        ids, mask = padded([rows[place] for place in batch], lengths[batch[0]], padding)
-        yield batch, request.infer({"input_ids": ids, "attention_mask": mask})[0]
+    padding, most = int(model_settings(name, "config.json").get("pad_token_id") or 0), positions(name)
+    lengths = [_grouped(len(row), most) for row in rows]
+    streams = model.get_property("NUM_STREAMS")
+    parts = list(batches(lengths, max(_BATCH_TOKENS // streams, _LEAST_TOKENS)))
+
+    def compute(share: list[list[int]]) -> list[tuple[list[int], Vectors]]:
+        request, found = model.create_infer_request(), []
+        for batch in share:
+            ids, mask = padded([rows[place] for place in batch], lengths[batch[0]], padding)
+            found.append((batch, request.infer({"input_ids": ids, "attention_mask": mask})[0]))
+        return found
+
+    # A thread a stream and not OpenVINO's own queue, whose callbacks can outlive it and end the process.
+    with ThreadPoolExecutor(streams) as pool:
+        shares = pool.map(compute, [parts[first::streams] for first in range(streams)])
+        return [answer for share in shares for answer in share]
 
 
-def _grouped(length: int, positions: int) -> int:
+def _grouped(length: int, most: int) -> int:
     """A length up to the next whole group, where the model has positions for that."""
-    return max(length, min(-(-length // _GROUP) * _GROUP, positions))
+    return max(length, min(-(-length // _GROUP) * _GROUP, most))
 
 
-def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of rows, longest first, in batches of at most _BATCH_TOKENS tokens with their padding."""
+def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """The places of rows, longest first, in batches of at most so many tokens with their padding."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > _BATCH_TOKENS:
+        if batch and lengths[batch[0]] * (len(batch) + 1) > tokens:
             yield batch
             batch = []
         batch.append(place)

@@ -9,13 +9,12 @@ from workbench.embedding import converted
 from workbench.embedding.backend import Asked, encoder_of
 from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
 from workbench.embedding.cache import Vectors
-from workbench.embedding.loaded import load, model_settings, token_states
+from workbench.embedding.loaded import load, model_settings, positions, token_states
 from workbench.embedding.windows import LATE, unpoolable
 from workbench.errors import ModelError
 from workbench.models import MINILM, model_fingerprint
 from workbench.tokens import Ints, input_lengths
 
-_POSITIONS = 512
 # Models call a document's prompt by three names; these are sentence-transformers' own, in its order.
 _PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
 
@@ -74,13 +73,15 @@ class SentenceTransformersEmbedder(Embedder):
 
     def window(self) -> int:
         """`max_tokens`, else the model's own window; read from its settings, so that planning loads no model."""
-        positions = int(model_settings(self.model, "config.json").get("max_position_embeddings", _POSITIONS))
+        most = positions(self.model)
         if self.max_tokens is None:
             own = model_settings(self.model, "sentence_bert_config.json").get("max_seq_length")
-            return int(own or min(positions, int(model_settings(self.model, "tokenizer_config.json").get("model_max_length", positions))))
-        if self.max_tokens > positions:
-            fix = f"choose at most {positions}"
-            raise ModelError(f"embedding max_tokens {self.max_tokens} is beyond the {positions} positions of {self.model}", fix)
+            return int(own or min(most, int(model_settings(self.model, "tokenizer_config.json").get("model_max_length", most))))
+        if most == NO_WINDOW:
+            raise ModelError(f"embedding max_tokens: {self.model} has no transformer, whose window it could be", "leave max_tokens out")
+        if self.max_tokens > most:
+            fix = f"choose at most {most}"
+            raise ModelError(f"embedding max_tokens {self.max_tokens} is beyond the {most} positions of {self.model}", fix)
         return self.max_tokens
 
     def chunk_window(self) -> int:
@@ -101,8 +102,8 @@ class SentenceTransformersEmbedder(Embedder):
 
     def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
         """The vectors of tokens by rows of their ids, special ones included: float32 (tokens, hidden) a row; `late` pools them."""
-        states = converted.states if self.encoder().backend == "openvino" else token_states
-        found = states(rows, self.model, self.window())
+        fast = self.encoder().backend == "openvino"
+        found = converted.states(rows, self.model) if fast else token_states(rows, self.model, self.window())
         for each in found:
             self._check(each)
         return found

@@ -121,6 +121,8 @@ def unpoolable(model: str, window: int, prompt: str) -> str:
     chosen = [name.removeprefix("pooling_mode_") for name, on in pooling.items() if name.startswith("pooling_mode_") and on]
     if pooling.get("pooling_mode", "mean") not in ("mean", ["mean"]) or chosen not in ([], ["mean_tokens"]):
         return f"it pools by {pooling.get('pooling_mode') or ' and '.join(chosen)}, not by the mean"
+    if model_settings(model, "config_sentence_transformers.json").get("truncate_dim"):
+        return "it keeps only the first of its dimensions"
     if frame_of(model, window, prompt).room < 1:
         return f"the prompt leaves no room in its {window} tokens"
     return ""

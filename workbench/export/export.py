@@ -73,7 +73,7 @@ def _write(bench: Bench, result: Result, folder: Path) -> None:
         lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
         (folder / "passages.jsonl").write_text(lines, "utf-8")
     elif isinstance(embedding, SentenceTransformersEmbedder) and result.embedded:
-        settings = retrieval.model_dump() | {"window": embedding.window(), "query_prompt": embedding.prompt("query")}
+        settings = retrieval.model_dump() | {"window": result.window, "query_prompt": embedding.prompt("query")}
         needed, script = ["chromadb", "sentence-transformers", "torch"], "retrieve_dense.py"
         shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
         vectors = np.asarray(result.embedded.vectors.array("vectors"))

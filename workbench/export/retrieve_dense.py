@@ -15,7 +15,8 @@ from sentence_transformers import SentenceTransformer
 HERE = Path(__file__).resolve().parent
 SETTINGS = json.loads((HERE / "settings.json").read_text("utf-8"))
 MODEL = SentenceTransformer(str(HERE / "model"), local_files_only=True)
-MODEL.max_seq_length = SETTINGS["window"]
+if SETTINGS["window"]:
+    MODEL.max_seq_length = SETTINGS["window"]
 COLLECTION = chromadb.PersistentClient(str(HERE / "collection"), settings=Settings(anonymized_telemetry=False)).get_collection(
     "chunks", embedding_function=None
 )
