@@ -7,7 +7,9 @@ it was not put aside; `lost` how much worse the best that was left is on that ha
 The margin was chosen on the handbook's dev split and chroma-chunking; the other two are what it is judged by.
 """
 
+import json
 import random
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -204,3 +206,7 @@ def _articles(outputs: Path) -> Path:
         whole = BeirSource(path="$WORKBENCH_DATA/covid-qa").load()
         write_part(whole, set(random.Random(0).sample([document.doc_id for document in whole.documents], _ARTICLES)), folder)
     return folder
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(Path(sys.argv[1]) if len(sys.argv) > 1 else OUTPUTS), indent=2, default=float))
