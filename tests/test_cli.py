@@ -199,3 +199,29 @@ def test_lab_opens_a_folder_that_holds_the_notebooks():
 
     found = {path.stem for path in notebook_path("comparison").parent.glob("*.ipynb")}
     assert found == {"comparison", "configuration", "trends"}
+
+
+def test_a_sweep_is_screened_and_its_report_and_a_full_sweep_come_after_it(handbook_part, tmp_path):
+    sizes = "sweep: {chunking: {kind: fixed, size: [8, 64, 128]}}"
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        f"name: s\ndataset: {{kind: golden, path: {handbook_part}}}\npipeline: {{retrieval: {{kind: bm25}}}}\n{sizes}\nprimary: span_recall@500t\n"
+    )
+    one_line(workbench("sweep", path, "--outputs", tmp_path, "--screen-queries", 5), 2, "5 queries are too few to screen by")
+    first = workbench("sweep", path, "--outputs", tmp_path, "--screen", "--screen-queries", 50)
+    assert first.returncode == 0, first.stderr
+    assert "1 of 3 configurations screened out by the configuration itself on 50 of 59 questions" in first.stderr
+    assert "  fixed-8-0: −0." in first.stderr
+    assert "1 of 3 configurations screened out" in first.stdout
+    assert "2 configurations that were run in full" in first.stdout
+    again = workbench("report", path, "--outputs", tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.count("from the store") == 5
+    assert "Screened out" in (tmp_path / "s" / "report.html").read_text()
+    assert "Screened out" in (tmp_path / "s" / "notebooks" / "comparison.ipynb").read_text()
+    assert not (tmp_path / "s" / "notebooks" / "fixed-8-0.ipynb").exists()
+    rest = workbench("sweep", path, "--outputs", tmp_path)
+    assert rest.returncode == 0, rest.stderr
+    assert (tmp_path / "s" / "notebooks" / "fixed-8-0.ipynb").exists()
+    assert not (tmp_path / "s" / "screening.parquet").exists()
+    assert "screened out" not in rest.stdout

@@ -71,16 +71,25 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 
 @main.command()
 @_shared
-def sweep(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
+@click.option("--screen", "screening", is_flag=True, help="First put aside what is far behind by a cheap proxy; the rest runs in full.")
+@click.option("--screen-queries", type=int, metavar="N", help="On a sample of so many questions; implies --screen.  [default: 200]")
+def sweep(experiment: Path, outputs: Path, overrides: tuple[str, ...], screening: bool, screen_queries: int | None) -> None:
     """Run an experiment: its tables, executed notebooks and report.html under OUTPUTS/<name>/.
 
     What is in the store is not computed again; a sweep that was killed goes on where it was.
     """
     from workbench.experiment.outputs import write_outputs
     from workbench.experiment.run import run_experiment
+    from workbench.experiment.screening import QUERIES, screen
     from workbench.experiment.spec import read_experiment
+    from workbench.report.screened import screened_lines
 
-    outcome = run_experiment(read_experiment(experiment, overrides), outputs, _say)
+    spec = read_experiment(experiment, overrides)
+    if screening or screen_queries is not None:
+        spec = screen(spec, outputs, _say, QUERIES if screen_queries is None else screen_queries)
+        for line in screened_lines(spec.screening):
+            _say(line)
+    outcome = run_experiment(spec, outputs, _say)
     write_outputs(outcome)
     remembered = _remember(outcome, outputs)
     _publish(outcome, experiment, overrides)
@@ -107,12 +116,14 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
     """Make the notebooks and report.html anew from results that are all in the store."""
     from workbench.experiment.plan import plan_experiment
     from workbench.experiment.run import run_experiment
+    from workbench.experiment.screening import as_screened
     from workbench.experiment.spec import read_experiment
 
     spec = read_experiment(experiment, overrides)
     if trends:
         _report_trends(spec.name, outputs)
         return
+    spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
         raise InputError(f"the results of {experiment} are not all in {outputs}", f"run workbench sweep {experiment}")
     _publish(run_experiment(spec, outputs, _say), experiment, overrides)

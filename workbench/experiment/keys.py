@@ -58,8 +58,10 @@ class Identity:
         return fingerprint(queries, qrels, needs)
 
 
-def keys_of(configuration: Configuration, identity: Identity, depth: Depth, metrics: Sequence[Metric], spans: str) -> Keys:
-    """The keys of a configuration on a dataset; nothing is computed for them but hashes of files."""
+def keys_of(
+    configuration: Configuration, identity: Identity, depth: Depth, metrics: Sequence[Metric], spans: str, indexed: bool = True
+) -> Keys:
+    """The keys of a configuration on a dataset, its vectors `indexed` or not; nothing is computed for them but hashes of files."""
     budget = model_fingerprint(BUDGET_VOCABULARY)
     chunks = fingerprint("chunks", VERSIONS["chunks"], configuration.chunking.identity(), budget, identity.corpus)
     embedding, retrieval = configuration.embedding, configuration.retrieval
@@ -67,7 +69,7 @@ def keys_of(configuration: Configuration, identity: Identity, depth: Depth, metr
     if embedding is not None:
         vectors = fingerprint("vectors", VERSIONS["vectors"], embedding.identity("document"), chunks)
         queries = fingerprint("queries", VERSIONS["queries"], embedding.identity("query"), identity.questions)
-        index = index_key(vectors)
+        index = index_key(vectors) if indexed else None
     searched = (vectors, queries, index) if embedding is not None else (chunks, identity.questions)
     looked = (depth.slices, depth.tokens, depth.documents, depth.listed)
     hits = fingerprint("hits", VERSIONS["hits"], retrieval.version, retrieval.model_dump(), looked, SEED, searched)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from workbench.experiment.comparing import comparisons_table
 from workbench.experiment.run import Outcome
+from workbench.experiment.screening import FILE, screening_table
 from workbench.experiment.tables import (
     configurations_table,
     hits_table,
@@ -48,6 +49,11 @@ def write_outputs(outcome: Outcome) -> None:
     """All tables, the run files and the manifest; run files of configurations that are gone are taken away."""
     for name, table in TABLES.items():
         _write_table(outcome.folder / f"{name}.parquet", table(outcome))
+    screening = outcome.experiment.screening
+    if screening:
+        _write_table(outcome.folder / FILE, screening_table(screening))
+    else:
+        (outcome.folder / FILE).unlink(missing_ok=True)
     wanted = set()
     for result in outcome.results:
         path = outcome.folder / "runs" / f"{result.configuration.name}.trec"
@@ -83,6 +89,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         },
         "encoders": {one.name: one.embedding.encoder()._asdict() for one in outcome.experiment.configurations if one.embedding},
         "failures": outcome.failures,
+        **({"screening": screening.about} if (screening := outcome.experiment.screening) else {}),
         "versions": {"python": platform.python_version()} | {name: found for name in _VERSIONS if (found := _version(name))},
         "seeds": {"ties": SEED},
         "commit": _commit(),

@@ -47,7 +47,8 @@ def wanted_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str
     settings = [outcome.experiment.settings, str(outcome.primary)]
     one, all_ = notebook_path("configuration"), notebook_path("comparison")
     wanted = [Wanted(one, name, common | {"configuration": name}, [key, *settings]) for name, key in scores.items()]
-    return [*wanted, Wanted(all_, "comparison", common, [scores, outcome.failures, *settings])]
+    screening = [outcome.experiment.screening.as_json()] if outcome.experiment.screening else []
+    return [*wanted, Wanted(all_, "comparison", common, [scores, outcome.failures, *settings, *screening])]
 
 
 def at_once() -> int:

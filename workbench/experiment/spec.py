@@ -23,6 +23,7 @@ from workbench.experiment.grid import Settings, alternatives, is_mapping, set_va
 from workbench.metrics.names import Metric
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.table import RETRIEVERS
+from workbench.statistics.screening import Screening
 
 STAGES: dict[str, Mapping[str, type[BaseModel]]] = {"chunking": CHUNKERS, "embedding": EMBEDDERS, "retrieval": RETRIEVERS}
 DEFAULTS: dict[str, Settings] = {
@@ -50,7 +51,10 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is compared, on which data, by which metrics; `primary` None leaves the choice to the data."""
+    """What is compared, on which data, by which metrics; `primary` None leaves the choice to the data.
+
+    `screening`: by what other configurations, which the file has too, were put aside.
+    """
 
     name: str
     dataset: Source
@@ -60,6 +64,7 @@ class Experiment:
     baseline: str | None
     spans: Literal["exact", "chroma"]
     settings: Settings
+    screening: Screening | None = None
 
 
 def read_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:

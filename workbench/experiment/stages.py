@@ -60,7 +60,8 @@ class Workplace:
 class Bench:
     """One dataset with the metrics asked of it, in a workplace: all that a configuration needs to be run.
 
-    `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too.
+    `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too. Without
+    `indexed` no Chroma index is built, and nothing is measured of it.
     """
 
     workplace: Workplace
@@ -68,6 +69,7 @@ class Bench:
     metrics: tuple[Metric, ...]
     spans: Literal["exact", "chroma"]
     configurations: tuple[Configuration, ...] = ()
+    indexed: bool = True
 
     @cached_property
     def identity(self) -> Identity:
@@ -81,7 +83,7 @@ class Bench:
 
     def keys(self, configuration: Configuration) -> Keys:
         """The keys of a configuration's stages."""
-        return keys_of(configuration, self.identity, self.depth(configuration), self.metrics, self.spans)
+        return keys_of(configuration, self.identity, self.depth(configuration), self.metrics, self.spans, self.indexed)
 
     def depth(self, configuration: Configuration) -> Depth:
         """How far the metrics make a configuration look; 100 documents are listed, for margins and run files."""
@@ -113,11 +115,11 @@ def embedder_inputs(bench: Bench, table: pd.DataFrame) -> EmbedderInputs:
 
 @dataclass(frozen=True)
 class Embedded:
-    """The stages of a configuration that uses vectors: of its chunks, of the queries, and their index."""
+    """The stages of a configuration that uses vectors: of its chunks, of the queries, and their index where there is one."""
 
     vectors: Entry
     queries: Entry
-    index: Path
+    index: Path | None
     index_seconds: float
     index_built: bool
 
@@ -128,6 +130,8 @@ def embedded_stages(bench: Bench, configuration: Configuration, chunks: Entry) -
         return None
     vectors = _vectors_stage(bench, configuration.embedding, configuration, chunks)
     queries = _queries_stage(bench, configuration.embedding, configuration)
+    if not bench.indexed:
+        return Embedded(vectors, queries, None, 0.0, index_built=False)
     folder = bench.workplace.indexes / str(bench.keys(configuration).index)
     started = time.perf_counter()
     built = build_index(folder, chunks_of(bench, chunks.table("chunks")), vectors.array("vectors"))
@@ -198,7 +202,7 @@ def hits_stage(bench: Bench, configuration: Configuration, chunks: Entry, embedd
             asked = replace(asked, vectors=np.asarray(embedded.queries.array("vectors")))
         for search, ranked in configuration.retrieval.searches(asked, searched, bench.depth(configuration)).items():
             _keep(draft, search, ranked)
-        draft.values("index", {"bytes": folder_bytes(embedded.index) if embedded else 0})
+        draft.values("index", {"bytes": folder_bytes(embedded.index) if embedded and embedded.index else 0})
 
     return bench.workplace.store.obtain("hits", bench.keys(configuration).hits, compute)
 
@@ -233,7 +237,7 @@ def scores_stage(bench: Bench, configuration: Configuration, chunks: Entry, hits
     """Table `scores` of the configuration as it searches; table `gap`: what Chroma's answer changes in the mean of each metric."""
 
     def compute(draft: Draft) -> None:
-        searches = ("exact", "ann") if configuration.embedding else ("exact",)
+        searches = ("exact", "ann") if configuration.embedding and bench.indexed else ("exact",)
         tables = {search: evaluate(bench.labels, retrieved_of(chunks, hits, search), bench.metrics, bench.spans) for search in searches}
         draft.table("scores", tables[configuration.retrieval.evaluated])
         if "ann" in tables:

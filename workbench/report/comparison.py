@@ -19,6 +19,7 @@ from workbench.report.frontier import Cost, frontier_picture
 from workbench.report.grid import size_grid
 from workbench.report.numerals import count, listed, number
 from workbench.report.pairwise import differences_table, exploratory_table, sources_table
+from workbench.report.screened import HEADINGS, screened_rows, screened_sentence
 from workbench.report.standings import Standings
 from workbench.report.tables import Column, table, text, words
 
@@ -78,7 +79,7 @@ class ComparisonView:
         if self.findings.told and not self.findings.winner:
             end = "highest" if self.primary.higher_is_better else "lowest"
             caption += f"; = marks the set that cannot be told apart: with 95 % confidence the {end} true mean is in it"
-        return (table(caption, columns, rows) if rows else prose("No configuration can be ranked.")) + self._windowed()
+        return (table(caption, columns, rows) if rows else prose("No configuration can be ranked.")) + self._windowed() + self._screened()
 
     def forest(self) -> Picture | Fragment:
         """The primary metric of all ranked configurations with its intervals."""
@@ -166,6 +167,8 @@ class ComparisonView:
         values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": dict(self.outcome.failures)}
         verdict = self.findings.verdict
         values |= {"winner": verdict.winner, "reason": verdict.reason, "best": list(verdict.best)} if verdict else {"winner": None}
+        aside = self.findings.screening.dropped if self.findings.screening else ()
+        values |= {"screened_out": [row.configuration for row in aside]} if aside else {}
         record(self.outcome.bench.workplace.store, run_id, values)
         unranked = f", {len(windowed)} beyond the window, {len(self.outcome.failures)} failed"
         print(f"{'recorded' if run_id else 'not recorded (opened by hand)'}: {len(ranked)} ranked by {metric}{unranked}")
@@ -201,6 +204,13 @@ class ComparisonView:
         rows = [[one.name, "window, not chunking", sentences.window_note(one)] for one in self.found.windowed]
         columns = [words("configuration"), words("what its scores tell of"), text("what was cut off")]
         return table("Not ranked: chunks longer than the embedder's window", columns, rows)
+
+    def _screened(self) -> Fragment:
+        screening = self.findings.screening
+        if screening is None:
+            return NOTHING
+        columns, rows = [words(heading) for heading in HEADINGS], screened_rows(screening)
+        return prose(screened_sentence(screening)) + (table("Screened out", columns, rows) if rows else NOTHING)
 
     def _failures(self) -> Fragment:
         rows = [[name, line] for name, line in self.outcome.failures.items()]

@@ -17,6 +17,7 @@ from workbench.report.standings import Standing, Standings, standings
 from workbench.statistics.bounds import Bounds, judged_bounds
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import Interval
+from workbench.statistics.screening import Screening
 from workbench.statistics.verdict import Reason, Verdict
 
 # What makes one configuration cheaper than another, the first that differs; none depends on the machine.
@@ -33,7 +34,8 @@ class Findings:
     then all that follows from it is None too. `margin` is the first minus `other`: the baseline where that is another one, else the
     second. `faults` are the first's, `contrast` is that of first and other. `cheapest` is the cheapest of those that cannot be told
     from the first, itself included. `bounds` are those of the margin, where first and other differ in how much of what they found was
-    judged. `priced` are all finished configurations. `unbased` is the baseline asked for, where it cannot be one.
+    judged. `priced` are all finished configurations. `unbased` is the baseline asked for, where it cannot be one. `screening` is what
+    was put aside before, if anything was looked for.
     """
 
     primary: Metric
@@ -48,6 +50,7 @@ class Findings:
     cheapest: Priced | None
     failures: dict[str, str]
     unbased: str
+    screening: Screening | None = None
 
     @property
     def first(self) -> Standing | None:
@@ -103,9 +106,8 @@ def findings(outcome: Outcome) -> Findings:
     found, bench, primary = verdict_of(outcome), outcome.bench, outcome.primary
     order = _ordered(outcome, found.ranked if found else ())
     priced = frontier(outcome, order)
-    alone = Findings(
-        primary, bench.dataset, order, found, None, None, None, None, priced, None, dict(outcome.failures), _unbased(outcome, found)
-    )
+    failed, unbased, screening = dict(outcome.failures), _unbased(outcome, found), outcome.experiment.screening
+    alone = Findings(primary, bench.dataset, order, found, None, None, None, None, priced, None, failed, unbased, screening)
     first, other = alone.first, alone.other
     if found is None or first is None:
         return alone

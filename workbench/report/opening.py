@@ -10,6 +10,7 @@ import pandas as pd
 from workbench.errors import InputError
 from workbench.experiment.history import history_path, read_history
 from workbench.experiment.run import run_experiment, workplace_at
+from workbench.experiment.screening import as_screened
 from workbench.experiment.spec import read_experiment
 from workbench.experiment.tables import CONDITION
 from workbench.report.comparison import ComparisonView
@@ -19,9 +20,9 @@ from workbench.report.trends import TrendsView
 
 
 def open_comparison(experiment: str | Path, outputs: str | Path = "outputs", overrides: Sequence[str] = ()) -> ComparisonView:
-    """All configurations of an experiment file; `overrides` are `path.to.key=value`."""
+    """All configurations of an experiment file, without what its last sweep screened out; `overrides` are `path.to.key=value`."""
     read = read_experiment(Path(experiment), overrides)
-    return ComparisonView(run_experiment(read, Path(outputs), _say))
+    return ComparisonView(run_experiment(as_screened(read, Path(outputs)), Path(outputs), _say))
 
 
 def open_configuration(

@@ -7,6 +7,7 @@ from workbench.experiment.run import Outcome
 from workbench.report.answers import answers
 from workbench.report.findings import Findings, findings
 from workbench.report.numerals import count, interval, number
+from workbench.report.screened import screened_sentence
 from workbench.report.standings import Standing
 
 
@@ -29,7 +30,8 @@ def summary_lines(outcome: Outcome) -> list[str]:
     lines += [f"{configuration}: FAILED, {error}" for configuration, error in outcome.failures.items()]
     said = answers(found)
     tested = [said.certainty.sentence, said.more.sentence] if found.margin else []
-    return [*lines, "", said.won.sentence, *([said.margin.sentence] if found.first else []), *tested]
+    aside = [screened_sentence(found.screening)] if found.screening else []
+    return [*lines, "", *aside, said.won.sentence, *([said.margin.sentence] if found.first else []), *tested]
 
 
 def _row(one: Standing, found: Findings) -> tuple[str, ...]:

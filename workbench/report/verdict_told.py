@@ -68,7 +68,7 @@ def more(found: Findings) -> Told:
 
 
 def _verdict(found: Findings, verdict: Verdict) -> str:
-    several, limited = f"{len(verdict.ranked)} configurations", f", {CONDITIONAL}" if verdict.conditional else ""
+    several, limited = f"{len(verdict.ranked)} configurations{_full(found)}", f", {CONDITIONAL}" if verdict.conditional else ""
     match verdict.reason:
         case Reason.ALONE:
             return f"No winner: {verdict.ranked[0]} has nothing to be compared with."
@@ -82,6 +82,11 @@ def _verdict(found: Findings, verdict: Verdict) -> str:
             return f"No winner: {some} cannot be told apart by {found.primary}{limited} ({_names(verdict)})."
         case None:
             return f"{verdict.winner} wins by {found.primary}: with 95 % confidence it is the best of {several}{limited}."
+
+
+def _full(found: Findings) -> str:
+    """What the verdict is over, where a screening put some aside."""
+    return " that were run in full" if found.screening and found.screening.dropped else ""
 
 
 def _names(verdict: Verdict) -> str:
@@ -103,6 +108,8 @@ def _beside(found: Findings) -> str:
         parts.append(f"{'the other one is' if behind == 1 else f'each of the other {behind} is'} behind another configuration")
     if found.standings.windowed:
         parts.append(f"window, not chunking, and so not compared: {listed([one.name for one in found.standings.windowed])}")
+    if found.screening and found.screening.dropped:
+        parts.append(f"{plural(len(found.screening.dropped), 'other')} screened out before")
     if found.failures:
         parts.append(f"failed: {listed(list(found.failures))}")
     if found.unbased:

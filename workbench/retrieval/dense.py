@@ -29,6 +29,7 @@ class DenseRetriever(Retriever):
         return self.searches(asked, searched, depth)[self.search]
 
     def searches(self, asked: Asked, searched: Searchable, depth: Depth) -> dict[str, Ranked]:
-        """The exact ranking and Chroma's, so that the gap between them is always known."""
+        """The exact ranking and, where there is an index, Chroma's, so that the gap between them is always known."""
         vectors = asked.vectors
-        return {"exact": exact(vectors, searched, depth, self.k), "ann": approximate(vectors, searched, depth, self.k)}
+        nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index else {}
+        return {"exact": exact(vectors, searched, depth, self.k)} | nearly

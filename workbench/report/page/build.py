@@ -17,7 +17,7 @@ from workbench.report.page.figures import Drawing
 from workbench.report.page.grids import grid_sheets
 from workbench.report.page.payload import Payload, payload
 from workbench.report.page.portraits import Portrait, portraits
-from workbench.report.page.ranking import ranking_sheet, windowed_rows
+from workbench.report.page.ranking import ranking_sheet, screened_sheet, windowed_rows
 from workbench.report.page.sheet import Sheet
 from workbench.report.page.slices import slice_means, slices_map, slices_sheet
 from workbench.report.sentences import about_primary
@@ -35,6 +35,7 @@ class Page:
     ranking: Sheet | None
     windowed: Sequence[tuple[str, str]]
     failures: dict[str, str]
+    screened: Sheet | None
     differences: Drawing | None
     curves: Drawing | None
     grids: Sequence[Sheet]
@@ -106,6 +107,7 @@ def page_of(outcome: Outcome) -> Page:
         ranking=ranking_sheet(found, bench.metrics),
         windowed=windowed_rows(found),
         failures=found.failures,
+        screened=screened_sheet(found),
         differences=figures.differences(found),
         curves=figures.curves(found),
         grids=grid_sheets(found),

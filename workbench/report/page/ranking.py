@@ -8,7 +8,8 @@ from workbench.metrics.names import Metric
 from workbench.report.findings import Findings
 from workbench.report.numerals import count, interval, number, signed
 from workbench.report.page.bars import Scale
-from workbench.report.page.sheet import Cell, Heading, Row, Sheet, p_cell, value_cell
+from workbench.report.page.sheet import Cell, Heading, Kind, Row, Sheet, p_cell, value_cell
+from workbench.report.screened import HEADINGS, screened_rows, screened_sentence
 from workbench.report.sentences import window_note
 from workbench.report.standings import Mean, Standing
 
@@ -41,6 +42,17 @@ def ranking_sheet(found: Findings, asked: Sequence[Metric]) -> Sheet | None:
 def windowed_rows(found: Findings) -> list[tuple[str, str]]:
     """The configurations whose scores tell of the window, each with what was cut off."""
     return [(one.name, window_note(one)) for one in found.standings.windowed]
+
+
+def screened_sheet(found: Findings) -> Sheet | None:
+    """What was put aside by proxy before the rest was run; None where nothing was looked for."""
+    screening = found.screening
+    if screening is None:
+        return None
+    kinds: tuple[Kind, ...] = ("word", "number", "number", "word", "word")
+    headings = [Heading(title, kind) for title, kind in zip(HEADINGS, kinds, strict=True)]
+    rows = [Row([Cell(text) for text in row]) for row in screened_rows(screening)]
+    return Sheet("screened-table", "Screened out, and not run in full", headings, rows, screened_sentence(screening))
 
 
 def _row(found: Findings, place: int, one: Standing, others: Sequence[Metric], scale: Scale, level: bool) -> Row:

@@ -1,0 +1,212 @@
+"""How often screening keeps the true best, and what it saves; the truth is the whole sweep with the real embedder.
+
+The sets are real: the handbook's two splits, chroma-chunking, and half of covid-qa's articles, with 17 to 20 chunkings each. A draw
+halves the documents (where they are fewer than ten, the questions): a sample of one half's questions is screened by proxy, and the
+true best is what comes first by the real embedder on the other half, which the screening never saw. `kept` is the share of draws in which
+it was not put aside; `lost` how much worse the best that was left is on that half. Random dropping puts as many aside, whichever.
+The margin was chosen on the handbook's dev split and chroma-chunking; the other two are what it is judged by.
+"""
+
+import json
+import random
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.sweep import write_part
+from workbench.data.sources import BeirSource
+from workbench.experiment.run import bench_of, run_configuration
+from workbench.experiment.screening import QUERIES, proxy_of
+from workbench.experiment.spec import Configuration, Experiment, experiment_of
+from workbench.statistics.clusters import query_clusters
+from workbench.statistics.screening import MARGIN, screened
+from workbench.statistics.units import units
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
+OUTPUTS = Path("outputs/screening-benchmark")
+METRIC = "span_recall@2000t"
+DRAWS = 300
+MARGINS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.08)
+CHOSEN_ON = ("handbook dev", "chroma-chunking")
+_ARTICLES = 49
+SMALL: list[dict[str, Any]] = [
+    {"kind": "fixed", "size": [32, 64, 128, 192, 256]},
+    {"kind": "fixed", "size": [64, 128], "overlap": 32},
+    {"kind": "fixed", "size": 256, "overlap": [64, 128]},
+    {"kind": "recursive", "size": [64, 128, 256]},
+    {"kind": "sentence", "size": [64, 128, 256]},
+    {"kind": "hierarchical", "child": 32, "parent": 128},
+    {"kind": "hierarchical", "child": [64, 128], "parent": 256},
+    {"kind": "fixed", "size": 128, "enrich": True},
+    {"kind": "sentence", "size": 128, "enrich": True},
+]
+CHROMA: list[dict[str, Any]] = [
+    {"kind": "fixed", "size": [50, 100, 200], "tokens": "cl100k"},
+    {"kind": "fixed", "size": 250, "overlap": [0, 125], "tokens": "cl100k"},
+    {"kind": "fixed", "size": 400, "overlap": [0, 200], "tokens": "cl100k"},
+    {"kind": "recursive", "size": [50, 100, 200], "tokens": "cl100k"},
+    {"kind": "recursive", "size": 250, "overlap": [0, 125], "tokens": "cl100k"},
+    {"kind": "recursive", "size": 400, "overlap": [0, 200], "tokens": "cl100k"},
+    {"kind": "sentence", "size": [128, 256]},
+    {"kind": "hierarchical", "child": 128, "parent": 512},
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Configurations on a set: values by the real embedder and by proxy, both (c, q) of scored questions, in `clusters` (q).
+
+    `tokens` (c) is what the real embedder reads; `real` and `cheap` (c) are the seconds of the stages after the chunks.
+    """
+
+    names: tuple[str, ...]
+    truth: Floats
+    proxy: Floats
+    clusters: Ints
+    tokens: Ints
+    real: Floats
+    cheap: Floats
+
+
+def run(outputs: Path = OUTPUTS) -> dict[str, object]:
+    """Rates by set, with the chosen margin, without one, and of random dropping; the spread of the proxy's error."""
+    found = measured_sets(outputs)
+    return {
+        "margin": MARGIN,
+        "queries": QUERIES,
+        "draws": DRAWS,
+        "sets": {name: about(name, one) for name, one in found.items()},
+        "margins": {name: {str(margin): rates(one, margin) for margin in MARGINS} for name, one in found.items() if name in CHOSEN_ON},
+    }
+
+
+def about(name: str, one: Measured) -> dict[str, object]:
+    """A set's figures."""
+    spent = {"real": float(one.real.sum()), "proxy": float(one.cheap.sum())}
+    return {
+        "configurations": len(one.names),
+        "questions": one.truth.shape[1],
+        "chose the margin": name in CHOSEN_ON,
+        "error": error(one),
+        "seconds": spent | {"ratio": spent["real"] / spent["proxy"]},
+        "with the margin": rates(one, MARGIN),
+        "without": rates(one, 0.0),
+    }
+
+
+def error(one: Measured) -> dict[str, float]:
+    """How far the proxy's differences of means are from the true ones, over all pairs; and the correlation of the means."""
+    truth, proxy = one.truth.mean(axis=1), one.proxy.mean(axis=1)
+    first, second = np.triu_indices(len(truth), 1)
+    off = (proxy[first] - proxy[second]) - (truth[first] - truth[second])
+    return {"sd": float(off.std()), "largest": float(np.abs(off).max()), "correlation": float(np.corrcoef(truth, proxy)[0, 1])}
+
+
+def rates(one: Measured, margin: float, draws: int = DRAWS) -> dict[str, float]:
+    """Means over the draws, with the standard errors of `kept` and of `dropped` over them."""
+    rng = np.random.default_rng(0)
+    rows = np.array([draw(one, margin, rng) for _ in range(draws)])
+    kept, by_chance, dropped, saved, lost = rows.mean(axis=0)
+    spread = rows.std(axis=0, ddof=1) / np.sqrt(draws)
+    return {
+        "kept": kept,
+        "kept_error": float(spread[0]),
+        "kept by random dropping": by_chance,
+        "dropped": dropped,
+        "dropped_error": float(spread[2]),
+        "tokens saved": saved,
+        "lost": lost,
+    }
+
+
+def draw(one: Measured, margin: float, rng: np.random.Generator) -> tuple[float, ...]:
+    """Of one draw: was the true best kept, how likely so by chance, the shares of configurations and of tokens dropped, the value lost."""
+    codes = units(one.clusters).codes
+    order = rng.permutation(int(codes.max()) + 1)
+    seen = np.isin(codes, order[: len(order) // 2])
+    sample = rng.permutation(np.flatnonzero(seen))[:QUERIES]
+    values = dict(zip(one.names, one.proxy[:, sample], strict=True))
+    kept = np.array([row.kept for row in screened(values, one.clusters[sample], proxies={}, margin=margin)])
+    truth = one.truth[:, ~seen].mean(axis=1)
+    best = truth >= truth.max() - 1e-12
+    lost = truth.max() - truth[kept].max()
+    return (kept & best).any(), kept.mean(), 1 - kept.mean(), one.tokens[~kept].sum() / one.tokens.sum(), lost
+
+
+def measured_sets(outputs: Path) -> dict[str, Measured]:
+    """Every set, run or from the store."""
+    handbook = experiment("handbook", {"kind": "golden", "path": str(HANDBOOK)}, SMALL, 256)
+    covid = experiment("covid-qa", {"kind": "beir", "path": str(_articles(outputs))}, SMALL, 256)
+    chroma = experiment("chroma", {"kind": "beir", "path": "$WORKBENCH_DATA/chroma-chunking"}, CHROMA, 512)
+    halves = {f"handbook {split}": partial(_split, split=split) for split in ("dev", "test")}
+    whole = measured(handbook, outputs)
+    splits = [query.metadata.get("split") for query in handbook.dataset.load().queries]
+    return {
+        **{name: cut(whole, splits) for name, cut in halves.items()},
+        "chroma-chunking": _scored(measured(chroma, outputs)),
+        "covid-qa": _scored(measured(covid, outputs)),
+    }
+
+
+def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, Any]], window: int) -> Experiment:
+    """Chunkings of a set, none of them beyond the window."""
+    settings = {
+        "name": name,
+        "dataset": dict(dataset),
+        "pipeline": {"embedding": {"max_tokens": window}},
+        "sweep": {"chunking": chunking},
+        "metrics": [METRIC],
+    }
+    return experiment_of(settings, "benchmark")
+
+
+def measured(one: Experiment, outputs: Path, proxy: Callable[[Configuration], Configuration] = proxy_of) -> Measured:
+    """All configurations by the real embedder and by proxy; what is in the store is not computed again."""
+    bench = replace(bench_of(one, outputs), indexed=False)
+    parts: list[tuple[Floats, Floats, int, float, float]] = []
+    for configuration in one.configurations:
+        real, cheap = run_configuration(bench, configuration), run_configuration(bench, proxy(configuration))
+        values = []
+        for result in (real, cheap):
+            scores = result.scores.table("scores")
+            row = scores[scores["metric"] == METRIC].set_index("query")["value"].reindex(range(bench.labels.queries))
+            values.append(row.to_numpy(np.float64))
+        seconds = [
+            sum(entry.seconds for name, entry in result.stages.items() if name not in ("chunks", "queries")) for result in (real, cheap)
+        ]
+        parts.append((values[0], values[1], int(real.lengths.sum()), seconds[0], seconds[1]))
+    truth, cheap_values, tokens, real_seconds, cheap_seconds = (np.array(column) for column in zip(*parts, strict=True))
+    names = tuple(configuration.name for configuration in one.configurations)
+    return Measured(names, truth, cheap_values, query_clusters(bench.labels), tokens, real_seconds, cheap_seconds)
+
+
+def _split(whole: Measured, splits: list[Any], split: str) -> Measured:
+    return _scored(whole, np.array([found == split for found in splits]))
+
+
+def _scored(whole: Measured, chosen: NDArray[np.bool_] | None = None) -> Measured:
+    """The questions that have a value."""
+    scored = ~np.isnan(whole.truth + whole.proxy).any(axis=0) & (True if chosen is None else chosen)
+    return replace(whole, truth=whole.truth[:, scored], proxy=whole.proxy[:, scored], clusters=whole.clusters[scored])
+
+
+def _articles(outputs: Path) -> Path:
+    """Half of covid-qa's articles, drawn once."""
+    folder = outputs / "covid-qa-half"
+    if not folder.is_dir():
+        whole = BeirSource(path="$WORKBENCH_DATA/covid-qa").load()
+        write_part(whole, set(random.Random(0).sample([document.doc_id for document in whole.documents], _ARTICLES)), folder)
+    return folder
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(Path(sys.argv[1]) if len(sys.argv) > 1 else OUTPUTS), indent=2, default=float))
