@@ -85,7 +85,7 @@ class Store:
     def get(self, kind: str, key: str) -> Entry | None:
         """The entry, checked against its manifest; None if there is none; StoreError if it was damaged."""
         folder = self.root / kind / key
-        if not self.has(kind, key):
+        if not (folder / MANIFEST).is_file():
             return None
         fix = f"delete the folder {folder} and run again, it will be computed anew"
         try:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -88,3 +89,23 @@ def _batches(order: list[int], lengths: Ints, window: int) -> Iterator[list[int]
         batch.append(place)
     if batch:
         yield batch
+
+
+class Batch(NamedTuple):
+    """Texts that are encoded together, longest first, by their keys, and each one's tokens within the window (int64, n)."""
+
+    keys: list[bytes]
+    texts: list[str]
+    tokens: Ints
+
+
+def missing_batches(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:
+    """What the cache lacks of these texts, each once, in batches as `embed` plans them; for those who encode elsewhere."""
+    distinct = dict(zip(text_keys(texts, embedder, role), texts, strict=True))
+    present = cache.present(list(distinct))
+    keys, missing = [key for key in distinct if key not in present], [text for key, text in distinct.items() if key not in present]
+    window = embedder.window()
+    lengths = embedder.lengths(missing, role)
+    order = sorted(range(len(missing)), key=lambda place: (-int(lengths[place]), missing[place]))
+    planned = _batches(order, lengths, window)
+    return [Batch([keys[i] for i in places], [missing[i] for i in places], np.minimum(lengths[places], window)) for places in planned]
