@@ -41,17 +41,26 @@ def big_data() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def handbook_part(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first 69 questions of the handbook and the documents with their evidence: real, and embedded in half a minute."""
+    return _part("hb-069", tmp_path_factory.mktemp("part") / "handbook")
+
+
+@pytest.fixture(scope="session")
+def handbook_few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first 12 questions of the handbook and the documents with their evidence, embedded in a moment."""
+    return _part("hb-012", tmp_path_factory.mktemp("few") / "handbook")
+
+
+def _part(last: str, folder: Path) -> Path:
     whole = GoldenSource(path=str(ROOT / "experiments" / "handbook")).load()
-    needs = tuple(need for need in whole.needs if need.query_id <= "hb-069")
+    needs = tuple(need for need in whole.needs if need.query_id <= last)
     there = {span.doc_id for need in needs for span in need.alternatives}
     part = Dataset(
         "handbook",
         tuple(document for document in whole.documents if document.doc_id in there),
-        tuple(query for query in whole.queries if query.query_id <= "hb-069"),
-        tuple(qrel for qrel in whole.qrels if qrel.query_id <= "hb-069" and qrel.doc_id in there),
+        tuple(query for query in whole.queries if query.query_id <= last),
+        tuple(qrel for qrel in whole.qrels if qrel.query_id <= last and qrel.doc_id in there),
         needs,
     )
-    folder = tmp_path_factory.mktemp("part") / "handbook"
     write_golden(part, folder)
     return folder
 

@@ -18,7 +18,7 @@ from filelock import FileLock
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.fingerprint import fingerprint
 from workbench.paths import cache_folder
-from workbench.store import MANIFEST, Draft, Entry, Store, store_errors
+from workbench.store import MANIFEST, Draft, Entry, Store, content_digest, store_errors
 
 # Of a digest in the name of an uploaded file: enough that no two contents share a name.
 _DIGITS = 32
@@ -92,7 +92,7 @@ class RemoteStore(Store):
         return found if isinstance(found, dict) and isinstance(found.get("files"), dict) else None
 
     def _fetch(self, kind: str, key: str, manifest: dict[str, Any]) -> None:
-        """Bring an entry into the copy, whole or not at all; `Store.get` checks its digests."""
+        """Bring an entry into the copy, whole and as it was written, or not at all."""
         if super().has(kind, key):
             return
         aside, final = self.root / kind / f"{key}.fetched.tmp", self.root / kind / key
@@ -101,16 +101,23 @@ class RemoteStore(Store):
         try:
             with self._reached() as (fs, top):
                 for name, (_, digest) in manifest["files"].items():
-                    fs.get_file(f"{top}/{kind}/{key}/{_named(Path(name).name, digest)}", str(aside / Path(name).name))
+                    self._fetch_file(fs, f"{top}/{kind}/{key}/{_named(name, digest)}", aside / Path(name).name, digest)
             (aside / MANIFEST).write_text(json.dumps(manifest), "utf-8")
             shutil.rmtree(final, ignore_errors=True)
             aside.rename(final)
             self._uploaded(kind, key).touch()
-        except FileNotFoundError as error:
-            fix = f"delete {shown(self.url)}/{kind}/{key} and run again, it will be computed anew"
-            raise StoreError(f"the store entry {shown(self.url)}/{kind}/{key} lacks a file that it lists", fix) from error
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+
+    def _fetch_file(self, fs: Any, path: str, target: Path, digest: str) -> None:
+        there = fs.exists(path)
+        if there:
+            fs.get_file(path, str(target))
+        if not there or content_digest(target) != digest:
+            place = f"{shown(self.url)}/{'/'.join(path.split('/')[-3:-1])}"
+            raise StoreError(
+                f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again, it will be computed anew"
+            )
 
     def _upload(self, kind: str, key: str) -> None:
         folder = self.root / kind / key

@@ -235,7 +235,7 @@ def _at(address: str) -> Iterator[Workers]:
 
     fix = "start it with: dask scheduler, and workers with: dask worker ADDRESS --nthreads 1"
     try:
-        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        client = Client(address, timeout=_CONNECT_SECONDS)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"no Dask scheduler answers at {address} ({type(error).__name__})", fix) from error
     with client:

@@ -36,7 +36,7 @@ class Spent:
     """What was encoded for a stage before it ran, by workers: tokens, what a provider counted, and the workers' seconds."""
 
     tokens: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
 
     def __add__(self, other: "Spent") -> "Spent":
