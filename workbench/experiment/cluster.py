@@ -8,6 +8,7 @@ import contextlib
 import functools
 import logging
 import queue
+import signal
 import time
 import warnings
 from collections import deque
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError, WorkerError
@@ -212,21 +214,36 @@ def _here(jobs: int) -> Iterator[Workers]:
 
     # BLAS reads its threads when it is imported, so here they are told before.
     threads = {name: str(max(1, CPU_COUNT // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    cluster = LocalCluster(
-        n_workers=jobs,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        worker_dashboard_address="127.0.0.1:0",
-        # Without a limit: a worker that is killed for its memory could have finished where one process would.
-        memory_limit=0,
-        silence_logs=logging.CRITICAL,
-        scheduler_kwargs={"allowed_failures": _DEATHS - 1, "dashboard": False},
-        env=threads,
-    )
+    with _interrupts_held():
+        cluster = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            # Without a limit: a worker that is killed for its memory could have finished where one process would.
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"allowed_failures": _DEATHS - 1, "dashboard": False},
+            env=threads,
+        )
     with cluster, Client(cluster, timeout=_CONNECT_SECONDS) as client:
         yield Workers(client, "this machine")
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Threads and processes started meanwhile, and by those later, never see Ctrl-C: this process does, and ends them."""
+    # Its start would lift the mask of the thread that starts processes.
+    resource_tracker.ensure_running()
+    mask = getattr(signal, "pthread_sigmask", None)
+    before = mask(signal.SIG_BLOCK, {signal.SIGINT}) if mask else set()
+    try:
+        yield
+    finally:
+        if mask:
+            mask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
