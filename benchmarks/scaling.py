@@ -4,7 +4,6 @@ Real documents of NFCorpus: 1/64, 1/16, 1/4 and all of a share of them (the firs
 size. A quiet machine takes some five minutes for the whole; a busy one takes a share.
 """
 
-import contextlib
 import functools
 import json
 import math
@@ -229,5 +228,4 @@ def takes(tokens: int, found: dict[str, Any]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(BrokenPipeError):
-        print(json.dumps(run(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0), indent=2))
+    print(json.dumps(run(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0), indent=2))

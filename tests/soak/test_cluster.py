@@ -78,13 +78,13 @@ def test_workers_killed_at_random_moments_change_nothing(handbook_part, tmp_path
 
 
 @pytest.mark.soak
-def test_a_task_that_kills_its_workers_fails_its_configuration_alone(handbook_part, tmp_path, monkeypatch):
+def test_a_task_that_kills_its_workers_fails_its_configuration_alone(handbook_few, tmp_path, monkeypatch):
     (tmp_path / "deadly.py").write_text("import os, signal\n\n\ndef cut(text):\n    os.kill(os.getpid(), signal.SIGKILL)\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     sweep = {"chunking": [{"kind": "callable", "callable": "deadly:cut"}, *SWEEP["chunking"]]}
     started = time.monotonic()
-    found = run(handbook_part, tmp_path / "outputs", sweep, jobs=2)
+    found = run(handbook_few, tmp_path / "outputs", sweep, jobs=2)
     print(f"{time.monotonic() - started:.0f} s")
     assert list(found.failures) == ["callable-deadly.cut"]
     assert "workers died while they ran chunks-" in found.failures["callable-deadly.cut"]
