@@ -54,6 +54,12 @@ def handbook_corner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_part("hb-024", tmp_path_factory.mktemp("corner") / "handbook")
 
 
+@pytest.fixture(scope="session")
+def handbook_few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first 12 questions in the same way, embedded in a moment."""
+    return write_part("hb-012", tmp_path_factory.mktemp("few") / "handbook")
+
+
 def write_part(last: str, folder: Path) -> Path:
     """The handbook's questions up to the last one and the documents with their evidence, as a folder."""
     whole = GoldenSource(path=str(ROOT / "experiments" / "handbook")).load()

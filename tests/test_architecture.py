@@ -24,6 +24,7 @@ STAGES = [
     ("tokens",),
     ("data",),
     ("store",),
+    ("remote",),
     ("embedding",),
     ("chunking",),
     ("index",),

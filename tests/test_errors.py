@@ -14,6 +14,7 @@ from workbench.errors import (
     RunError,
     StoreError,
     WorkbenchError,
+    WorkerError,
 )
 
 TREE = [
@@ -27,6 +28,7 @@ TREE = [
     (StoreError, RunError, 3),
     (IndexBuildError, RunError, 3),
     (NotebookError, RunError, 3),
+    (WorkerError, RunError, 3),
 ]
 
 
@@ -56,8 +58,9 @@ def test_faults_are_one_line_each_with_their_place() -> None:
     assert "b.jsonl:2 is worse" in str(error)
 
 
-@pytest.mark.parametrize("error", [DatasetError("x.jsonl", ["one", "two"]), StoreError("broken", "mend it")])
-def test_errors_cross_processes(error):
-    again = pickle.loads(pickle.dumps(error))
-    assert type(again) is type(error)
-    assert again.lines == error.lines
+@pytest.mark.parametrize("error", [error for error, _, _ in TREE], ids=lambda error: error.__name__)
+def test_errors_cross_processes(error: type[WorkbenchError]) -> None:
+    made = error("x.jsonl", ["one", "two"]) if issubclass(error, FaultsError) else error("broken", "mend it")
+    again = pickle.loads(pickle.dumps(made))
+    assert type(again) is error
+    assert (again.lines, again.what, again.fix) == (made.lines, made.what, made.fix)

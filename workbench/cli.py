@@ -1,5 +1,6 @@
 """The command `workbench`: parse, call, print. Exit 0 good, 1 a check says no, 2 the input is wrong, 3 it broke while running."""
 
+import functools
 import os
 import sys
 import tempfile
@@ -73,11 +74,23 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 @_shared
 @click.option("--screen", "screening", is_flag=True, help="First put aside what is far behind by a cheap proxy; the rest runs in full.")
 @click.option("--screen-queries", type=int, metavar="N", help="On a sample of so many questions; implies --screen.  [default: 200]")
-def sweep(experiment: Path, outputs: Path, overrides: tuple[str, ...], screening: bool, screen_queries: int | None) -> None:
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Compute on N processes of this machine.")
+@click.option("--scheduler", metavar="TCP://HOST:PORT", help="Compute on the workers of this Dask scheduler.")
+def sweep(
+    experiment: Path,
+    outputs: Path,
+    overrides: tuple[str, ...],
+    screening: bool,
+    screen_queries: int | None,
+    jobs: int | None,
+    scheduler: str | None,
+) -> None:
     """Run an experiment: its tables, executed notebooks and report.html under OUTPUTS/<name>/.
 
     What is in the store is not computed again; a sweep that was killed goes on where it was.
     """
+    if jobs and scheduler:
+        raise InputError("--jobs and --scheduler exclude each other", "leave one of them out")
     from workbench.experiment.outputs import write_outputs
     from workbench.experiment.run import run_experiment
     from workbench.experiment.screening import QUERIES, screen
@@ -89,12 +102,21 @@ def sweep(experiment: Path, outputs: Path, overrides: tuple[str, ...], screening
         spec = screen(spec, outputs, _say, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
             _say(line)
-    outcome = run_experiment(spec, outputs, _say)
+    outcome = run_experiment(spec, outputs, _say, _on_workers(jobs, scheduler))
     write_outputs(outcome)
     remembered = _remember(outcome, outputs)
     _publish(outcome, experiment, overrides)
     if not remembered:
         sys.exit(3)
+
+
+def _on_workers(jobs: int | None, scheduler: str | None) -> Any:
+    """What lets workers compute; None where they are not asked for."""
+    if not (jobs or scheduler):
+        return None
+    from workbench.experiment.ahead import compute_ahead
+
+    return functools.partial(compute_ahead, jobs=jobs, scheduler=scheduler)
 
 
 def _remember(outcome: Any, outputs: Path) -> bool:

@@ -9,10 +9,12 @@ WorkbenchError             exit 3, what happened; the fix
 └── RunError               exit 3, it broke while running; what was done is kept
     ├── StoreError         the store is corrupt or cannot be written
     ├── IndexBuildError    a Chroma index that does not pass its audit
-    └── NotebookError      a notebook that did not run to its end
+    ├── NotebookError      a notebook that did not run to its end
+    └── WorkerError        a worker that is lost, or cannot do its part
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class WorkbenchError(Exception):
@@ -24,6 +26,10 @@ class WorkbenchError(Exception):
         super().__init__(f"{what}; {fix}" if fix else what)
         self.what = what
         self.fix = fix
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What another process needs to raise it again."""
+        return type(self), (self.what, self.fix)
 
     @property
     def lines(self) -> list[str]:
@@ -45,7 +51,7 @@ class FaultsError(InputError):
         self.where = where
         self.faults = tuple(faults)
 
-    def __reduce__(self) -> tuple[type["FaultsError"], tuple[str, tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """What another process needs to raise it again."""
         return type(self), (self.where, self.faults)
 
@@ -81,3 +87,7 @@ class IndexBuildError(RunError):
 
 class NotebookError(RunError):
     """A notebook did not run to its end."""
+
+
+class WorkerError(RunError):
+    """A worker, or all of them, that was lost or cannot do its part of a sweep."""

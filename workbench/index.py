@@ -39,14 +39,19 @@ def index_key(vectors_key: str) -> str:
     return fingerprint("index", VERSION, vectors_key, SPACE, version("chromadb"))
 
 
+def is_built(folder: Path) -> bool:
+    """Whether a finished index is there; what it holds is checked when it is opened."""
+    return (folder / _MANIFEST).is_file()
+
+
 def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors, texts: Sequence[str] | None = None) -> bool:
     """Build the index in `folder` unless it is there; True if this call built it. IndexBuildError if its audit fails."""
-    if (folder / _MANIFEST).is_file():
+    if is_built(folder):
         return False
     with store_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_name(f"{folder.name}.lock")):
-            if (folder / _MANIFEST).is_file():
+            if is_built(folder):
                 return False
             _check_space(folder.parent, vectors)
             # The lock is held: a folder without a manifest, or one aside, is what a killed process left.

@@ -110,13 +110,13 @@ class Store:
     def get(self, kind: str, key: str) -> Entry | None:
         """The entry, checked against its manifest; None if there is none; StoreError if it was damaged."""
         folder = self.root / kind / key
-        if not self.has(kind, key):
+        if not (folder / MANIFEST).is_file():
             return None
         fix = f"delete the folder {folder} and run again, it will be computed anew"
         try:
             manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
             for name, (size, digest) in manifest["files"].items():
-                if (folder / name).stat().st_size != size or _digest(folder / name) != digest:
+                if (folder / name).stat().st_size != size or content_digest(folder / name) != digest:
                     raise StoreError(f"the store entry {folder} is corrupt ({name} is not what was written)", fix)
             return Entry(folder, float(manifest["seconds"]), computed=False)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -204,12 +204,13 @@ def _seal(folder: Path, about: dict[str, Any]) -> None:
     files = {}
     for path in sorted(folder.iterdir()):
         sync(path)
-        files[path.name] = (path.stat().st_size, _digest(path))
+        files[path.name] = (path.stat().st_size, content_digest(path))
     (folder / MANIFEST).write_text(json.dumps(about | {"files": files}), "utf-8")
     sync(folder / MANIFEST)
     sync(folder)
 
 
-def _digest(path: Path) -> str:
+def content_digest(path: Path) -> str:
+    """BLAKE2b of a file's bytes, in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "blake2b").hexdigest()

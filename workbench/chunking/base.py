@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.chunking.headers import Headers, Room
+from workbench.embedding.base import Embedder
 from workbench.models import MINILM
 from workbench.records import Chunk, Document
 from workbench.tokens import CHARACTERS, CL100K, Tokens, tokenise, vocabulary_digest
@@ -58,6 +59,15 @@ class Chunker(BaseModel, ABC):
         # Two ways to count in one vocabulary: an embedder may lend cl100k, and then its input is counted with the header.
         counted = {"version": self.version, "vocabulary": vocabulary_digest(self.vocabulary), "counts_input": self.tokens == "model"}
         return self.model_dump(exclude={"model", "tokens"}) | counted
+
+    @property
+    def compared_by(self) -> Embedder | None:
+        """The embedder whose vectors of `compared` texts decide where to cut; None where nothing is embedded for that."""
+        return None
+
+    def compared(self, document: Document) -> list[str]:
+        """The texts that `split` embeds, so that they can be embedded before, in parallel."""
+        return []
 
     @abstractmethod
     def split(self, document: Document) -> list[Chunk]:

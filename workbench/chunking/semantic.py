@@ -11,6 +11,7 @@ from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.headers import Headers, Room
 from workbench.chunking.packing import Pieces
 from workbench.chunking.sentences import cut_long, sentences
+from workbench.embedding.base import Embedder
 from workbench.embedding.cache import Vectors
 from workbench.embedding.held import text_vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
@@ -64,11 +65,21 @@ class SemanticChunker(CuttingChunker):
         elsewhere = self.model in (CL100K, CHARACTERS)
         return SentenceTransformersEmbedder(model=MINILM if elsewhere else self.model)
 
+    @property
+    def compared_by(self) -> Embedder:
+        """The experiment's own model, or all-MiniLM-L6-v2."""
+        return self._embedder
+
+    def compared(self, document: Document) -> list[str]:
+        """The sentences of a document; none of two, whose vectors could not tell their one seam from itself."""
+        whole = sentences(document.text)
+        return [document.text[start:end] for start, end in whole] if len(whole) > 2 else []
+
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         room = self._room(self.size, headers)
         whole = sentences(document.text)
-        # The vectors of a document of two sentences could not tell its one seam from itself.
-        vectors = text_vectors([document.text[start:end] for start, end in whole], self._embedder) if len(whole) > 2 else None
+        texts = self.compared(document)
+        vectors = text_vectors(texts, self._embedder) if texts else None
         seams = np.zeros(max(0, len(whole) - 1)) if vectors is None else distances(vectors, self.window)
         found = cut_long(document.text, self._tokens(document), whole, room)
         sentence_seams = dict(zip((start for start, _ in whole[1:]), seams, strict=True))

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,3 +135,21 @@ def _batches(lengths: Ints) -> Iterator[Ints]:
         last = first + max(1, min(_BATCH_TEXTS, _BATCH_TOKENS // longest))
         yield order[first:last]
         first = last
+
+
+class Batch(NamedTuple):
+    """Texts that are encoded together, longest first, by their keys, and each one's tokens within the window (int64, n)."""
+
+    keys: list[bytes]
+    texts: list[str]
+    tokens: Ints
+
+
+def missing_batches(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:
+    """What the cache lacks of these texts, each once, in batches as `embed` plans them; for those who encode elsewhere."""
+    keys, lengths = described(texts, embedder, role)
+    distinct, places = np.unique(keys, return_index=True)
+    missing = _missing(distinct, cache)
+    distinct, places = distinct[missing], places[missing]
+    cut = np.minimum(lengths[places], embedder.window())
+    return [Batch(_as_bytes(distinct[batch]), [texts[place] for place in places[batch].tolist()], cut[batch]) for batch in _batches(cut)]

@@ -106,5 +106,5 @@ def measured_rate(store: Store, encoders: set[str]) -> float | None:
         about = entry.values("encoded") if entry else {}
         encoded = about.get("tokens", 0) if about.get("encoder", _BEFORE) in encoders else 0
         if entry and encoded:
-            tokens, seconds = tokens + encoded, seconds + entry.seconds
+            tokens, seconds = tokens + encoded, seconds + entry.seconds + about.get("workers_seconds", 0.0)
     return tokens / seconds if seconds else None

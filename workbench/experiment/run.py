@@ -3,8 +3,8 @@
 import contextlib
 import os
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pandas as pd
 
 from workbench.embedding.base import NO_WINDOW
 from workbench.errors import WorkbenchError
+from workbench.experiment.keys import Keys
 from workbench.experiment.spec import Configuration, Experiment
 from workbench.experiment.stages import (
     Bench,
@@ -26,6 +27,7 @@ from workbench.experiment.stages import (
 )
 from workbench.metrics.names import Metric
 from workbench.records import Dataset
+from workbench.remote import is_url, mirror_of
 from workbench.store import Entry
 from workbench.tokens import Ints
 
@@ -130,8 +132,9 @@ class Outcome:
 
 
 def workplace_at(outputs: Path) -> Workplace:
-    """The workplace under an outputs folder; WORKBENCH_STORE moves the store elsewhere."""
-    return Workplace(outputs, Path(os.environ.get("WORKBENCH_STORE") or outputs / ".store"))
+    """The workplace under an outputs folder; WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
+    place = os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
+    return Workplace(outputs, mirror_of(place), place) if is_url(place) else Workplace(outputs, Path(place))
 
 
 def bench_of(experiment: Experiment, outputs: Path) -> Bench:
@@ -163,14 +166,49 @@ def run_configuration(bench: Bench, configuration: Configuration) -> Result:
     return Result(configuration, chunks, embedded, hits, scores)
 
 
-def run_experiment(experiment: Experiment, outputs: Path, say: Callable[[str], None]) -> Outcome:
-    """All configurations in the order of the prefix tree; one that fails is recorded with its error and the others go on."""
+@dataclass(frozen=True)
+class Ahead:
+    """What workers did before the configurations are walked: the errors by configuration, the seconds of what they computed by `<stage>-<key>`."""
+
+    errors: Mapping[str, BaseException] = field(default_factory=dict)
+    made: dict[str, float] = field(default_factory=dict)
+
+    def walk(self, bench: Bench, configuration: Configuration) -> Result:
+        """`run_configuration`, where workers have not met its error already; what they computed counts as computed, once."""
+        if configuration.name in self.errors:
+            raise self.errors[configuration.name]
+        return self._credited(run_configuration(bench, configuration), bench.keys(configuration))
+
+    def _credited(self, result: Result, keys: Keys) -> Result:
+        def entry(stage: str, found: Entry) -> Entry:
+            return replace(found, computed=True) if self.made.pop(f"{stage}-{getattr(keys, stage)}", None) is not None else found
+
+        embedded, seconds = result.embedded, self.made.pop(f"index-{keys.index}", None)
+        if embedded is not None:
+            embedded = replace(embedded, vectors=entry("vectors", embedded.vectors), queries=entry("queries", embedded.queries))
+        if embedded is not None and seconds is not None:
+            embedded = replace(embedded, index_seconds=seconds, index_built=True)
+        chunks, hits, scores = entry("chunks", result.chunks), entry("hits", result.hits), entry("scores", result.scores)
+        return replace(result, chunks=chunks, embedded=embedded, hits=hits, scores=scores)
+
+
+def run_experiment(
+    experiment: Experiment,
+    outputs: Path,
+    say: Callable[[str], None],
+    compute_ahead: Callable[[Bench, Sequence[Configuration], Callable[[str], None]], Ahead] | None = None,
+) -> Outcome:
+    """All configurations in the order of the prefix tree; one that fails is recorded with its error and the others go on.
+
+    `compute_ahead` lets workers compute what is missing before.
+    """
     bench = bench_of(experiment, outputs)
     outcome = Outcome(experiment, bench, primary_of(experiment, bench.dataset))
+    ahead = compute_ahead(bench, experiment.configurations, say) if compute_ahead else Ahead()
     total = len(experiment.configurations)
     for number, configuration in enumerate(experiment.configurations, 1):
         try:
-            result = run_configuration(bench, configuration)
+            result = ahead.walk(bench, configuration)
         except Exception as error:  # one configuration's failure, of whatever kind, must not take the others with it
             line = "; ".join(error.lines) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
             outcome.failures[configuration.name] = " ".join(line.split())

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from workbench.embedding.base import Embedder
+from workbench.embedding.base import Embedder, Usage
 from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import Embedded as Made
 from workbench.embedding.embed import Room, embed
@@ -25,6 +25,7 @@ from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
 from workbench.records import Dataset
+from workbench.remote import RemoteStore
 from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
 from workbench.retrieval.rank import Floats, tie_breakers
 from workbench.store import Draft, Entry, Store
@@ -34,16 +35,33 @@ _LISTED = 100
 
 
 @dataclass(frozen=True)
+class Spent:
+    """What was encoded for a stage before it ran, by workers: tokens, what a provider counted, and the workers' seconds."""
+
+    tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.tokens + other.tokens, self.usage + other.usage, self.seconds + other.seconds)
+
+
+@dataclass(frozen=True)
 class Workplace:
-    """Where results are kept: everything under one outputs folder shares them."""
+    """Where results are kept: everything under one outputs folder shares them. `spent` is what workers encoded, by the vectors' key.
+
+    A store under a `url` is shared by machines; `store_root` is then this machine's copy of it.
+    """
 
     outputs: Path
     store_root: Path
+    url: str = ""
+    spent: dict[str, Spent] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def store(self) -> Store:
         """The results of stages."""
-        return Store(self.store_root)
+        return RemoteStore(self.url, self.store_root) if self.url else Store(self.store_root)
 
     @cached_property
     def vectors(self) -> VectorCache:
@@ -128,8 +146,8 @@ def embedded_stages(bench: Bench, configuration: Configuration, chunks: Entry) -
     """Vectors and index; None where the configuration uses none."""
     if configuration.embedding is None:
         return None
-    vectors = _vectors_stage(bench, configuration.embedding, configuration, chunks)
-    queries = _queries_stage(bench, configuration.embedding, configuration)
+    vectors = vectors_stage(bench, configuration.embedding, configuration, chunks)
+    queries = queries_stage(bench, configuration.embedding, configuration)
     if not bench.indexed:
         return Embedded(vectors, queries, None, 0.0, index_built=False)
     folder = bench.workplace.indexes / str(bench.keys(configuration).index)
@@ -138,16 +156,19 @@ def embedded_stages(bench: Bench, configuration: Configuration, chunks: Entry) -
     return Embedded(vectors, queries, folder, time.perf_counter() - started, built)
 
 
-def _vectors_stage(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry) -> Entry:
+def vectors_stage(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry) -> Entry:
     """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled."""
 
     def compute(draft: Draft) -> None:
         made = _made(bench, embedder, configuration, chunks, partial(draft.mapped, "vectors"))
         draft.array("lengths", made.lengths)
-        counted = {"tokens": made.tokens_encoded, "billed": made.usage.tokens, "cost": made.usage.cost}
-        draft.values("encoded", counted | {"encoder": embedder.encoder().name})
+        spent = Spent(made.tokens_encoded, made.usage) + before
+        counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}
+        draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": before.seconds})
 
-    return bench.workplace.store.obtain("vectors", str(bench.keys(configuration).vectors), compute)
+    key = str(bench.keys(configuration).vectors)
+    before = bench.workplace.spent.get(key, Spent())
+    return bench.workplace.store.obtain("vectors", key, compute)
 
 
 def _made(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry, room: Room) -> Made:
@@ -170,7 +191,7 @@ def _tables_beside(bench: Bench, configuration: Configuration) -> list[pd.DataFr
     return found
 
 
-def _queries_stage(bench: Bench, embedder: Embedder, configuration: Configuration) -> Entry:
+def queries_stage(bench: Bench, embedder: Embedder, configuration: Configuration) -> Entry:
     """Array `vectors` float32 (queries, dimension); array `seconds`: the embedding of one query alone, for up to 50 of them."""
 
     def compute(draft: Draft) -> None:

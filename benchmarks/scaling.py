@@ -1,0 +1,231 @@
+"""What a sweep costs as its corpus grows, and what that makes of 10^6, 10^8 and 10^10 tokens: the figures of docs/scaling.md.
+
+Real documents of NFCorpus: 1/64, 1/16, 1/4 and all of a share of them (the first argument, default 1), the same questions at every
+size. A quiet machine takes some five minutes for the whole; a busy one takes a share.
+"""
+
+import functools
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.sweep import seconds
+from workbench.data.golden_rows import write_golden
+from workbench.data.sources import SOURCES
+from workbench.embedding.cache import VectorCache
+from workbench.experiment.ahead import compute_ahead
+from workbench.experiment.cluster import Task, connected
+from workbench.experiment.outputs import write_outputs
+from workbench.experiment.publish import run_notebooks
+from workbench.experiment.run import Outcome, Result, run_experiment
+from workbench.experiment.spec import read_experiment
+from workbench.index import folder_bytes
+from workbench.records import Dataset
+
+SHARES = (1 / 64, 1 / 16, 1 / 4, 1)
+QUESTIONS = 50
+SIZE = 128
+SCALES = (10**6, 10**8, 10**10)
+_BATCHES = 400
+
+ENCODE = """
+import json, sys, time
+from pathlib import Path
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+texts = json.loads(Path(sys.argv[1]).read_text())
+embedder = SentenceTransformersEmbedder()
+embedder.encode(texts[:8], "document")
+tokens = int(embedder.lengths(texts, "document").clip(max=embedder.window()).sum())
+started = time.perf_counter()
+embedder.encode(texts, "document")
+print(tokens / (time.perf_counter() - started))
+"""
+
+
+def run(share: float = 1.0) -> dict[str, Any]:
+    """The costs of each stage by size with their exponents, of encoding, notebooks, the driver and sweeps on workers, and what follows."""
+    whole = SOURCES["nfcorpus"].model_validate({"kind": "nfcorpus"}).load()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        # The model is converted and warm before anything is timed.
+        sweep(experiment(whole, SHARES[0] * share, place / "warm"), place / "warm")
+        sizes = [size_costs(whole, part * share, place / f"size{number}") for number, part in enumerate(SHARES)]
+        found = {
+            "documents": sizes[-1]["documents"],
+            "encoder_tokens_a_second": encoder_rates(whole, place),
+            "sizes": sizes,
+            "exponents": exponents(sizes),
+            "bytes_a_chunk": sizes[-1]["bytes_a_chunk"],
+            "driver": driver_rates(place),
+            "sweep_seconds": sweeps(whole, share / 4, place),
+            "notebook_seconds": notebook_seconds(whole, share / 16, place / "notebooks"),
+        }
+    return found | {"scales": {f"{tokens:.0e}": takes(tokens, found) for tokens in SCALES}}
+
+
+def experiment(whole: Dataset, share: float, folder: Path, chunkings: str = f"{{kind: fixed, size: {SIZE}}}") -> Path:
+    """An experiment file on a share of the documents, with questions that the smallest share answers."""
+    first = {document.doc_id for document in whole.documents[: round(len(whole.documents) * share)]}
+    fewest = {document.doc_id for document in whole.documents[: round(len(whole.documents) * SHARES[0] / 4)]} | first
+    asked = list(dict.fromkeys(qrel.query_id for qrel in whole.qrels if qrel.doc_id in fewest and qrel.relevance > 0))[:QUESTIONS]
+    kept = Dataset(
+        whole.name,
+        tuple(document for document in whole.documents if document.doc_id in first),
+        tuple(query for query in whole.queries if query.query_id in asked),
+        tuple(qrel for qrel in whole.qrels if qrel.query_id in asked and qrel.doc_id in first),
+        (),
+    )
+    write_golden(kept, folder / "data")
+    path = folder / "scaling.yaml"
+    path.write_text(
+        f"name: scaling\ndataset: {{kind: golden, path: {folder / 'data'}}}\nmetrics: [ndcg@10, recall@5]\n"
+        f"sweep:\n  chunking:\n    - {chunkings}\n"
+    )
+    return path
+
+
+def sweep(path: Path, outputs: Path, jobs: int | None = None) -> Outcome:
+    ahead = functools.partial(compute_ahead, jobs=jobs) if jobs else None
+    outcome = run_experiment(read_experiment(path), outputs / "outputs", lambda _: None, ahead)
+    write_outputs(outcome)
+    assert not outcome.failures, outcome.failures
+    return outcome
+
+
+def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
+    """Seconds of each stage at one size; `gather` is the vectors' stage when the cache holds all vectors."""
+    path = experiment(whole, share, folder)
+    (result,) = sweep(path, folder).results
+    outcome_folder = result.chunks.folder.parents[1]
+    assert result.embedded is not None
+    encoded = result.embedded.vectors.values("encoded")["tokens"]
+    chunks = len(result.chunks.table("chunks"))
+    spent = {name: entry.seconds for name, entry in result.stages.items()} | {"index": result.embedded.index_seconds}
+    sizes = bytes_a_chunk(result, outcome_folder, chunks)
+    for file in sorted(result.embedded.vectors.folder.iterdir()):
+        file.unlink()
+    result.embedded.vectors.folder.rmdir()
+    (again,) = sweep(path, folder).results
+    assert again.embedded is not None
+    spent["gather"] = again.embedded.vectors.seconds
+    spent["encode"] = max(1e-3, spent["vectors"] - spent["gather"])
+    return {
+        "documents": len(read_experiment(path).dataset.load().documents),
+        "chunks": chunks,
+        "tokens": encoded,
+        "tokens_a_second": encoded / spent["encode"],
+        "seconds": {name: round(value, 3) for name, value in spent.items() if name != "vectors"},
+        "milliseconds_a_question": {
+            "exact": float(np.median(result.hits.array("exact_seconds"))) * 1000,
+            "ann": float(np.median(result.hits.array("ann_seconds"))) * 1000,
+        },
+        "bytes_a_chunk": sizes,
+    }
+
+
+def bytes_a_chunk(result: Result, store: Path, chunks: int) -> dict[str, int]:
+    """What each stage leaves on disk."""
+    assert result.embedded is not None
+    folders = {name: entry.folder for name, entry in result.stages.items() if name not in ("queries",)} | {"index": result.embedded.index}
+    found = {name: round(folder_bytes(folder) / chunks) for name, folder in folders.items()}
+    return found | {"cache": round(sum(path.stat().st_size for path in store.glob("vectors.sqlite*")) / chunks)}
+
+
+def exponents(sizes: list[dict[str, Any]]) -> dict[str, float]:
+    """The slope of log seconds over log chunks at the three largest sizes: 1 is linear."""
+    found, part = {}, sizes[1:]
+    chunks = np.log([size["chunks"] for size in part])
+    for name in part[0]["seconds"]:
+        found[name] = round(float(np.polyfit(chunks, np.log([max(1e-3, size["seconds"][name]) for size in part]), 1)[0]), 2)
+    for name in part[0]["milliseconds_a_question"]:
+        taken = np.log([size["milliseconds_a_question"][name] for size in part])
+        found[f"question_{name}"] = round(float(np.polyfit(chunks, taken, 1)[0]), 2)
+    return found
+
+
+def encoder_rates(whole: Dataset, folder: Path) -> dict[str, float]:
+    """Tokens a second of one process with one thread and with two, best of three rounds in which they take turns."""
+    texts = [document.text[:600] for document in whole.documents[:400]]
+    (folder / "texts.json").write_text(json.dumps(texts))
+    best: dict[str, float] = {}
+    for _ in range(3):
+        for threads in ("1", "2"):
+            command = [sys.executable, "-c", ENCODE, str(folder / "texts.json")]
+            said = subprocess.run(
+                command, env=os.environ | {"OMP_NUM_THREADS": threads}, capture_output=True, text=True, check=True, timeout=300
+            )
+            best[threads] = max(best.get(threads, 0.0), float(said.stdout))
+    return {f"{threads} threads": round(rate) for threads, rate in best.items()}
+
+
+def batch_of_vectors(_: object, number: int) -> "np.ndarray[Any, Any]":
+    """What an encode task gives, without the work."""
+    return np.full((64, 384), number, dtype=np.float32)
+
+
+def driver_rates(folder: Path) -> dict[str, float]:
+    """Batches of 64 vectors a second that the driver takes from two workers, and vectors a second that the cache of vectors writes and reads."""
+    with connected(2, None) as workers:
+        workers.share(None, "bench")
+        tasks = [Task(f"batch-{number}", batch_of_vectors, (number,)) for number in range(_BATCHES)]
+        list(workers.run(tasks[:4]))
+        taken = seconds(lambda: list(workers.run(tasks[4:])))
+    cache = VectorCache(folder / "cache.sqlite")
+    keys = [number.to_bytes(16, "big") for number in range(128 * _BATCHES)]
+    vectors = np.random.default_rng(0).normal(size=(128, 384)).astype(np.float32)
+    written = seconds(lambda: [cache.put(keys[first : first + 128], vectors) for first in range(0, len(keys), 128)])
+    read = seconds(lambda: cache.get(keys))
+    return {
+        "batches_a_second": round((_BATCHES - 4) / taken),
+        "vectors_written_a_second": round(len(keys) / written),
+        "vectors_read_a_second": round(len(keys) / read),
+    }
+
+
+def sweeps(whole: Dataset, share: float, folder: Path) -> dict[str, float]:
+    """Two chunkings cold: in one process, and on one and two workers with what starting them takes."""
+    path = experiment(whole, share, folder / "sweeps", "{kind: fixed, size: [64, 128]}")
+    found = {"one process": seconds(lambda: sweep(path, folder / "alone"))}
+    for jobs in (1, 2):
+        found[f"--jobs {jobs}"] = seconds(lambda jobs=jobs: sweep(path, folder / f"jobs{jobs}", jobs))
+    return found
+
+
+def notebook_seconds(whole: Dataset, share: float, folder: Path) -> float:
+    """Of one notebook, where five are executed, results in the store."""
+    path = experiment(whole, share, folder, "{kind: fixed, size: [64, 128, 192, 256]}")
+    outcome = sweep(path, folder)
+    return round(seconds(lambda: run_notebooks(outcome, path, (), lambda _: None)) / 5, 2)
+
+
+def takes(tokens: int, found: dict[str, Any]) -> dict[str, float]:
+    """What so many tokens take of one configuration by the costs of the largest size measured and the exponents of search alone."""
+    largest = found["sizes"][-1]
+    chunks = tokens / largest["tokens"] * largest["chunks"]
+    a_chunk = {name: largest["seconds"][name] / largest["chunks"] for name in ("chunks", "gather", "index", "hits")}
+    sizes = found["bytes_a_chunk"]
+    return {
+        "chunks": chunks,
+        "core_hours_encoding": tokens / found["encoder_tokens_a_second"]["1 threads"] / 3600,
+        "hours_driver_encoding": chunks / min(64 * found["driver"]["batches_a_second"], found["driver"]["vectors_written_a_second"]) / 3600,
+        "hours_chunking": chunks * a_chunk["chunks"] / 3600,
+        "hours_gather": chunks * a_chunk["gather"] / 3600,
+        "hours_index_if_linear": chunks * a_chunk["index"] / 3600,
+        "seconds_a_question_exact": largest["milliseconds_a_question"]["exact"] / 1000 * chunks / largest["chunks"],
+        "gigabytes_cache": chunks * sizes["cache"] / 1e9,
+        "gigabytes_vectors": chunks * sizes["vectors"] / 1e9,
+        "gigabytes_index": chunks * sizes["index"] / 1e9,
+        "gigabytes_memory_exact": chunks * 384 * 12 / 1e9,
+        "log10_chunks": round(math.log10(chunks), 1),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0), indent=2))

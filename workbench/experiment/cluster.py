@@ -1,0 +1,296 @@
+"""Workers by Dask: processes on this machine, or those of a scheduler elsewhere; tasks by name, each after what it needs.
+
+No more tasks are out than there are workers. Dask blames the death of a worker on every task that it held, so a task that kills
+its worker must not stand beside others; what is lost with a worker is run again on another one.
+"""
+
+import contextlib
+import functools
+import logging
+import queue
+import signal
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from typing import Any, NamedTuple
+
+from workbench.errors import InputError, WorkerError
+
+# A task that has taken so many workers with it is given up.
+_DEATHS = 3
+_CONNECT_SECONDS = 10
+_START_SECONDS = 60
+_ANSWER_SECONDS = 120
+_WITHOUT_WORKERS_SECONDS = 60
+_TICK_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call by name, on a worker (after the shared value that all get) or `here`, once the tasks that it `needs` have ended well."""
+
+    name: str
+    work: Callable[..., Any]
+    given: tuple[Any, ...]
+    needs: tuple[str, ...] = ()
+    here: bool = False
+
+
+class Ended(NamedTuple):
+    """A task with its value, or the error of its own or of one that it needed."""
+
+    name: str
+    value: Any
+    error: BaseException | None
+
+
+class Workers:
+    """Workers that are connected; every wait is bounded."""
+
+    def __init__(self, client: Any, where: str) -> None:
+        self._client, self._where = client, where
+        self._shared: Any = None
+        self._place = ""
+
+    def addresses(self) -> dict[str, int]:
+        """The threads of each worker by its address."""
+        return dict(self._client.nthreads())
+
+    def ask(self, work: Callable[..., Any], *given: Any) -> dict[str, Any]:
+        """What a call gives on every worker, or its error, by address."""
+        from distributed import wait
+
+        token = f"{work.__name__}-{time.monotonic_ns()}"
+        asked = {
+            address: self._client.submit(work, *given, key=f"{token}-{address}", workers=[address], allow_other_workers=False, pure=False)
+            for address in self.addresses()
+        }
+        with contextlib.suppress(TimeoutError):
+            wait(list(asked.values()), timeout=_ANSWER_SECONDS)
+        silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "see whether it is busy with another sweep")
+        found = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
+        self._client.cancel(list(asked.values()))
+        return found
+
+    def share(self, value: Any, place: str) -> None:
+        """Give all later tasks this as their first argument; `place` keeps their names from those of other sweeps on the scheduler."""
+        self._place = place
+        self._shared = self._client.submit(_itself, value, key=f"site-{place}-{time.monotonic_ns()}", pure=False)
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Ended]:
+        """Run tasks, each with what it needs before it; they come as they end. WorkerError when no worker is left."""
+        run = _Run(tasks)
+        ended: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        out: dict[str, Any] = {}
+        watch = _Watch(self._client, self._where)
+        pool = ThreadPoolExecutor(1)
+        try:
+            while run.unfinished:
+                for task in run.startable(watch.room):
+                    out[task.name] = future = pool.submit(task.work, *task.given) if task.here else self._submit(task)
+                    future.add_done_callback(functools.partial(_put, ended, task.name))
+                try:
+                    name, future = ended.get(timeout=_TICK_SECONDS)
+                except queue.Empty:
+                    watch.look()
+                    continue
+                del out[name]
+                yield from run.end(_outcome(name, future))
+        finally:
+            here = [future for future in out.values() if not hasattr(future, "key")]
+            self._client.cancel([future for future in out.values() if hasattr(future, "key")])
+            for future in here:
+                future.cancel()
+            pool.shutdown(wait=True)
+
+    def _submit(self, task: Task) -> Any:
+        return self._client.submit(task.work, self._shared, *task.given, key=f"{task.name}-{self._place}", pure=True)
+
+
+def _put(ended: "queue.SimpleQueue[tuple[str, Any]]", name: str, future: Any) -> None:
+    ended.put((name, future))
+
+
+class _Run:
+    """Which tasks can start, and what ends with them."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = {task.name: task for task in tasks}
+        self._lacks = {task.name: {need for need in task.needs if need in self._tasks} for task in tasks}
+        self._wanted_by: dict[str, list[str]] = {}
+        for name, lacks in self._lacks.items():
+            for need in lacks:
+                self._wanted_by.setdefault(need, []).append(name)
+        self._ready = {here: deque(task for task in tasks if task.here is here and not self._lacks[task.name]) for here in (True, False)}
+        self._out: dict[str, Task] = {}
+        self.unfinished = len(self._tasks)
+
+    def startable(self, room: int) -> Iterator[Task]:
+        """The tasks to start now: one here, on workers as many as there is room for."""
+        for here, most in ((True, 1), (False, room)):
+            while self._ready[here] and sum(task.here is here for task in self._out.values()) < most:
+                task = self._ready[here].popleft()
+                self._out[task.name] = task
+                yield task
+
+    def end(self, ended: Ended) -> Iterator[Ended]:
+        """What has ended with a task: itself and, where it failed, all that needed it."""
+        self._out.pop(ended.name, None)
+        if ended.name not in self._lacks:
+            return
+        del self._lacks[ended.name]
+        self.unfinished -= 1
+        yield ended
+        for name in self._wanted_by.get(ended.name, []):
+            if name not in self._lacks:
+                continue
+            if ended.error is not None:
+                yield from self.end(Ended(name, None, ended.error))
+                continue
+            self._lacks[name].discard(ended.name)
+            if not self._lacks[name]:
+                self._ready[self._tasks[name].here].append(self._tasks[name])
+
+
+class _Watch:
+    """How many tasks the workers have room for, looked up now and then; WorkerError when they are gone for good."""
+
+    def __init__(self, client: Any, where: str) -> None:
+        self._client, self._where = client, where
+        self._alone_since: float | None = None
+        self._looked = 0.0
+        self._room = 0
+
+    @property
+    def room(self) -> int:
+        if time.monotonic() - self._looked > _TICK_SECONDS:
+            self.look()
+        return self._room
+
+    def look(self) -> None:
+        fix = "start it again and run again: what was finished is kept"
+        if self._client.status != "running":
+            raise WorkerError(f"the scheduler at {self._where} is gone", fix)
+        self._looked = time.monotonic()
+        # One at least, so that tasks wait at the scheduler for a worker that is started anew.
+        self._room = max(1, len(self._client.nthreads()))
+        if self._client.nthreads():
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = self._looked
+        elif self._looked - self._alone_since > _WITHOUT_WORKERS_SECONDS:
+            raise WorkerError(f"no worker is left at {self._where}", fix)
+
+
+@contextmanager
+def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
+    """So many worker processes on this machine, ended with the context, or those of the scheduler at an address."""
+    try:
+        import dask
+        import distributed  # noqa: F401  # whether it is there
+    except ImportError:
+        raise InputError("--jobs and --scheduler need Dask", "pip install 'workbench[cluster]'") from None
+    # The data set travels in one task; nothing serves pages.
+    quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
+    pages: dict[str, Any] = {f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker", "nanny")}
+    with dask.config.set(quiet | pages), _quiet():
+        if scheduler is not None:
+            with _at(scheduler) as workers:
+                yield workers
+        else:
+            with _here(jobs or 1) as workers:
+                yield workers
+
+
+@contextmanager
+def _here(jobs: int) -> Iterator[Workers]:
+    from dask.system import CPU_COUNT
+    from distributed import Client, LocalCluster
+
+    # BLAS reads its threads when it is imported, so here they are told before.
+    threads = {name: str(max(1, CPU_COUNT // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    with _interrupts_held():
+        cluster = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
+            # Without a limit: a worker that is killed for its memory could have finished where one process would.
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"allowed_failures": _DEATHS - 1, "dashboard": False},
+            env=threads,
+        )
+    with cluster, Client(cluster, timeout=_CONNECT_SECONDS) as client:
+        yield Workers(client, "this machine")
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Threads and processes started meanwhile, and by those later, never see Ctrl-C: this process does, and ends them."""
+    # Its start would lift the mask of the thread that starts processes.
+    resource_tracker.ensure_running()
+    mask = getattr(signal, "pthread_sigmask", None)
+    before = mask(signal.SIG_BLOCK, {signal.SIGINT}) if mask else set()
+    try:
+        yield
+    finally:
+        if mask:
+            mask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _at(address: str) -> Iterator[Workers]:
+    from distributed import Client
+
+    fix = "start it with: dask scheduler, and workers with: dask worker ADDRESS --nthreads 1"
+    try:
+        client = Client(address, timeout=_CONNECT_SECONDS)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"no Dask scheduler answers at {address} ({type(error).__name__})", fix) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=_START_SECONDS)
+        except TimeoutError:
+            raise InputError(f"the scheduler at {address} has no workers", fix) from None
+        yield Workers(client, address)
+
+
+def _outcome(name: str, future: Any) -> Ended:
+    """A future that is done as its value or its error; a worker that died again and again as one line."""
+    if future.cancelled():
+        return Ended(name, None, WorkerError("the scheduler dropped the task", "see that it runs and run again"))
+    error = future.exception()
+    if error is None:
+        return Ended(name, future.result(), None)
+    if type(error).__name__ == "KilledWorker":
+        what = f"workers died while they ran {getattr(error, 'task', name)}"
+        error = WorkerError(what, "see whether their machine ran out of memory (dmesg), then run again: what was finished is kept")
+    return Ended(name, None, error)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What Dask logs of workers that come and go is told by what fails or does not."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"distributed\..*")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
