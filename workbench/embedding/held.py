@@ -18,6 +18,11 @@ class HeldVectors(VectorCache):
     def __init__(self) -> None:
         self._held: dict[bytes, Vectors] = {}
 
+    @contextmanager
+    def held_open(self) -> Iterator[None]:
+        """There is no file."""
+        yield
+
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Keep a batch."""
         self._held.update(zip(keys, vectors, strict=True))
