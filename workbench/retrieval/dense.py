@@ -39,7 +39,7 @@ class DenseRetriever(Retriever):
     def searches(self, asked: Asked, searched: Searchable, depth: Depth) -> dict[str, Ranked]:
         """The exact ranking and, where there is an index, Chroma's, so that the gap between them is always known."""
         vectors = asked.vectors
-        nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index else {}
+        nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index or self.search == "ann" else {}
         return {"exact": exact(vectors, searched, depth, self.k)} | nearly
 
 

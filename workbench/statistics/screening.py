@@ -75,7 +75,10 @@ class Screening:
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> "Screening":
         """What `as_json` wrote."""
-        rows = tuple(Screened(**{name: float("nan") if value is None else value for name, value in row.items()}) for row in found["rows"])
+        read: list[dict[str, Any]] = [
+            {name: float("nan") if value is None else value for name, value in row.items()} for row in found["rows"]
+        ]
+        rows = tuple(Screened(**row) for row in read)
         return cls(**(dict(found) | {"rows": rows, "alike": tuple(tuple(names) for names in found["alike"])}))
 
 

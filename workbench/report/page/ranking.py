@@ -49,7 +49,8 @@ def screened_sheet(found: Findings) -> Sheet | None:
     screening = found.screening
     if screening is None:
         return None
-    headings = [Heading(title, kind) for title, kind in zip(HEADINGS, ("word", "number", "number", "word", "word"), strict=True)]
+    name, value, apart, first, proxy = HEADINGS
+    headings = [Heading(name, "word"), Heading(value), Heading(apart), Heading(first, "word"), Heading(proxy, "word")]
     rows = [Row([Cell(text) for text in row]) for row in screened_rows(screening)]
     return Sheet("screened-table", "Screened out, and not run in full", headings, rows, screened_sentence(screening))
 
