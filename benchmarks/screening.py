@@ -4,7 +4,7 @@ The sets are real: the handbook's two splits, chroma-chunking, and half of covid
 halves the documents (where they are fewer than ten, the questions): a sample of one half's questions is screened by proxy, and the
 true best is what comes first by the real embedder on the other half, which the screening never saw. `kept` is the share of draws in which
 it was not put aside; `lost` how much worse the best that was left is on that half. Random dropping puts as many aside, whichever.
-The margin was chosen on the handbook's dev split and chroma-chunking; the other two are what it is judged by.
+The margin was chosen on the handbook's dev split and chroma-chunking. The test split has dev's documents, so covid-qa is what judges it.
 """
 
 import json

@@ -26,10 +26,11 @@ class DenseRetriever(Retriever):
 
     def retrieve(self, asked: Asked, searched: Searchable, depth: Depth) -> Ranked:
         """Rank the chunks and documents for each query."""
-        return self.searches(asked, searched, depth)[self.search]
+        search = approximate if self.search == "ann" else exact
+        return search(asked.vectors, searched, depth, self.k)
 
     def searches(self, asked: Asked, searched: Searchable, depth: Depth) -> dict[str, Ranked]:
         """The exact ranking and, where there is an index, Chroma's, so that the gap between them is always known."""
         vectors = asked.vectors
-        nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index else {}
+        nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index or self.search == "ann" else {}
         return {"exact": exact(vectors, searched, depth, self.k)} | nearly
