@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import encoding, notebooks, sweep
+from benchmarks import encoding, notebooks, scaling, sweep
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -22,7 +22,7 @@ def machine() -> dict[str, object]:
 
 def main() -> None:
     RESULTS.mkdir(exist_ok=True)
-    for name, run in {"encoding": encoding.run, "sweep": sweep.run, "notebooks": notebooks.run}.items():
+    for name, run in {"encoding": encoding.run, "sweep": sweep.run, "notebooks": notebooks.run, "scaling": scaling.run}.items():
         found = run()
         (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine(), **found}, indent=2) + "\n")
         print(json.dumps(found, indent=2))

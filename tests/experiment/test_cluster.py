@@ -231,7 +231,7 @@ def test_a_configuration_that_fails_on_a_worker_is_told_in_one_line_and_the_othe
     assert "Traceback" in (found.folder / "errors" / f"{name}.txt").read_text()
 
 
-def test_what_cannot_work_is_told_before_anything_runs(cluster, small_file, tmp_path, monkeypatch):
+def test_what_cannot_work_is_told_before_anything_runs(two_workers, small_file, tmp_path, monkeypatch):
     outputs = tmp_path / "outputs"
     with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 .*dask scheduler"):
         run(small_file, outputs, scheduler="tcp://127.0.0.1:9")
@@ -239,32 +239,29 @@ def test_what_cannot_work_is_told_before_anything_runs(cluster, small_file, tmp_
         run(small_file, outputs, scheduler="nonsense")
     # A worker sees another folder under this path, as a machine of its own does.
     monkeypatch.setattr("workbench.experiment.roll_call._place", lambda _: str(tmp_path / "elsewhere"))
-    worker = cluster.worker()
-    wait_for(lambda: workers_of(cluster))
     with pytest.raises(InputError, match=rf"does not see the store {re.escape(str(tmp_path / 'elsewhere'))}.*mount it there"):
-        run(small_file, outputs, scheduler=cluster.address)
+        run(small_file, outputs, scheduler=two_workers.address)
     monkeypatch.undo()
     assert entries(outputs) == {}
-    worker.kill()
 
 
-def test_a_worker_with_several_threads_or_another_workbench_is_refused(cluster, small_file, tmp_path):
-    count = workers_of(cluster)
-    wide = cluster.worker(threads=2)
-    wait_for(lambda: workers_of(cluster) == count + 1)
+def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_workers, small_file, tmp_path):
+    count = workers_of(two_workers)
+    wide = two_workers.worker(threads=2)
+    wait_for(lambda: workers_of(two_workers) == count + 1)
     with pytest.raises(InputError, match="runs 2 tasks at once; start it with --nthreads 1"):
-        run(small_file, tmp_path / "outputs", scheduler=cluster.address)
+        run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     wide.kill()
-    wait_for(lambda: workers_of(cluster) == count)
+    wait_for(lambda: workers_of(two_workers) == count)
     shutil.copytree(ROOT / "workbench", tmp_path / "other" / "workbench", ignore=shutil.ignore_patterns("__pycache__"))
     with (tmp_path / "other" / "workbench" / "fingerprint.py").open("a") as file:
         file.write("# changed\n")
-    strange = cluster.worker(PYTHONPATH=str(tmp_path / "other"))
-    wait_for(lambda: workers_of(cluster) == count + 1)
+    strange = two_workers.worker(PYTHONPATH=str(tmp_path / "other"))
+    wait_for(lambda: workers_of(two_workers) == count + 1)
     with pytest.raises(InputError, match=r"has Workbench .* and this process .*; install the same on both"):
-        run(small_file, tmp_path / "outputs", scheduler=cluster.address)
+        run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     strange.kill()
-    wait_for(lambda: workers_of(cluster) == count)
+    wait_for(lambda: workers_of(two_workers) == count)
 
 
 def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(experiment_file, tmp_path):
