@@ -28,6 +28,13 @@ BENCHMARKS = {
     "encoding": "texts to vectors, against SentenceTransformer.encode",
     "sweep": "eight chunkings of covid-qa, against LangChain, SentenceTransformer.encode and Chroma in a loop",
     "notebooks": "ten notebooks, against plain papermill",
+    "late": "seven chunkings with late pooling, against standard pooling",
+    "metrics": "ten metrics of 10,000 questions, against pytrec_eval",
+    "parts": "where a sweep's time goes outside encoding",
+    "search": "exact search, against Chroma's index",
+    "memory": "what a million chunks hold",
+    "scaling": "workers, and what each stage costs as a corpus grows",
+    "screening": "how often screening keeps the true best",
 }
 _FINE = ("done", "left out")
 

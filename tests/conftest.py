@@ -19,6 +19,7 @@ from workbench.data.sources import GoldenSource
 from workbench.embedding.cache import Vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.experiment.history import FINGERPRINTS, schema
+from workbench.paths import cache_folder
 from workbench.records import Dataset
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +28,20 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 # No test asserts a time, and this machine's is others' too.
 settings.register_profile("workbench")
 settings.load_profile("workbench")
+
+FTP_SERVER = """
+import sys
+from pyftpdlib.authorizers import DummyAuthorizer
+from pyftpdlib.handlers import FTPHandler
+from pyftpdlib.servers import FTPServer
+
+authorizer = DummyAuthorizer()
+authorizer.add_user("workbench", "secret", sys.argv[1], perm="elradfmwMT")
+FTPHandler.authorizer = authorizer
+server = FTPServer(("127.0.0.1", 0), FTPHandler)
+print(server.address[1], flush=True)
+server.serve_forever()
+"""
 
 
 @pytest.fixture(scope="session")
@@ -97,6 +112,47 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for process in started:
         process.kill()
         process.communicate()
+
+
+class Server:
+    """The folder that is served, its URL, and what ends and begins the serving."""
+
+    def __init__(self, start: Callable[..., Any], folder: Path) -> None:
+        self._start, self._root, self.folder = start, folder, folder / "shared"
+        self.begin()
+
+    def begin(self) -> None:
+        self._process = self._start(FTP_SERVER, self._root)
+        self.url = f"ftp://workbench:secret@127.0.0.1:{int(self._process.stdout.readline())}/shared"
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def files(self) -> list[str]:
+        return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def server(start: Callable[..., Any], tmp_path: Path) -> Server:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    return Server(start, folder)
+
+
+@pytest.fixture(scope="session")
+def cache_with_models() -> Callable[[Path], Path]:
+    """Makes a machine's cache that is new but for the converted models, which take long."""
+
+    def make(folder: Path) -> Path:
+        cache = folder / "cache"
+        cache.mkdir(parents=True)
+        for name in ("openvino", "static"):
+            (cache_folder() / name).mkdir(parents=True, exist_ok=True)
+            (cache / name).symlink_to(cache_folder() / name)
+        return cache
+
+    return make
 
 
 @pytest.fixture

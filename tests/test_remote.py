@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,49 +12,9 @@ from workbench.errors import InputError, StoreError
 from workbench.remote import RemoteStore, is_url, mirror_of, shown
 from workbench.store import Draft, Entry
 
-SERVER = """
-import sys
-from pyftpdlib.authorizers import DummyAuthorizer
-from pyftpdlib.handlers import FTPHandler
-from pyftpdlib.servers import FTPServer
-
-authorizer = DummyAuthorizer()
-authorizer.add_user("workbench", "secret", sys.argv[1], perm="elradfmwMT")
-FTPHandler.authorizer = authorizer
-server = FTPServer(("127.0.0.1", 0), FTPHandler)
-print(server.address[1], flush=True)
-server.serve_forever()
-"""
-
-
-class Server:
-    """The folder that is served, its URL, and what ends and begins the serving."""
-
-    def __init__(self, start: Callable[..., Any], folder: Path) -> None:
-        self._start, self._root, self.folder = start, folder, folder / "shared"
-        self.begin()
-
-    def begin(self) -> None:
-        self._process = self._start(SERVER, self._root)
-        self.url = f"ftp://workbench:secret@127.0.0.1:{int(self._process.stdout.readline())}/shared"
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def files(self) -> list[str]:
-        return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file())
-
 
 @pytest.fixture
-def server(start: Callable[..., Any], tmp_path: Path) -> Server:
-    folder = tmp_path / "served"
-    folder.mkdir()
-    return Server(start, folder)
-
-
-@pytest.fixture
-def machine(server: Server, tmp_path: Path) -> Callable[[str], RemoteStore]:
+def machine(server, tmp_path: Path) -> Callable[[str], RemoteStore]:
     """The store as a machine of this name has it, with a copy of its own."""
     return lambda name: RemoteStore(server.url, tmp_path / name)
 
@@ -167,7 +126,7 @@ def test_a_protocol_that_nobody_has_is_told_in_one_line(tmp_path):
         RemoteStore("nonsense://host/store", tmp_path).has("kind", "key")
 
 
-def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(server, tmp_path, handbook_few, run_python):
+def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(server, tmp_path, handbook_few, run_python, cache_with_models):
     """The same experiment twice, with outputs and copy of their own: the second computes nothing but its index."""
     script = (
         "import json, sys\nfrom pathlib import Path\n"
@@ -179,12 +138,7 @@ def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(serv
     )
     said, tables = [], []
     for name in ("one", "other"):
-        # Of the machine's cache the converted model is shared, as it takes long to convert.
-        cache = tmp_path / name / "cache"
-        cache.mkdir(parents=True)
-        for folder in ("openvino", "static"):
-            (cache / folder).symlink_to(mirror_of("ftp://x").parents[1] / folder)
-        environment = {"WORKBENCH_STORE": server.url, "WORKBENCH_CACHE": str(cache)}
+        environment = {"WORKBENCH_STORE": server.url, "WORKBENCH_CACHE": str(cache_with_models(tmp_path / name))}
         said += json.loads(run_python(script, handbook_few, tmp_path / name / "outputs", env=environment))
         tables.append((tmp_path / name / "outputs" / "small" / "metrics.parquet").read_bytes())
         assert not (tmp_path / name / "outputs" / ".store").exists()

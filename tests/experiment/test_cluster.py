@@ -42,13 +42,14 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory: pytest.TempPathFactory, cache_with_models: Callable[[Path], Path]) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("dask")
+    cache = cache_with_models(folder)
     started: list[subprocess.Popen[bytes]] = []
 
     def dask(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
-        env = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+        env = os.environ | {"PYTHONPATH": str(ROOT), "WORKBENCH_CACHE": str(cache)} | environment
         with (folder / f"{len(started)}.log").open("wb") as log:
             started.append(subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log))
         return started[-1]
@@ -123,9 +124,7 @@ def tokens(outputs: Path) -> dict[str, int]:
 
 def same(found: Outcome, expected: Outcome) -> None:
     """Ids, ranks, states and metrics are those of one process; scores to 1e-5, vectors bit by bit where OpenVINO computes them."""
-    for name in set(TABLES) - {"timings"}:
-        ours, theirs = (pd.read_parquet(one.folder / f"{name}.parquet") for one in (found, expected))
-        pd.testing.assert_frame_equal(ours, theirs, atol=1e-5)
+    same_tables(found, expected)
     assert (found.folder / "manifest.json").read_bytes() == (expected.folder / "manifest.json").read_bytes()
     ours, theirs = found.bench.workplace.outputs, expected.bench.workplace.outputs
     assert entries(ours).keys() == entries(theirs).keys()
@@ -133,6 +132,12 @@ def same(found: Outcome, expected: Outcome) -> None:
     bitwise = found.experiment.configurations[0].embedding.encoder().backend == "openvino"
     for path in theirs.glob(".store/vectors/*/vectors.npy"):
         np.testing.assert_allclose(np.load(ours / path.relative_to(theirs)), np.load(path), atol=0 if bitwise else 1e-6)
+
+
+def same_tables(found: Outcome, expected: Outcome) -> None:
+    for name in set(TABLES) - {"timings"}:
+        ours, theirs = (pd.read_parquet(one.folder / f"{name}.parquet") for one in (found, expected))
+        pd.testing.assert_frame_equal(ours, theirs, atol=1e-5)
 
 
 def test_two_workers_give_the_ids_ranks_and_metrics_of_one_process(outcome, experiment_file, tmp_path, two_workers):
@@ -193,6 +198,21 @@ def test_a_worker_killed_in_the_middle_changes_nothing(outcome, experiment_file,
     same(found, outcome)
 
 
+def test_workers_that_share_a_store_under_a_url_give_what_one_process_gives(
+    small_file, tmp_path, two_workers, server, cache_with_models, monkeypatch
+):
+    alone = run_experiment(read_experiment(small_file), tmp_path / "alone", lambda _: None)
+    write_outputs(alone)
+    monkeypatch.setenv("WORKBENCH_STORE", server.url)
+    monkeypatch.setenv("WORKBENCH_CACHE", str(cache_with_models(tmp_path)))
+    found = run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
+    same_tables(found, alone)
+    stored = {path.split("/")[0] for path in server.files()}
+    assert stored == {"chunks", "vectors", "queries", "hits", "scores"}
+    computed = pd.read_parquet(found.folder / "timings.parquet").query("name == 'computed_hits'")
+    assert computed["value"].tolist() == [1.0] * 3
+
+
 def test_a_configuration_that_fails_on_a_worker_is_told_in_one_line_and_the_others_go_on(small_file, tmp_path, two_workers):
     small_file.write_text(
         small_file.read_text().replace("  chunking:\n", "  chunking:\n    - {kind: callable, callable: 'builtins:int'}\n")
@@ -211,40 +231,37 @@ def test_a_configuration_that_fails_on_a_worker_is_told_in_one_line_and_the_othe
     assert "Traceback" in (found.folder / "errors" / f"{name}.txt").read_text()
 
 
-def test_what_cannot_work_is_told_before_anything_runs(cluster, small_file, tmp_path, monkeypatch):
+def test_what_cannot_work_is_told_before_anything_runs(two_workers, small_file, tmp_path, monkeypatch):
     outputs = tmp_path / "outputs"
     with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 .*dask scheduler"):
         run(small_file, outputs, scheduler="tcp://127.0.0.1:9")
     with pytest.raises(InputError, match="no Dask scheduler answers at nonsense"):
         run(small_file, outputs, scheduler="nonsense")
     # A worker sees another folder under this path, as a machine of its own does.
-    monkeypatch.setattr("workbench.experiment.ahead._place", lambda _: str(tmp_path / "elsewhere"))
-    worker = cluster.worker()
-    wait_for(lambda: workers_of(cluster))
+    monkeypatch.setattr("workbench.experiment.roll_call._place", lambda _: str(tmp_path / "elsewhere"))
     with pytest.raises(InputError, match=rf"does not see the store {re.escape(str(tmp_path / 'elsewhere'))}.*mount it there"):
-        run(small_file, outputs, scheduler=cluster.address)
+        run(small_file, outputs, scheduler=two_workers.address)
     monkeypatch.undo()
     assert entries(outputs) == {}
-    worker.kill()
 
 
-def test_a_worker_with_several_threads_or_another_workbench_is_refused(cluster, small_file, tmp_path):
-    count = workers_of(cluster)
-    wide = cluster.worker(threads=2)
-    wait_for(lambda: workers_of(cluster) == count + 1)
+def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_workers, small_file, tmp_path):
+    count = workers_of(two_workers)
+    wide = two_workers.worker(threads=2)
+    wait_for(lambda: workers_of(two_workers) == count + 1)
     with pytest.raises(InputError, match="runs 2 tasks at once; start it with --nthreads 1"):
-        run(small_file, tmp_path / "outputs", scheduler=cluster.address)
+        run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     wide.kill()
-    wait_for(lambda: workers_of(cluster) == count)
+    wait_for(lambda: workers_of(two_workers) == count)
     shutil.copytree(ROOT / "workbench", tmp_path / "other" / "workbench", ignore=shutil.ignore_patterns("__pycache__"))
     with (tmp_path / "other" / "workbench" / "fingerprint.py").open("a") as file:
         file.write("# changed\n")
-    strange = cluster.worker(PYTHONPATH=str(tmp_path / "other"))
-    wait_for(lambda: workers_of(cluster) == count + 1)
+    strange = two_workers.worker(PYTHONPATH=str(tmp_path / "other"))
+    wait_for(lambda: workers_of(two_workers) == count + 1)
     with pytest.raises(InputError, match=r"has Workbench .* and this process .*; install the same on both"):
-        run(small_file, tmp_path / "outputs", scheduler=cluster.address)
+        run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     strange.kill()
-    wait_for(lambda: workers_of(cluster) == count)
+    wait_for(lambda: workers_of(two_workers) == count)
 
 
 def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(experiment_file, tmp_path):

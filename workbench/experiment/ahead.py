@@ -5,27 +5,25 @@ to the driver, which alone writes the cache of vectors; so the stages that read 
 run on the driver, all others on the workers.
 """
 
-import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tqdm import tqdm
 
 from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import Batch, missing_batches, text_keys
 from workbench.embedding.late import is_late
-from workbench.errors import InputError, WorkerError
+from workbench.errors import WorkerError
 from workbench.experiment import tasks
 from workbench.experiment.cluster import Ended, Task, Workers, connected
+from workbench.experiment.roll_call import checked, marked
 from workbench.experiment.run import Ahead
 from workbench.experiment.spec import Configuration
 from workbench.experiment.stages import Bench, Spent, chunks_stage, embedder_inputs, queries_stage, vectors_stage
-from workbench.experiment.tasks import Encoded, Made, Nature, Site, nature
+from workbench.experiment.tasks import Encoded, Made, identity_of
 from workbench.fingerprint import fingerprint
 from workbench.index import is_built
-from workbench.remote import RemoteStore
 from workbench.store import Entry
 
 STAGES = ("chunks", "vectors", "queries", "index", "hits", "scores")
@@ -150,7 +148,7 @@ class _Sweep:
         cache = self.bench.workplace.vectors
         batches = missing_batches([text for one in wanted for text in one.texts], embedder, role, cache)
         owner = _owners(wanted, embedder, role) if batches else {}
-        identity = _identity(embedder)
+        identity = identity_of(embedder)
         by_name = {f"encode-{fingerprint([key.hex() for key in batch.keys])}": batch for batch in batches}
         planned = [Task(name, tasks.encode, (embedder, role, identity, batch.texts)) for name, batch in by_name.items()]
         total = sum(int(batch.tokens.sum()) for batch in batches)
@@ -190,8 +188,8 @@ def compute_ahead(
     sweep = _Sweep(bench, configurations, say)
     if not sweep.lacking(STAGES):
         return Ahead()
-    with connected(jobs, scheduler) as workers, _marked(bench) as mark:
-        site = _checked(sweep, workers, mark)
+    with connected(jobs, scheduler) as workers, marked(bench) as mark:
+        site = checked(bench, configurations, workers, mark)
         workers.share(site, fingerprint([str(site.outputs), site.store])[:8])
         say(
             f"{len(workers.addresses())} workers, {', '.join(f'{threads} threads each on {name}' for name, threads in site.threads.items())}"
@@ -200,70 +198,6 @@ def compute_ahead(
     failed = {one.name: [sweep.errors[name] for name in sweep.names(one).values() if name in sweep.errors] for one in configurations}
     made = {name: one.seconds for name, one in sweep.made.items() if one.computed}
     return Ahead({name: errors[0] for name, errors in failed.items() if errors}, made)
-
-
-def _place(bench: Bench) -> str:
-    """The store as workers are told it."""
-    return bench.workplace.url or str(bench.workplace.store_root.resolve())
-
-
-@contextmanager
-def _marked(bench: Bench) -> Iterator[str]:
-    """A file in the store, and in outputs, while the sweep runs; who sees it sees the same store."""
-    mark, workplace = f".sweep-{secrets.token_hex(8)}", bench.workplace
-    remote = RemoteStore(workplace.url, workplace.store_root) if workplace.url else None
-    paths = [] if remote else [workplace.store_root / mark, workplace.outputs / mark]
-    if remote:
-        remote.put_mark(mark)
-    for path in paths:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    try:
-        yield mark
-    finally:
-        if remote:
-            remote.take_mark(mark)
-        for path in paths:
-            path.unlink(missing_ok=True)
-
-
-def _checked(sweep: _Sweep, workers: Workers, mark: str) -> Site:
-    """The site, after every worker was found to see the store and to compute what the driver would; InputError where one does not."""
-    bench = sweep.bench
-    outputs, store = bench.workplace.outputs.resolve(), _place(bench)
-    embedders = list(dict.fromkeys(one.embedding for one in sweep.configurations if one.embedding))
-    found = workers.ask(nature, outputs, store, mark, embedders)
-    own = nature(outputs, store, mark, embedders)
-    faults = [f"the worker {address} {fault}" for address, one in found.items() if (fault := _fault(one, own, store))]
-    faults += [
-        f"the worker {address} runs {threads} tasks at once; start it with --nthreads 1"
-        for address, threads in workers.addresses().items()
-        if threads != 1
-    ]
-    if faults:
-        raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
-    machines = [one.machine for one in found.values()]
-    threads = {one.machine: max(1, one.cores // machines.count(one.machine)) for one in found.values()}
-    return Site(outputs, store, mark, bench.dataset, bench.metrics, bench.spans, threads)
-
-
-def _fault(found: Any, own: Nature, store: str) -> str:
-    """Why a worker cannot help, with the fix; empty where it can."""
-    if isinstance(found, BaseException):
-        missing = isinstance(found, ImportError)
-        return f"cannot run Workbench ({found}); install it there" if missing else " ".join(f"{found}".split())
-    for name, here in own.versions.items():
-        if found.versions.get(name) != here:
-            return f"has {name} {found.versions.get(name)} and this process {here}; install the same on both"
-    if not found.sees_store:
-        return f"does not see the store {store}, or cannot write it; mount it there at the same path, or set WORKBENCH_STORE to a URL"
-    if found.identities != own.identities:
-        return "has other models, or runs them in another precision; use the same files, and backend: torch where processors differ"
-    return ""
-
-
-def _identity(embedder: Embedder) -> str:
-    return fingerprint([embedder.identity("document"), embedder.identity("query")])
 
 
 def _owners(wanted: list[Wanted], embedder: Embedder, role: Role) -> dict[bytes, str]:

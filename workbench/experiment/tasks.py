@@ -86,8 +86,7 @@ class Made(NamedTuple):
 
 def nature(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> Nature:
     """What the process is that runs this; ModelError where it cannot have one of the models."""
-    identities = [fingerprint([one.identity("document"), one.identity("query")]) for one in embedders]
-    return Nature(socket.gethostname(), _cores(), versions(), identities, sees(outputs, store, mark))
+    return Nature(socket.gethostname(), _cores(), versions(), [identity_of(one) for one in embedders], sees(outputs, store, mark))
 
 
 def versions() -> dict[str, str]:
@@ -96,6 +95,11 @@ def versions() -> dict[str, str]:
 
     found = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{version('workbench')} ({code_digest()[:8]})"}
     return found | {name: _version(name) for name in _PACKAGES}
+
+
+def identity_of(embedder: Embedder) -> str:
+    """A hash of all that decides its vectors in either role, in this process."""
+    return fingerprint([embedder.identity("document"), embedder.identity("query")])
 
 
 def sees(outputs: Path, store: str, mark: str) -> bool:
@@ -109,7 +113,7 @@ def sees(outputs: Path, store: str, mark: str) -> bool:
 def encode(site: Site, embedder: Embedder, role: Role, identity: str, texts: list[str]) -> Encoded:
     """The vectors of a batch; WorkerError where this machine would give others than the driver's."""
     _set_threads(site)
-    if fingerprint([embedder.identity("document"), embedder.identity("query")]) != identity:
+    if identity_of(embedder) != identity:
         raise WorkerError(f"the worker on {socket.gethostname()} has {embedder.model} otherwise: other files, or another precision", _EQUAL)
     if embedder.encoder().backend == "torch":
         import torch
