@@ -4,9 +4,9 @@
 
 Every chunking is a comparison of its own. Chunks of 400 tokens have rivals with a window of 512, since a truncated rival would be none.
 Late is non-inferior on a set where the lower bound of every chunking's difference (late - standard; 95 % interval, so one-sided
-2.5 %) lies above -.02: all must pass, which needs no correction (intersection-union; Berger 1982). The window was chosen on
-chroma-chunking and the handbook's development questions; covid-qa and the handbook's test questions had no part in that. It takes
-about ten million tokens, which are kept in OUTPUTS.
+2.5 %) lies above -.02: all must pass, which needs no correction (intersection-union; Berger 1982). The window was chosen on the
+handbook's development questions; no other set had a part in that. It encodes
+about ten million tokens, whose vectors are kept in OUTPUTS.
 """
 
 import json

@@ -242,6 +242,7 @@ def test_a_model_whose_tokens_are_not_its_vector_is_refused_in_one_line(tmp_path
     def model(name: str, modules: list[str], pooling: dict[str, object]) -> str:
         folder = tmp_path / name
         folder.mkdir()
+        # What a test writes must be no link to the installed model.
         copy_model(folder, "modules.json", "1_Pooling", "config_sentence_transformers.json")
         shutil.copytree(locate(MINILM) / "1_Pooling", folder / "1_Pooling")
         (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 384} | pooling))

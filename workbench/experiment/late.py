@@ -12,6 +12,7 @@ from workbench.embedding.embed import Embedded, Room
 from workbench.embedding.late import Asked, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
+from workbench.fingerprint import fingerprint
 from workbench.records import Document
 from workbench.store import store_errors
 
@@ -28,10 +29,10 @@ def embed_late(
 ) -> Embedded:
     """The vectors of the first table of chunks, in `room`; what the cache lacks for any of the tables is encoded now, a document once."""
     reader = reader_of(embedder)
-    lock = cache.path.parent / "late" / f"{reader.identity.hex()}.lock"
+    lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(each).hex() for each in documents])}.lock"
     with store_errors(lock.parent):
         lock.parent.mkdir(parents=True, exist_ok=True)
-        # Of several processes one makes the pass, the others find its vectors.
+        # Of several processes one makes the pass over these documents, the others find its vectors.
         with FileLock(lock):
             encoded = pool(asked_of(documents, pd.concat(tables, ignore_index=True)), reader, cache, label)
     own = asked_of(documents, tables[0])
