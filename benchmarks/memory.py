@@ -32,13 +32,13 @@ from workbench.experiment.spec import Configuration
 from workbench.experiment.stages import (
     Bench,
     Workplace,
-    _queries_stage,
     _searchable,
-    _vectors_stage,
     chunks_stage,
     embedded_stages,
     hits_stage,
+    queries_stage,
     scores_stage,
+    vectors_stage,
 )
 from workbench.metrics.names import Metric
 from workbench.models import MINILM
@@ -124,8 +124,8 @@ def synthetic(chunks: int, size: int) -> dict[str, Any]:
         with seen.during("chunking"):
             cut = chunks_stage(bench, configuration)
         with seen.during("vectors"):
-            made = _vectors_stage(bench, HashingEmbedder(), configuration, cut)
-            asked = _queries_stage(bench, HashingEmbedder(), configuration).array("vectors")
+            made = vectors_stage(bench, HashingEmbedder(), configuration, cut)
+            asked = queries_stage(bench, HashingEmbedder(), configuration).array("vectors")
         with seen.during("search"):
             searched = replace(_searchable(bench, cut.table("chunks")), vectors=made.array("vectors"))
             found = exact(asked, searched, Depth(10, 0, 10, listed=100), 10)

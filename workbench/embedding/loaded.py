@@ -35,9 +35,9 @@ def model_settings(model: str, name: str) -> dict[str, Any]:
 
 def positions(model: str) -> int:
     """How many tokens the model has positions for; 512 where its settings do not say, no end to them where it has no transformer."""
-    settings = model_settings(model, "config.json")
-    if not settings:
+    if not (locate(model) / "config.json").is_file():
         return NO_WINDOW
+    settings = model_settings(model, "config.json")
     stated = int(settings.get("max_position_embeddings") or settings.get("n_positions") or _POSITIONS)
     return stated - 1 - int(settings.get("pad_token_id") or 0) if settings.get("model_type") in _FAIRSEQ else stated
 

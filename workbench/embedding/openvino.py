@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 Precision = Literal["float32", "bfloat16"]
 
 _HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
-# Batches that are computed at once, each by its share of the cores, and the padded tokens of all of them (docs/performance.md).
-_STREAMS = 1
-_BATCH_TOKENS, _LEAST_TOKENS = 2_048, 512
+# Batches that are computed at once, each by its share of the threads, and the padded tokens of each, for every thread of its share
+# (docs/performance.md).
+_STREAMS = 2
+_TOKENS_A_THREAD = 512
 # The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
 # the third decimal of a vector. So a vector is the same whatever stands beside its text.
 _GROUP = 16
@@ -81,7 +82,7 @@ def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[tuple
     padding, most = int(model_settings(name, "config.json").get("pad_token_id") or 0), positions(name)
     lengths = [_grouped(len(row), most) for row in rows]
     streams = model.get_property("NUM_STREAMS")
-    parts = list(batches(lengths, max(_BATCH_TOKENS // streams, _LEAST_TOKENS)))
+    parts = list(batches(lengths, _TOKENS_A_THREAD * max(1, model.get_property("INFERENCE_NUM_THREADS") // streams)))
 
     def compute(share: list[list[int]]) -> list[tuple[list[int], Vectors]]:
         request, found = model.create_infer_request(), []
