@@ -53,6 +53,7 @@ def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks", description="Ratios against what one would otherwise run.", epilog=listed)
     parser.add_argument("names", nargs="*", metavar="NAME", help="which benchmarks; all without")
     parser.add_argument("--documents", type=_documents, help="how many documents the sweep takes, or all (only the sweep heeds it)")
+    parser.add_argument("--loops", nargs="+", choices=("plain", "tuned"), help="which loops the sweep is held against; both without")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder of the figures; benchmarks/results without")
     given = parser.parse_args(arguments)
     for name in given.names:
@@ -91,7 +92,7 @@ def _ended(name: str, given: argparse.Namespace) -> str:
 def _measured(module: ModuleType, given: argparse.Namespace) -> dict[str, Any]:
     """What a benchmark found, after what it was found on and with."""
     takes = inspect.signature(module.run).parameters
-    options = {"documents": given.documents} if given.documents and "documents" in takes else {}
+    options = {name: value for name in ("documents", "loops") if (value := getattr(given, name)) and name in takes}
     before, date, started = load(), datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     found = module.run(**options)
     seconds = round(time.perf_counter() - started, 1)

@@ -1,7 +1,7 @@
 """What one would otherwise write: LangChain's splitters, SentenceTransformer.encode and a Chroma collection, for each chunking.
 
 `plain` as the libraries' own pages show it: the tokeniser as LangChain's length function, batches of 32, a query at a time.
-`tuned` by hand: lengths of words kept, a text embedded once however often it occurs, batches by tokens and longest first,
+`tuned` by hand: lengths of words kept, equal texts of a chunking embedded once, batches by tokens and longest first,
 questions once and together, Chroma asked in bulk. `encode` itself sorts each call's texts by their characters
 (sentence-transformers 6.2), so sorting by tokens gains little. Both cut where Workbench cuts: windows between words and whole sentences, sized by the model's
 tokens with room for its two special ones, so that all sides embed the same texts.
@@ -104,11 +104,17 @@ class Plain:
 
 @dataclass
 class Tuned:
-    """The loop as one tunes it; vectors and lengths of words are kept from chunking to chunking."""
+    """The loop as one tunes it; lengths of words and the questions' vectors are kept from chunking to chunking.
+
+    `tokens` counts what it encoded of chunks, `repeated` what of that an earlier chunking had too: what keeping vectors by text would save.
+    """
 
     model: SentenceTransformer
     folder: Path
-    known: dict[str, Any] = field(default_factory=dict)
+    tokens: int = 0
+    repeated: int = 0
+    asked: list[Any] = field(default_factory=list)
+    _met: set[str] = field(default_factory=set)
 
     @functools.cached_property
     def length(self) -> Callable[[str], int]:
@@ -118,25 +124,29 @@ class Tuned:
     def run(self, dataset: Dataset, chunking: Chunking) -> tuple[Pieces, Answers]:
         """One chunking."""
         pieces = split(dataset, splitter_of(chunking, self.length))
-        queries = [query.text for query in dataset.queries]
-        self._embed([text for _, text in pieces])
-        self._embed(queries)
-        collection = collection_of(self.folder, pieces, np.stack([self.known[text] for _, text in pieces]))
-        asked = np.stack([self.known[text] for text in queries])
-        answer = collection.query(query_embeddings=asked, n_results=DELIVERED, include=["distances"])
+        if not self.asked:
+            self.asked = self._embed([query.text for query in dataset.queries])
+        vectors = self._embed([text for _, text in pieces], counted=True)
+        collection = collection_of(self.folder, pieces, np.stack(vectors))
+        answer = collection.query(query_embeddings=np.stack(self.asked), n_results=DELIVERED, include=["distances"])
         found = [[int(place) for place in ids] for ids in answer["ids"]]
         return pieces, {query.query_id: ids for query, ids in zip(dataset.queries, found, strict=True)}
 
-    def _embed(self, texts: Sequence[str]) -> None:
-        new = list(dict.fromkeys(text for text in texts if text not in self.known))
-        if not new:
-            return
-        lengths = [len(ids) for ids in self.model.tokenizer(new)["input_ids"]]
-        order = sorted(range(len(new)), key=lambda place: -lengths[place])
+    def _embed(self, texts: Sequence[str], counted: bool = False) -> list[Any]:
+        """The vector of each text; equal texts are encoded once."""
+        distinct = list(dict.fromkeys(texts))
+        lengths = [len(ids) for ids in self.model.tokenizer(distinct)["input_ids"]]
+        if counted:
+            self.tokens += sum(lengths)
+            self.repeated += sum(length for text, length in zip(distinct, lengths, strict=True) if text in self._met)
+            self._met.update(distinct)
+        order = sorted(range(len(distinct)), key=lambda place: -lengths[place])
+        known: dict[str, Any] = {}
         while order:
-            batch = [new[place] for place in order[: max(1, _BATCH_TOKENS // lengths[order[0]])]]
-            self.known.update(zip(batch, self.model.encode(batch, batch_size=len(batch), show_progress_bar=False), strict=True))
+            batch = [distinct[place] for place in order[: max(1, _BATCH_TOKENS // lengths[order[0]])]]
+            known.update(zip(batch, self.model.encode(batch, batch_size=len(batch), show_progress_bar=False), strict=True))
             order = order[len(batch) :]
+        return [known[text] for text in texts]
 
 
 def collection_of(folder: Path, pieces: Pieces, vectors: Any) -> Any:
