@@ -28,18 +28,9 @@ from workbench.data.sources import NfcorpusSource
 from workbench.embedding.base import Embedder, Role
 from workbench.embedding.cache import Vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.experiment.bench import Bench, Workplace
 from workbench.experiment.spec import Configuration
-from workbench.experiment.stages import (
-    Bench,
-    Workplace,
-    _searchable,
-    chunks_stage,
-    embedded_stages,
-    hits_stage,
-    queries_stage,
-    scores_stage,
-    vectors_stage,
-)
+from workbench.experiment.stages import _searchable, chunks_stage, embedded_stages, hits_stage, queries_stage, scores_stage, vectors_stage
 from workbench.metrics.names import Metric
 from workbench.models import MINILM
 from workbench.records import Dataset, Document, Query

@@ -22,7 +22,8 @@ from workbench.data.golden_rows import write_golden
 from workbench.data.sources import SOURCES
 from workbench.embedding.cache import VectorCache
 from workbench.experiment.ahead import compute_ahead
-from workbench.experiment.cluster import Task, connected
+from workbench.experiment.cluster import connected
+from workbench.experiment.dependencies import Task
 from workbench.experiment.outputs import write_outputs
 from workbench.experiment.publish import run_notebooks
 from workbench.experiment.run import Outcome, Result, run_experiment

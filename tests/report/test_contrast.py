@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from workbench.chunking.fixed import FixedChunker
+from workbench.experiment.bench import Bench, Workplace
 from workbench.experiment.run import Result
 from workbench.experiment.spec import Configuration
-from workbench.experiment.stages import Bench, Workplace
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric

@@ -8,10 +8,11 @@ import pandas as pd
 
 from workbench.embedding.embed import described
 from workbench.embedding.late import Reader, is_late, reader_of
+from workbench.experiment.bench import Bench
 from workbench.experiment.late import asked_of
 from workbench.experiment.run import bench_of
 from workbench.experiment.spec import Configuration, Experiment
-from workbench.experiment.stages import Bench, chunks_stage, embedder_inputs
+from workbench.experiment.stages import chunks_stage, embedder_inputs
 from workbench.store import Store
 
 STAGES = ("chunks", "vectors", "index", "hits", "scores")

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.experiment.bench import Bench
 from workbench.experiment.cluster import Workers
 from workbench.experiment.spec import Configuration
-from workbench.experiment.stages import Bench
 from workbench.experiment.tasks import Nature, Site, nature
 from workbench.remote import RemoteStore
 

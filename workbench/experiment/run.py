@@ -14,17 +14,10 @@ import pandas as pd
 
 from workbench.embedding.base import NO_WINDOW
 from workbench.errors import WorkbenchError
+from workbench.experiment.bench import Bench, Workplace
 from workbench.experiment.keys import Keys
 from workbench.experiment.spec import Configuration, Experiment
-from workbench.experiment.stages import (
-    Bench,
-    Embedded,
-    Workplace,
-    chunks_stage,
-    embedded_stages,
-    hits_stage,
-    scores_stage,
-)
+from workbench.experiment.stages import Embedded, chunks_stage, embedded_stages, hits_stage, scores_stage
 from workbench.metrics.names import Metric
 from workbench.records import Dataset
 from workbench.remote import is_url, mirror_of

@@ -14,9 +14,9 @@ from workbench.embedding.loaded import model_settings
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import InputError, StoreError, WorkbenchError
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Outcome, Result, bench_of, primary_of, run_configuration
 from workbench.experiment.spec import Configuration, Experiment
-from workbench.experiment.stages import Bench
 from workbench.experiment.verdict import per_query
 from workbench.fingerprint import fingerprint
 from workbench.metrics.coverage import Floats

@@ -16,8 +16,9 @@ from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.cache import VectorCache, Vectors
 from workbench.embedding.held import HeldVectors
 from workbench.errors import WorkbenchError, WorkerError
+from workbench.experiment.bench import Bench, Workplace
 from workbench.experiment.spec import Configuration
-from workbench.experiment.stages import Bench, Workplace, chunks_stage, embedded_stages, hits_stage, scores_stage
+from workbench.experiment.stages import chunks_stage, embedded_stages, hits_stage, scores_stage
 from workbench.fingerprint import fingerprint
 from workbench.metrics.names import Metric
 from workbench.records import Dataset

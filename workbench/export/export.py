@@ -13,10 +13,11 @@ import numpy as np
 
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
+from workbench.experiment.bench import Bench
 from workbench.experiment.plan import plan_experiment
 from workbench.experiment.run import Result, bench_of, run_configuration
 from workbench.experiment.spec import Configuration, Experiment, experiment_of
-from workbench.experiment.stages import Bench, chunks_of, embedder_inputs
+from workbench.experiment.stages import chunks_of, embedder_inputs
 from workbench.index import build_index
 from workbench.models import locate
 from workbench.records import Chunk

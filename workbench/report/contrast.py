@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Result
-from workbench.experiment.stages import Bench, retrieved_of
+from workbench.experiment.stages import retrieved_of
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.metrics.documents import judged

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.chunking.outline import outline
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Result
-from workbench.experiment.stages import Bench, embedder_inputs
+from workbench.experiment.stages import embedder_inputs
 from workbench.metrics.coverage import Bools, Ints, Union
 from workbench.metrics.inputs import Labels
 

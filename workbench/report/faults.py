@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Result
-from workbench.experiment.stages import Bench
 from workbench.metrics.names import Metric
 from workbench.report.contrast import FEWEST_QUERIES, Examined, examined
 from workbench.report.misses import CAUSES

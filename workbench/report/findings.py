@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Outcome
-from workbench.experiment.stages import Bench, retrieved_of
+from workbench.experiment.stages import retrieved_of
 from workbench.experiment.verdict import verdict_of
 from workbench.metrics.names import Metric
 from workbench.metrics.unjudged import UnjudgedValues, unjudged_values

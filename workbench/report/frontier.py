@@ -5,8 +5,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Outcome, Result
-from workbench.experiment.stages import Bench, retrieved_of
+from workbench.experiment.stages import retrieved_of
 from workbench.experiment.tables import timings_table
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Floats

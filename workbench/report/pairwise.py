@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from workbench.experiment.stages import Bench
+from workbench.experiment.bench import Bench
 from workbench.metrics.names import Metric
 from workbench.report.contrast import OTHER, OTHER_TOLD, Contrast, Part
 from workbench.report.display import NOTHING, Fragment, prose

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Result
-from workbench.experiment.stages import Bench, embedder_inputs
+from workbench.experiment.stages import embedder_inputs
 from workbench.metrics.coverage import Bools, Ints, meeting
 from workbench.metrics.inputs import Labels
 from workbench.tokens import tokenise

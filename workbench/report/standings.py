@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Outcome, Result
-from workbench.experiment.stages import Bench
 from workbench.metrics.coverage import Floats
 from workbench.metrics.names import Metric
 from workbench.report.numerals import interval, number

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Result
-from workbench.experiment.stages import Bench, retrieved_of
+from workbench.experiment.stages import retrieved_of
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.delivery import NO_CUT, delivered, slices
 from workbench.metrics.names import Metric

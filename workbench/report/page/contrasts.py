@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workbench.experiment.stages import Bench
+from workbench.experiment.bench import Bench
 from workbench.report.contrast import OTHER, OTHER_TOLD, Contrast, Examined, Won, contrast_of
 from workbench.report.findings import Findings
 from workbench.report.misses import CAUSES, DOCUMENT_CAUSES

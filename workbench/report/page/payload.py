@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.experiment.stages import Bench
+from workbench.experiment.bench import Bench
 from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
 from workbench.records import Need

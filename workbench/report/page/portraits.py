@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.experiment.stages import Bench
+from workbench.experiment.bench import Bench
 from workbench.report.contrast import Examined
 from workbench.report.diagnosis import diagnose
 from workbench.report.faults import counted_causes

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.experiment.bench import Bench
 from workbench.experiment.run import Result
-from workbench.experiment.stages import Bench, retrieved_of
+from workbench.experiment.stages import retrieved_of
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Ints, meeting
 from workbench.metrics.delivery import NO_CUT, Ordered, Slices, delivered, ordered, slices

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workbench.experiment.stages import Bench
+from workbench.experiment.bench import Bench
 from workbench.report.contrast import FEWEST_QUERIES, Contrast
 from workbench.report.findings import Findings
 from workbench.report.numerals import interval, signed

@@ -1,0 +1,66 @@
+"""Tasks by name, each after what it needs: which can start, and what ends with one that fails."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call by name, on a worker (after the shared value that all get) or `here`, once the tasks that it `needs` have ended well."""
+
+    name: str
+    work: Callable[..., Any]
+    given: tuple[Any, ...]
+    needs: tuple[str, ...] = ()
+    here: bool = False
+
+
+class Ended(NamedTuple):
+    """A task with its value, or the error of its own or of one that it needed."""
+
+    name: str
+    value: Any
+    error: BaseException | None
+
+
+class Run:
+    """Which tasks can start, and what ends with them."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = {task.name: task for task in tasks}
+        self._lacks = {task.name: {need for need in task.needs if need in self._tasks} for task in tasks}
+        self._wanted_by: dict[str, list[str]] = {}
+        for name, lacks in self._lacks.items():
+            for need in lacks:
+                self._wanted_by.setdefault(need, []).append(name)
+        self._ready = {here: deque(task for task in tasks if task.here is here and not self._lacks[task.name]) for here in (True, False)}
+        self._out: dict[str, Task] = {}
+        self.unfinished = len(self._tasks)
+
+    def startable(self, room: int) -> Iterator[Task]:
+        """The tasks to start now: one here, on workers as many as there is room for."""
+        for here, most in ((True, 1), (False, room)):
+            while self._ready[here] and sum(task.here is here for task in self._out.values()) < most:
+                task = self._ready[here].popleft()
+                self._out[task.name] = task
+                yield task
+
+    def end(self, ended: Ended) -> Iterator[Ended]:
+        """What has ended with a task: itself and, where it failed, all that needed it."""
+        self._out.pop(ended.name, None)
+        if ended.name not in self._lacks:
+            return
+        del self._lacks[ended.name]
+        self.unfinished -= 1
+        yield ended
+        for name in self._wanted_by.get(ended.name, []):
+            if name not in self._lacks:
+                continue
+            if ended.error is not None:
+                yield from self.end(Ended(name, None, ended.error))
+                continue
+            self._lacks[name].discard(ended.name)
+            if not self._lacks[name]:
+                self._ready[self._tasks[name].here].append(self._tasks[name])
