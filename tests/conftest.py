@@ -30,11 +30,14 @@ settings.register_profile("workbench", deadline=None)
 settings.load_profile("workbench")
 
 FTP_SERVER = """
+import logging
 import sys
 from pyftpdlib.authorizers import DummyAuthorizer
 from pyftpdlib.handlers import FTPHandler
 from pyftpdlib.servers import FTPServer
 
+# Nobody reads its log, and a full pipe would stop it.
+logging.basicConfig(level=logging.CRITICAL)
 authorizer = DummyAuthorizer()
 authorizer.add_user("workbench", "secret", sys.argv[1], perm="elradfmwMT")
 FTPHandler.authorizer = authorizer

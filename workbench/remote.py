@@ -7,6 +7,7 @@ entry, each `entry.json` names the files of its own writer and the last one wins
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ from workbench.store import MANIFEST, Draft, Entry, Store, content_digest, store
 
 # Of a digest in the name of an uploaded file: enough that no two contents share a name.
 _DIGITS = 32
+# Seconds before each look at a file that is not what its name says.
+_WAITS = (0.0, 0.2, 1.0)
 
 
 def is_url(place: str) -> bool:
@@ -99,9 +102,8 @@ class RemoteStore(Store):
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
         try:
-            with self._reached() as (fs, top):
-                for name, (_, digest) in manifest["files"].items():
-                    self._fetch_file(fs, f"{top}/{kind}/{key}/{_named(name, digest)}", aside / Path(name).name, digest)
+            for name, (_, digest) in manifest["files"].items():
+                self._fetch_file(f"{kind}/{key}", _named(name, digest), aside / Path(name).name, digest)
             (aside / MANIFEST).write_text(json.dumps(manifest), "utf-8")
             shutil.rmtree(final, ignore_errors=True)
             aside.rename(final)
@@ -109,25 +111,32 @@ class RemoteStore(Store):
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
-    def _fetch_file(self, fs: Any, path: str, target: Path, digest: str) -> None:
-        there = fs.exists(path)
-        if there:
-            fs.get_file(path, str(target))
-        if not there or content_digest(target) != digest:
-            place = f"{shown(self.url)}/{'/'.join(path.split('/')[-3:-1])}"
-            raise StoreError(
-                f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again, it will be computed anew"
-            )
+    def _fetch_file(self, entry: str, name: str, target: Path, digest: str) -> None:
+        for wait in _WAITS:
+            # Another machine that computed the same may be writing the same file once more, or a connection be out of step.
+            time.sleep(wait)
+            with self._reached(anew=wait > 0) as (fs, top):
+                if fs.exists(f"{top}/{entry}/{name}"):
+                    fs.get_file(f"{top}/{entry}/{name}", str(target))
+                    if content_digest(target) == digest:
+                        return
+        place = f"{shown(self.url)}/{entry}"
+        raise StoreError(f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again, it will be computed anew")
 
     def _upload(self, kind: str, key: str) -> None:
         folder = self.root / kind / key
-        files = json.loads((folder / MANIFEST).read_text("utf-8"))["files"]
-        with self._reached() as (fs, top):
+        # Of several processes here one uploads: a file that is written again is cut while others may read it.
+        with self._lock(kind, f"{key}.upload"), self._reached() as (fs, top):
+            if self._uploaded(kind, key).is_file():
+                return
+            files = json.loads((folder / MANIFEST).read_text("utf-8"))["files"]
             self._folder(fs, f"{top}/{kind}/{key}")
-            for name, (_, digest) in files.items():
-                fs.put_file(str(folder / name), f"{top}/{kind}/{key}/{_named(name, digest)}")
+            for name, (size, digest) in files.items():
+                path = f"{top}/{kind}/{key}/{_named(name, digest)}"
+                if not (fs.exists(path) and fs.size(path) == size):
+                    fs.put_file(str(folder / name), path)
             fs.put_file(str(folder / MANIFEST), f"{top}/{kind}/{key}/{MANIFEST}")
-        self._uploaded(kind, key).touch()
+            self._uploaded(kind, key).touch()
 
     def _uploaded(self, kind: str, key: str) -> Path:
         return self.root / kind / f"{key}.uploaded"
@@ -151,14 +160,14 @@ class RemoteStore(Store):
                 yield
 
     @contextmanager
-    def _reached(self) -> Iterator[tuple[Any, str]]:
-        """The file system and the store's path in it; whatever it says of a failure becomes one line."""
+    def _reached(self, anew: bool = False) -> Iterator[tuple[Any, str]]:
+        """The file system, on a connection of its own if `anew`, and the store's path in it; whatever it says of a failure becomes one line."""
         try:
             import fsspec
         except ImportError:
             raise InputError("a store under a URL needs fsspec", "pip install 'workbench[cluster]'") from None
         try:
-            fs, path = fsspec.core.url_to_fs(self.url, use_listings_cache=False)
+            fs, path = fsspec.core.url_to_fs(self.url, use_listings_cache=False, skip_instance_cache=anew)
             fs.invalidate_cache()
             yield fs, path.rstrip("/")
         except ImportError as error:

@@ -132,7 +132,7 @@ def test_batches_hold_every_text_once_longest_first_within_their_tokens() -> Non
     found = list(_batches(lengths))
     assert sorted(np.concatenate(found)) == list(range(3_000))
     assert np.all(np.diff(lengths[np.concatenate(found)]) <= 0)
-    assert max(len(batch) for batch in found) == 512
-    assert all(len(batch) == 1 or lengths[batch[0]] * len(batch) <= 16_384 for batch in found)
+    assert max(len(batch) for batch in found) == 128
+    assert all(len(batch) == 1 or lengths[batch[0]] * len(batch) <= 8_192 for batch in found)
     # None could have taken the text after it.
-    assert all(len(batch) == 512 or lengths[batch[0]] * (len(batch) + 1) > 16_384 for batch in found[:-1])
+    assert all(len(batch) == 128 or lengths[batch[0]] * (len(batch) + 1) > 8_192 for batch in found[:-1])

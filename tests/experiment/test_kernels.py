@@ -273,12 +273,18 @@ WORKS = (
 
 
 @pytest.fixture
-def sweeping(tmp_path, start) -> Callable[[bool], tuple[subprocess.Popen[str], list[list[int]]]]:
+def temporary() -> Iterator[Path]:
+    """A short path: a socket's may have some 100 characters, and pytest's own folders have half of them."""
+    with tempfile.TemporaryDirectory(prefix="w", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def sweeping(tmp_path, start, temporary) -> Callable[[bool], tuple[subprocess.Popen[str], list[list[int]]]]:
     """A process with two notebooks at work, and the process ids of each: the kernel, what it has started, its parent."""
 
     def begin(fork: bool) -> tuple[subprocess.Popen[str], list[list[int]]]:
-        (tmp_path / "temporary").mkdir()
-        process = start(SWEEP, tmp_path, notebook(tmp_path, WORKS), fork, env={"TMPDIR": str(tmp_path / "temporary")})
+        process = start(SWEEP, tmp_path, notebook(tmp_path, WORKS), fork, env={"TMPDIR": str(temporary)})
         assert waits(lambda: len([path for path in tmp_path.glob("*.pid") if path.read_text()]) == 2, 60), process.poll()
         return process, [[int(pid) for pid in path.read_text().split()] for path in tmp_path.glob("*.pid")]
 
@@ -311,7 +317,7 @@ def test_kernels_do_not_outlive_a_server_that_is_killed_with_its_sweep(sweeping)
 
 
 @pytest.mark.parametrize("fork", [True, False])
-def test_ctrl_c_ends_everything_at_once(sweeping, fork, tmp_path):
+def test_ctrl_c_ends_everything_at_once(sweeping, fork, temporary):
     process, pids = sweeping(fork)
     begun = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -324,7 +330,7 @@ def test_ctrl_c_ends_everything_at_once(sweeping, fork, tmp_path):
         assert gone(kernel)
         assert waits(lambda started=started: gone(started), 5)
         assert gone(server)
-    assert list((tmp_path / "temporary").iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_side_by_side_is_what_it_is_one_after_another(outcome: Outcome):

@@ -16,8 +16,8 @@ from workbench.errors import RunError
 from workbench.fingerprint import fingerprint
 from workbench.tokens import Ints
 
-_BATCH_TOKENS = 16_384
-_BATCH_TEXTS = 512
+_BATCH_TOKENS = 8_192
+_BATCH_TEXTS = 128
 # Texts that are made, hashed and counted at once.
 _TEXTS = 4_096
 

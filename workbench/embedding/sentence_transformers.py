@@ -117,10 +117,10 @@ class SentenceTransformersEmbedder(Embedder):
         return converted.encode([prompt + text for text in texts], self.model, self.window())
 
     def _with_torch(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Four forward passes for a batch of `embed`: larger ones leave the processor's cache."""
-        model, at_once = load(self.model, self.window()), max(1, -(-len(texts) // 4))
+        """One forward pass for all of them."""
+        model = load(self.model, self.window())
         # An empty prompt must be said: None would stand for the model's default one.
         vectors = model.encode(
-            list(texts), prompt=self.prompt(role), batch_size=at_once, normalize_embeddings=True, show_progress_bar=False
+            list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
         )
         return np.asarray(vectors, dtype=np.float32)
