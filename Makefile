@@ -25,9 +25,8 @@ $(INSTALLED): pyproject.toml
 quickstart: $(INSTALLED)
 	$(BIN)/workbench sweep experiments/quickstart.yaml
 
-# Two at a time, a file's tests in one process: most of them wait for processes of their own.
 test: $(INSTALLED)
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest
 
 check: $(INSTALLED)
 	$(BIN)/ruff check

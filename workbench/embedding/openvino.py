@@ -24,7 +24,7 @@ Precision = Literal["float32", "bfloat16"]
 _HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
 # Batches that are computed at once, each by its share of the threads, and the padded tokens of each, for every thread of its share
 # (docs/performance.md).
-_STREAMS = 2
+_STREAMS = 1
 _TOKENS_A_THREAD = 512
 # The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
 # the third decimal of a vector. So a vector is the same whatever stands beside its text.
@@ -91,6 +91,8 @@ def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[tuple
             found.append((batch, request.infer({"input_ids": ids, "attention_mask": mask})[0]))
         return found
 
+    if streams == 1:
+        return compute(parts)
     # A thread a stream and not OpenVINO's own queue, whose callbacks can outlive it and end the process.
     with ThreadPoolExecutor(streams) as pool:
         shares = pool.map(compute, [parts[first::streams] for first in range(streams)])
