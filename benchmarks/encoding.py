@@ -3,7 +3,7 @@
 The texts are chunks of 64 and 256 tokens of the handbook in the order of a shuffled pile, with all-MiniLM-L6-v2. The machine may be
 busy, so every round runs each way once, and the figure is the median over the rounds of its ratio to that round's
 `SentenceTransformer.encode` (batch 32). `tuned` is what one would write by hand: the same library, batches of 4,096 padded tokens, longest
-first. Two streams compute two batches at once, each on a core. `cpu_ratio` is the same of the processor's seconds, which other work
+first. `cpu_ratio` is the same of the processor's seconds, which other work
 moves less. `others` says how much of the machine other processes took: on a quiet one it is near 0. Two to three minutes there.
 """
 
@@ -93,8 +93,8 @@ def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]
     def ours(embedder: SentenceTransformersEmbedder) -> Callable[[], Vectors]:
         return lambda: embed(chosen, embedder, "document", VectorCache(folder / f"{next(numbers)}.sqlite")).vectors
 
-    def plainly(precision: openvino.Precision, streams: int = 1) -> Callable[[], Vectors]:
-        compiled = openvino.compiled(graph, precision, streams)
+    def plainly(precision: openvino.Precision) -> Callable[[], Vectors]:
+        compiled = openvino.compiled(graph, precision)
         return lambda: openvino.run(compiled, chosen, MINILM, WINDOW)
 
     return {
@@ -102,7 +102,6 @@ def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]
         "tuned": tuned,
         "workbench, torch": ours(SentenceTransformersEmbedder(backend="torch")),
         **{f"openvino {precision}": plainly(precision) for precision in precisions},
-        "openvino, two streams": plainly(precisions[-1], 2),
         "workbench, openvino": ours(SentenceTransformersEmbedder(backend="openvino")),
     }
 

@@ -1,6 +1,9 @@
 """How much is worked on at once: what is held in memory follows from this number, not from the size of the corpus."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 # A step holds a few blocks of about this size: scores, vectors, texts with their tokens.
 BYTES = 32_000_000
@@ -15,3 +18,18 @@ def blocks(n: int, at_once: int) -> Iterator[slice]:
     """0 to n in slices of at most `at_once`."""
     for first in range(0, n, at_once):
         yield slice(first, min(first + at_once, n))
+
+
+def groups(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """Items in their order, in lists of at most so much size together; one that is larger stands alone."""
+    group: list[T] = []
+    held = 0
+    for item in items:
+        more = size(item)
+        if group and held + more > most:
+            yield group
+            group, held = [], 0
+        group.append(item)
+        held += more
+    if group:
+        yield group

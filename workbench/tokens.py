@@ -79,18 +79,7 @@ def tokenised(texts: Iterable[str], vocabulary: str) -> Iterator[Tokens]:
 
 def groups(items: Iterable[T], characters: Callable[[T], int]) -> Iterator[list[T]]:
     """Items in lists of as much text as is tokenised at once; `characters` says how much an item has."""
-    most = blocks.rows(_BYTES_A_CHARACTER)
-    group: list[T] = []
-    held = 0
-    for item in items:
-        size = characters(item)
-        if group and held + size > most:
-            yield group
-            group, held = [], 0
-        group.append(item)
-        held += size
-    if group:
-        yield group
+    return blocks.groups(items, characters, blocks.rows(_BYTES_A_CHARACTER))
 
 
 def count(text: str, vocabulary: str) -> int:

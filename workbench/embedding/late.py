@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from tqdm import tqdm
 
+from workbench import blocks
 from workbench.embedding.base import Embedder
 from workbench.embedding.cache import VectorCache, Vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
@@ -134,18 +135,8 @@ def _missing(wanted: Sequence[Asked], reader: Reader, cache: VectorCache) -> lis
 
 def _groups(missing: Sequence[Asked], reader: Reader) -> Iterator[list[Asked]]:
     """Documents that are encoded together; each alone with torch, whose vectors move with what stands beside them."""
-    together = reader.embedder.encoder().backend == "openvino"
-    group: list[Asked] = []
-    windows = 0
-    for asked in missing:
-        more = reader.windows(asked.document)
-        if group and (not together or windows + more > _WINDOWS):
-            yield group
-            group, windows = [], 0
-        group.append(asked)
-        windows += more
-    if group:
-        yield group
+    most = _WINDOWS if reader.embedder.encoder().backend == "openvino" else 1
+    return blocks.groups(missing, lambda asked: reader.windows(asked.document), most)
 
 
 def _pooled(group: Sequence[Asked], reader: Reader, bar: "tqdm[Any]") -> Iterator[tuple[bytes, Vectors]]:

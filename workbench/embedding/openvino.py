@@ -6,7 +6,6 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 Precision = Literal["float32", "bfloat16"]
 
 _HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
-# Batches that are computed at once, each by its share of the threads, and the padded tokens of each, for every thread of its share
-# (docs/performance.md).
-_STREAMS = 1
+# Padded tokens of a batch, for every thread (docs/performance.md).
 _TOKENS_A_THREAD = 512
 # The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
 # the third decimal of a vector. So a vector is the same whatever stands beside its text.
@@ -53,9 +50,9 @@ def has_bfloat16() -> bool:
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
-def compiled(graph: Path, precision: Precision, streams: int = _STREAMS) -> Any:
+def compiled(graph: Path, precision: Precision) -> Any:
     """A converted model ready to run, on all cores or as many as OMP_NUM_THREADS says."""
-    settings: dict[str, Any] = {"NUM_STREAMS": streams, "INFERENCE_PRECISION_HINT": _HINTS[precision]}
+    settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision]}
     threads = os.environ.get("OMP_NUM_THREADS", "")
     if threads.isdecimal() and int(threads) > 0:
         settings["INFERENCE_NUM_THREADS"] = int(threads)
@@ -77,26 +74,14 @@ def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors
     return [found[place][: len(row)] for place, row in enumerate(rows)]
 
 
-def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[tuple[list[int], Vectors]]:
+def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[list[int], Vectors]]:
     """Batches of places of rows, with what the graph gives for them."""
     padding, most = int(model_settings(name, "config.json").get("pad_token_id") or 0), positions(name)
     lengths = [_grouped(len(row), most) for row in rows]
-    streams = model.get_property("NUM_STREAMS")
-    parts = list(batches(lengths, _TOKENS_A_THREAD * max(1, model.get_property("INFERENCE_NUM_THREADS") // streams)))
-
-    def compute(share: list[list[int]]) -> list[tuple[list[int], Vectors]]:
-        request, found = model.create_infer_request(), []
-        for batch in share:
-            ids, mask = padded([rows[place] for place in batch], lengths[batch[0]], padding)
-            found.append((batch, request.infer({"input_ids": ids, "attention_mask": mask})[0]))
-        return found
-
-    if streams == 1:
-        return compute(parts)
-    # A thread a stream and not OpenVINO's own queue, whose callbacks can outlive it and end the process.
-    with ThreadPoolExecutor(streams) as pool:
-        shares = pool.map(compute, [parts[first::streams] for first in range(streams)])
-        return [answer for share in shares for answer in share]
+    request = model.create_infer_request()
+    for batch in batches(lengths, _TOKENS_A_THREAD * int(model.get_property("INFERENCE_NUM_THREADS"))):
+        ids, mask = padded([rows[place] for place in batch], lengths[batch[0]], padding)
+        yield batch, request.infer({"input_ids": ids, "attention_mask": mask})[0]
 
 
 def _grouped(length: int, most: int) -> int:

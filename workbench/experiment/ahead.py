@@ -47,7 +47,6 @@ class _Sweep:
 
     bench: Bench
     configurations: Sequence[Configuration]
-    say: Callable[[str], None]
     made: dict[str, Made] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
 
@@ -187,7 +186,7 @@ def compute_ahead(
 
     Errors: InputError, before anything runs, where there are no workers or one of them would compute something else.
     """
-    sweep = _Sweep(bench, configurations, say)
+    sweep = _Sweep(bench, configurations)
     if not sweep.lacking(STAGES):
         return Ahead()
     with connected(jobs, scheduler) as workers, marked(bench) as mark:
