@@ -7,6 +7,8 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from workbench import cores
+
 _PACKAGES = (
     "workbench",
     "torch",
@@ -25,12 +27,11 @@ _PACKAGES = (
 
 def machine() -> dict[str, object]:
     """Processor, cores that may be used, memory in GiB, system."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = re.search(r"MemTotal: +(\d+) kB", _text("/proc/meminfo"))
     cpu = re.search(r"model name\s*: (.+)", _text("/proc/cpuinfo"))
     return {
         "cpu": cpu[1].strip() if cpu else platform.processor(),
-        "cores": usable,
+        "cores": cores.usable(),
         "memory_gib": round(int(memory[1]) / 2**20, 1) if memory else None,
         "system": f"{platform.system()} {platform.machine()}",
     }

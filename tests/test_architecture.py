@@ -19,7 +19,7 @@ PACKAGE = ROOT / "workbench"
 STAGES = [
     ("errors",),
     ("__init__",),
-    ("blocks", "fingerprint", "records", "paths", "plugins"),
+    ("blocks", "cores", "fingerprint", "records", "paths", "plugins"),
     ("models",),
     ("tokens",),
     ("data",),

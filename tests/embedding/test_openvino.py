@@ -1,8 +1,11 @@
 """The OpenVINO backend: its vectors are those of torch, its conversion is kept once, and what it cannot run goes through torch."""
 
+import contextlib
 import json
+import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -234,6 +237,22 @@ def test_two_processes_convert_once_and_a_damaged_conversion_is_one_line(
 def test_the_threads_that_are_asked_for_are_taken_and_change_nothing(run_python: Callable) -> None:
     one, two = (run_python(PRINT_VECTORS, env={"OMP_NUM_THREADS": threads}) for threads in ("1", "2"))
     assert one == two
+
+
+def test_no_thread_is_bound_to_a_core(passages: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two processes of one thread would otherwise both take the first core: half the speed of `--jobs 2`.
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    graph, precision, _ = conversion_of(MINILM)
+    model = openvino.compiled(graph, precision)
+    assert not model.get_property("ENABLE_CPU_PINNING")
+    free, bound = os.sched_getaffinity(0), set[int]()
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(openvino.run, model, passages, MINILM, 256)
+        while not running.done():
+            for task in os.listdir("/proc/self/task"):
+                with contextlib.suppress(ProcessLookupError):
+                    bound |= free - os.sched_getaffinity(int(task))
+    assert not bound
 
 
 def test_a_cache_that_cannot_be_written_leaves_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from workbench import blocks
 from workbench.embedding.cache import Vectors
 from workbench.errors import RunError
 from workbench.index import build_index, open_collection
@@ -186,6 +187,18 @@ def test_what_the_index_misses_when_asked_for_k_stays_missed_though_the_metrics_
         assert np.all(np.diff(hits(ranked, query, "score")) <= 0)
         overlaps.append(len(set(found[:10]) & set(hits(exact(queries, searched, WIDE, 10), query))) / 10)
     assert np.mean(overlaps) < 0.9
+
+
+def test_threads_and_blocks_of_questions_change_nothing(like_embeddings: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched, queries = world(like_embeddings(700), some_docs(700), index=tmp_path / "index"), like_embeddings(31, seed=1)
+    found = []
+    for threads, size in (("1", blocks.BYTES), ("2", 300_000), ("5", 1)):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        monkeypatch.setattr(blocks, "BYTES", size)
+        found.append(approximate(queries, searched, WIDE, 5))
+    for other in found[1:]:
+        for table in ("hits", "ranking", "queries"):
+            pd.testing.assert_frame_equal(getattr(found[0], table), getattr(other, table))
 
 
 def test_a_corpus_smaller_than_k_is_found_whole(like_embeddings: Callable, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import functools
 import importlib.metadata
 import importlib.util
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from workbench import cores
 from workbench.embedding.cache import Vectors
 from workbench.embedding.loaded import model_settings, positions
 from workbench.tokens import model_tokenizer, padded
@@ -52,10 +52,10 @@ def has_bfloat16() -> bool:
 
 def compiled(graph: Path, precision: Precision) -> Any:
     """A converted model ready to run, on all cores or as many as OMP_NUM_THREADS says."""
-    settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision]}
-    threads = os.environ.get("OMP_NUM_THREADS", "")
-    if threads.isdecimal() and int(threads) > 0:
-        settings["INFERENCE_NUM_THREADS"] = int(threads)
+    # Pinned, two processes of one thread each would both take the first core.
+    settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision], "ENABLE_CPU_PINNING": False}
+    if threads := cores.asked():
+        settings["INFERENCE_NUM_THREADS"] = threads
     return runtime().Core().compile_model(str(graph), "CPU", settings)
 
 

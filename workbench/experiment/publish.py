@@ -1,6 +1,5 @@
 """Execute a run's notebooks: one a configuration, then the comparison of all; two at a time where there is room."""
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench import cores
 from workbench.errors import WorkbenchError
 from workbench.experiment.kernels import Kernels, closed_loop
 from workbench.experiment.notebooks import imported_modules, notebook_path, run_notebook_file
@@ -53,8 +53,7 @@ def wanted_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str
 
 def at_once() -> int:
     """How many notebooks run side by side: two, or one where a second core or the memory for it is missing."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(_AT_ONCE, cores, available_memory() // _BYTES_EACH))
+    return max(1, min(_AT_ONCE, cores.usable(), available_memory() // _BYTES_EACH))
 
 
 def available_memory() -> int:

@@ -1,12 +1,13 @@
 """Approximate search: what the Chroma collection answers, as deep as the metrics look."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workbench import blocks
+from workbench import blocks, cores
 from workbench.embedding.cache import Vectors
 from workbench.errors import RunError
 from workbench.index import open_collection
@@ -80,16 +81,23 @@ def _short(answers: list[_Answer], searched: Searchable, depth: Depth, documents
 
 
 def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) -> list[_Answer]:
-    """Chroma's nearest for each query, in our strict order."""
-    answers = []
-    for part in blocks.blocks(len(queries), blocks.rows(_BYTES_A_HIT * width)):
+    """Chroma's nearest for each query, in our strict order; Chroma searches on one thread, so it is asked from as many as there are."""
+    threads = cores.asked() or cores.usable()
+
+    def some(part: slice) -> list[_Answer]:
         got = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
-        for ids, distances in zip(got["ids"], got["distances"], strict=True):
-            positions = searched.places(ids)
-            scores = rounded(1.0 - np.array(distances, dtype=np.float64))
-            order = np.argsort(-order_keys(scores, searched.chunk_breakers[positions]))
-            answers.append(_Answer(positions[order], scores[order]))
-    return answers
+        return [_ordered(*pair, searched) for pair in zip(got["ids"], got["distances"], strict=True)]
+
+    at_once = min(blocks.rows(_BYTES_A_HIT * width * threads), -(-len(queries) // threads))
+    with ThreadPoolExecutor(threads) as pool:
+        return [answer for answers in pool.map(some, blocks.blocks(len(queries), at_once)) for answer in answers]
+
+
+def _ordered(ids: Sequence[str], distances: Sequence[float], searched: Searchable) -> _Answer:
+    positions = searched.places(ids)
+    scores = rounded(1.0 - np.array(distances, dtype=np.float64))
+    order = np.argsort(-order_keys(scores, searched.chunk_breakers[positions]))
+    return _Answer(positions[order], scores[order])
 
 
 def _equally_long(answers: list[_Answer]) -> Iterator[tuple[Ints, Ints, Floats]]:

@@ -1,0 +1,14 @@
+"""How many threads and processes this process may keep busy."""
+
+import os
+
+
+def usable() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def asked() -> int | None:
+    """The threads that OMP_NUM_THREADS asks for, as for BLAS; None where it says nothing."""
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    return int(threads) if threads.isdecimal() and int(threads) > 0 else None
