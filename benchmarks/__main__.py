@@ -53,7 +53,9 @@ def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks", description="Ratios against what one would otherwise run.", epilog=listed)
     parser.add_argument("names", nargs="*", metavar="NAME", help="which benchmarks; all without")
     parser.add_argument("--documents", type=_documents, help="how many documents the sweep takes, or all (only the sweep heeds it)")
-    parser.add_argument("--loops", nargs="+", choices=("plain", "tuned"), help="which loops the sweep is held against; both without")
+    parser.add_argument(
+        "--loops", nargs="+", choices=("plain", "sorted", "tuned"), help="which loops the sweep is held against; all without"
+    )
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder of the figures; benchmarks/results without")
     given = parser.parse_args(arguments)
     for name in given.names:

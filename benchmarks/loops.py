@@ -1,10 +1,10 @@
 """What one would otherwise write: LangChain's splitters, SentenceTransformer.encode and a Chroma collection, for each chunking.
 
 `plain` as the libraries' own pages show it: the tokeniser as LangChain's length function, batches of 32, a query at a time.
-`tuned` by hand: lengths of words kept, equal texts of a chunking embedded once, batches by tokens and longest first,
-questions once and together, Chroma asked in bulk. `encode` itself sorts each call's texts by their characters
-(sentence-transformers 6.2), so sorting by tokens gains little. Both cut where Workbench cuts: windows between words and whole sentences, sized by the model's
-tokens with room for its two special ones, so that all sides embed the same texts.
+`sorted`, tuned by hand: lengths of words kept, equal texts of a chunking embedded once, longest first by tokens, in batches of 32,
+questions once and together, Chroma asked in bulk. `tuned` the same in batches of as many as have 4,096 tokens. `encode` itself sorts each call's
+texts by their characters (sentence-transformers 6.2), so sorting by tokens gains little. All cut where Workbench cuts: windows between words and whole
+sentences, sized by the model's tokens with room for its two special ones, so that all sides embed the same texts.
 """
 
 import functools
@@ -106,11 +106,13 @@ class Plain:
 class Tuned:
     """The loop as one tunes it; lengths of words and the questions' vectors are kept from chunking to chunking.
 
+    `size` is that of a batch whose longest text has so many tokens.
     `tokens` counts what it encoded of chunks, `repeated` what of that an earlier chunking had too: what keeping vectors by text would save.
     """
 
     model: SentenceTransformer
     folder: Path
+    size: Callable[[int], int]
     tokens: int = 0
     repeated: int = 0
     asked: list[Any] = field(default_factory=list)
@@ -143,10 +145,20 @@ class Tuned:
         order = sorted(range(len(distinct)), key=lambda place: -lengths[place])
         known: dict[str, Any] = {}
         while order:
-            batch = [distinct[place] for place in order[: max(1, _BATCH_TOKENS // lengths[order[0]])]]
+            batch = [distinct[place] for place in order[: self.size(lengths[order[0]])]]
             known.update(zip(batch, self.model.encode(batch, batch_size=len(batch), show_progress_bar=False), strict=True))
             order = order[len(batch) :]
         return [known[text] for text in texts]
+
+
+def of_32(_: int) -> int:
+    """As many texts as sentence-transformers takes without being told."""
+    return 32
+
+
+def of_tokens(longest: int) -> int:
+    """As many texts as have 4,096 tokens with their padding."""
+    return max(1, _BATCH_TOKENS // longest)
 
 
 def collection_of(folder: Path, pieces: Pieces, vectors: Any) -> Any:

@@ -22,12 +22,12 @@ def encoder_of(model: str, asked: Asked, output: Output = "sentence") -> Encoder
     """
     if asked == "torch":
         return Encoder("torch", _TORCH)
-    version = openvino.installed()
-    if asked == "auto" and version is None:
+    installed = openvino.installed()
+    if asked == "auto" and not installed:
         return Encoder("torch", _TORCH, "openvino is not installed: pip install 'workbench[fast]'")
     if asked == "auto" and sees_gpu():
         return Encoder("torch", _TORCH, "torch sees a GPU")
-    if version is None:
+    if not installed:
         raise ModelError("backend: openvino needs OpenVINO", "pip install 'workbench[fast]'")
     return _with_openvino(model, asked, output)
 
