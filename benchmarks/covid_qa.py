@@ -1,7 +1,7 @@
 """A part of covid-qa as a folder, and recall at 5 chunks by one plain definition for whoever retrieved them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from workbench.data.sources import BeirSource
@@ -16,8 +16,17 @@ Place = tuple[str, int, int]
 
 def part_of(folder: Path, documents: int) -> Dataset:
     """The first documents with their questions, written as a BEIR folder and read back."""
-    source = data_folder() / NAME
-    kept = {_id(line) for line in _lines(source / "corpus.jsonl")[:documents]}
+    return written(folder, doc_ids()[:documents])
+
+
+def doc_ids() -> list[str]:
+    """All documents, in the order of the corpus."""
+    return [_id(line) for line in _lines(data_folder() / NAME / "corpus.jsonl")]
+
+
+def written(folder: Path, documents: Collection[str]) -> Dataset:
+    """These documents with their questions, written as a BEIR folder and read back."""
+    source, kept = data_folder() / NAME, set(documents)
     header, *judged = _lines(source / "qrels" / "test.tsv")
     rows = [row for row in judged if row.split("\t")[1] in kept]
     queries = {row.split("\t")[0] for row in rows}
@@ -26,11 +35,6 @@ def part_of(folder: Path, documents: int) -> Dataset:
     for name, wanted in (("corpus.jsonl", kept), ("queries.jsonl", queries), ("evidence.jsonl", queries)):
         (folder / name).write_text("".join(line for line in _lines(source / name) if _id(line) in wanted), "utf-8")
     return BeirSource(path=str(folder)).load()
-
-
-def size() -> int:
-    """How many documents the whole set has."""
-    return len(_lines(data_folder() / NAME / "corpus.jsonl"))
 
 
 def recall(dataset: Dataset, delivered: Mapping[str, Sequence[Place]]) -> dict[str, float]:

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.sweep import write_part
-from workbench.data.sources import BeirSource
+from benchmarks.covid_qa import doc_ids, written
 from workbench.experiment.run import bench_of, run_configuration
 from workbench.experiment.screening import QUERIES, proxy_of
 from workbench.experiment.spec import Configuration, Experiment, experiment_of
@@ -203,8 +202,7 @@ def _articles(outputs: Path) -> Path:
     """Half of covid-qa's articles, drawn once."""
     folder = outputs / "covid-qa-half"
     if not folder.is_dir():
-        whole = BeirSource(path="$WORKBENCH_DATA/covid-qa").load()
-        write_part(whole, set(random.Random(0).sample([document.doc_id for document in whole.documents], _ARTICLES)), folder)
+        written(folder, random.Random(0).sample(doc_ids(), _ARTICLES))
     return folder
 
 

@@ -1,3 +1,4 @@
+import importlib
 import json
 
 import pytest
@@ -13,6 +14,11 @@ BROKEN = 'def run():\n    raise ValueError("no such thing")\n'
 NEEDY = 'NEEDS = ("a-big-set",)\ndef run():\n    return {}\n'
 SIZED = 'def run(documents=12):\n    return {"documents": documents}\n'
 MODULES = {"tbroken": BROKEN, "tneedy": NEEDY, "tslow": SLOW, "tsized": SIZED, "tgood": GOOD}
+
+
+@pytest.mark.parametrize("name", runner.BENCHMARKS)
+def test_every_benchmark_can_be_run(name):
+    assert callable(importlib.import_module(f"benchmarks.{name}").run)
 
 
 @pytest.fixture

@@ -105,6 +105,7 @@ def test_both_poolings_stand_side_by_side_under_readable_names(experiment: Calla
     write_outputs(outcome)
     table = configurations_table(outcome).set_index("configuration")
     assert (table["truncated_tokens"] > 0).to_dict() == {one: one == "fixed-200-0" for one in table.index}
+    assert table["pooling"].to_dict() == {one: "late" if one.endswith("-late") else "standard" for one in table.index}
     results = {result.configuration.name: result for result in outcome.results}
     # Questions are embedded once for both.
     assert results["fixed-32-0"].embedded.queries.folder == results["fixed-32-0-late"].embedded.queries.folder

@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.experiment.plan import measured_rate
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.static import StaticEmbedder
+from workbench.experiment.plan import assumed_rate, measured_rate
 from workbench.store import Draft, Store
 
 
@@ -20,3 +22,16 @@ def test_the_speed_is_that_of_the_encoders_in_use(tmp_path: Path) -> None:
     assert measured_rate(store, {"torch float32"}) == pytest.approx(1000 / seconds["b"])
     assert measured_rate(store, {"openvino bfloat16", "torch float32"}) == pytest.approx(2000 / sum(seconds.values()))
     assert measured_rate(store, {"openai"}) is None
+
+
+def test_before_anything_was_measured_the_slowest_encoder_decides() -> None:
+    fast, plain, static = (
+        embedder.encoder().name
+        for embedder in (
+            SentenceTransformersEmbedder(backend="openvino"),
+            SentenceTransformersEmbedder(backend="torch"),
+            StaticEmbedder(),
+        )
+    )
+    assert assumed_rate({static}) > assumed_rate({fast}) > assumed_rate({plain}) == assumed_rate({fast, plain, static})
+    assert assumed_rate({"a served model"}) == assumed_rate({plain}) == assumed_rate(set())

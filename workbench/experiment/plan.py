@@ -16,9 +16,12 @@ from workbench.experiment.stages import chunks_stage, embedder_inputs
 from workbench.store import Store
 
 STAGES = ("chunks", "vectors", "index", "hits", "scores")
-# Before anything was measured here: two busy cores with all-MiniLM-L6-v2 (docs/performance.md).
-ASSUMED_TOKENS_A_SECOND = 4_000
-_SECONDS_A_NOTEBOOK = 5
+# Before anything was measured here, by encoder: two quiet cores with all-MiniLM-L6-v2 (docs/performance.md).
+_ASSUMED = {"openvino bfloat16": 20_000, "openvino float32": 12_000, "static": 400_000}
+_ASSUMED_OF_OTHERS = 4_000
+_SECONDS_A_NOTEBOOK = 2
+# Chunking, index, hits and scores.
+_SECONDS_A_CHUNK = 0.0007
 # What embedded where an entry does not say so.
 _BEFORE = "torch float32"
 
@@ -55,10 +58,12 @@ def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
     before = {one.name: _reused(bench, one) for one in experiment.configurations}
     counted: set[bytes] = set()
     planned = tuple(_planned(bench, one, before[one.name], counted) for one in experiment.configurations)
-    rate = measured_rate(bench.workplace.store, {one.embedding.encoder().name for one in experiment.configurations if one.embedding})
-    seconds = sum(one.tokens for one in planned) / (rate or ASSUMED_TOKENS_A_SECOND)
-    seconds += _SECONDS_A_NOTEBOOK * sum(not all(one.reused.values()) for one in planned)
-    return Plan(planned, rate or ASSUMED_TOKENS_A_SECOND, rate is not None, seconds / 60)
+    encoders = {one.embedding.encoder().name for one in experiment.configurations if one.embedding}
+    measured = measured_rate(bench.workplace.store, encoders)
+    rate = measured or assumed_rate(encoders)
+    new = [one for one in planned if not all(one.reused.values())]
+    seconds = sum(one.tokens for one in planned) / rate + sum(_SECONDS_A_NOTEBOOK + _SECONDS_A_CHUNK * one.chunks for one in new)
+    return Plan(planned, rate, measured is not None, seconds / 60)
 
 
 def _reused(bench: Bench, configuration: Configuration) -> dict[str, bool]:
@@ -97,6 +102,11 @@ def _late_tokens(bench: Bench, table: pd.DataFrame, reader: Reader, counted: set
             counted.add(name)
             tokens += reader.tokens(asked.document)
     return tokens
+
+
+def assumed_rate(encoders: set[str]) -> float:
+    """Tokens a second of the slowest of these encoders, as far as one knows without having measured."""
+    return min((_ASSUMED.get(encoder, _ASSUMED_OF_OTHERS) for encoder in encoders), default=_ASSUMED_OF_OTHERS)
 
 
 def measured_rate(store: Store, encoders: set[str]) -> float | None:

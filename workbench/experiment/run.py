@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.base import NO_WINDOW
+from workbench.embedding.late import is_late
 from workbench.errors import WorkbenchError
 from workbench.experiment.bench import Bench, Workplace
 from workbench.experiment.keys import Keys
@@ -71,6 +72,7 @@ class Result:
         """A row of configurations.parquet."""
         chunks, hits = self.chunks.table("chunks"), self.delivered
         size, overlap = self.configuration.chunking.sizes
+        embedding = self.configuration.embedding
         return {
             "configuration": self.configuration.name,
             "chunking": self.configuration.chunking.kind,
@@ -78,7 +80,8 @@ class Result:
             "overlap": overlap,
             "tokens_counted": self.configuration.chunking.tokens,
             "enrich": self.configuration.chunking.enrich,
-            "embedding": self.configuration.embedding.model if self.configuration.embedding else None,
+            "embedding": embedding.model if embedding else None,
+            "pooling": ("late" if is_late(embedding) else "standard") if embedding else None,
             "window": self.window,
             "retrieval": self.configuration.retrieval.kind,
             "search": self.search,
