@@ -25,8 +25,9 @@ $(INSTALLED): pyproject.toml
 quickstart: $(INSTALLED)
 	$(BIN)/workbench sweep experiments/quickstart.yaml
 
+# Two at a time, a file's tests in one process: most of them wait for processes of their own.
 test: $(INSTALLED)
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: $(INSTALLED)
 	$(BIN)/ruff check
