@@ -108,6 +108,11 @@ def entries(outputs: Path) -> dict[str, tuple[int, int]]:
     return {path.relative_to(outputs).as_posix(): (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
 
 
+def computed(outputs: Path) -> set[str]:
+    """The entries and indexes of a sweep, without those of its notebooks, which other tests run where they find one."""
+    return {path for path in entries(outputs) if not path.startswith((".store/notebooks/", ".store/records/"))}
+
+
 def vectors(outputs: Path) -> int:
     """How many vectors the cache holds."""
     try:
@@ -127,7 +132,7 @@ def same(found: Outcome, expected: Outcome) -> None:
     same_tables(found, expected)
     assert (found.folder / "manifest.json").read_bytes() == (expected.folder / "manifest.json").read_bytes()
     ours, theirs = found.bench.workplace.outputs, expected.bench.workplace.outputs
-    assert entries(ours).keys() == entries(theirs).keys()
+    assert computed(ours) == computed(theirs)
     assert tokens(ours) == tokens(theirs)
     bitwise = found.experiment.configurations[0].embedding.encoder().backend == "openvino"
     for path in theirs.glob(".store/vectors/*/vectors.npy"):
