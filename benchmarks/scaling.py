@@ -61,8 +61,8 @@ def run(share: float = 1.0) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         # The model is converted and warm before anything is timed.
-        for embedding in (STATIC, MINILM):
-            sweep(experiment(whole, SHARES[0] * share, place / "warm", embedding=embedding), place / "warm")
+        for name, embedding in {"warm-static": STATIC, "warm": MINILM}.items():
+            sweep(experiment(whole, SHARES[0] * share, place / name, embedding=embedding), place / name)
         sizes = [size_costs(whole, part * share, place / f"size{number}") for number, part in enumerate(SHARES)]
         found = {
             "documents": sizes[-1]["documents"],
