@@ -1,5 +1,6 @@
 """Workers killed at random moments, and a task that kills every worker it gets."""
 
+import contextlib
 import functools
 import os
 import random
@@ -36,8 +37,13 @@ def same(found: Outcome, expected: Outcome) -> None:
 
 def workers() -> list[psutil.Process]:
     """The worker processes of this process's sweep."""
-    children = psutil.Process().children(recursive=True)
-    return [one for one in children if one.is_running() and "spawn_main" in " ".join(one.cmdline())]
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        # One that was killed before may be a zombie now.
+        with contextlib.suppress(psutil.Error):
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
 
 
 class Killer:
