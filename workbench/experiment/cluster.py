@@ -1,7 +1,7 @@
 """Workers by Dask: processes on this machine, or those of a scheduler elsewhere; tasks by name, each after what it needs.
 
-No more tasks are out than there are workers. Dask blames the death of a worker on every task that it held, so a task that kills
-its worker must not stand beside others; what is lost with a worker is run again on another one.
+No more tasks are out than there are workers. Dask blames the death of a worker on every task that it held, and a task that kills
+its worker may stand beside others all the same, while a killed worker is started anew: so who is blamed is tried once more, alone.
 """
 
 import contextlib
@@ -29,6 +29,10 @@ _WITHOUT_WORKERS_SECONDS = 60
 _TICK_SECONDS = 2.0
 
 
+class DeadWorkersError(WorkerError):
+    """A task that took workers with it, or stood beside one that did."""
+
+
 class Workers:
     """Workers that are connected; every wait is bounded."""
 
@@ -46,16 +50,24 @@ class Workers:
         from distributed import wait
 
         token = f"{work.__name__}-{time.monotonic_ns()}"
-        asked = {
-            address: self._client.submit(work, *given, key=f"{token}-{address}", workers=[address], allow_other_workers=False, pure=False)
-            for address in self.addresses()
-        }
-        with contextlib.suppress(TimeoutError):
-            wait(list(asked.values()), timeout=_ANSWER_SECONDS)
+        asked: dict[str, Any] = {}
+        ends = time.monotonic() + _ANSWER_SECONDS
+        while time.monotonic() < ends:
+            # Who is gone is not waited for, and who came is asked too.
+            asked = {address: asked.get(address) or self._sent(address, work, given, f"{token}-{address}") for address in self.addresses()}
+            if asked and all(future.done() for future in asked.values()):
+                break
+            with contextlib.suppress(TimeoutError):
+                wait([future for future in asked.values() if not future.done()], timeout=_TICK_SECONDS)
+            if not asked:
+                time.sleep(_TICK_SECONDS)
         silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "see whether it is busy with another sweep")
         found = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
         self._client.cancel(list(asked.values()))
         return found
+
+    def _sent(self, address: str, work: Callable[..., Any], given: tuple[Any, ...], key: str) -> Any:
+        return self._client.submit(work, *given, key=key, workers=[address], allow_other_workers=False, pure=False)
 
     def share(self, value: Any, place: str) -> None:
         """Give all later tasks this as their first argument; `place` keeps their names from those of other sweeps on the scheduler."""
@@ -72,7 +84,7 @@ class Workers:
         try:
             while run.unfinished:
                 for task in run.startable(watch.room):
-                    out[task.name] = future = pool.submit(task.work, *task.given) if task.here else self._submit(task)
+                    out[task.name] = future = pool.submit(task.work, *task.given) if task.here else self._submit(task, run.alone(task.name))
                     future.add_done_callback(functools.partial(_put, ended, task.name))
                 try:
                     name, future = ended.get(timeout=_TICK_SECONDS)
@@ -80,7 +92,11 @@ class Workers:
                     watch.look()
                     continue
                 del out[name]
-                yield from run.end(_outcome(name, future))
+                outcome = _outcome(name, future)
+                if isinstance(outcome.error, DeadWorkersError) and not run.alone(name):
+                    run.suspect(name)
+                else:
+                    yield from run.end(outcome)
         finally:
             here = [future for future in out.values() if not hasattr(future, "key")]
             self._client.cancel([future for future in out.values() if hasattr(future, "key")])
@@ -88,8 +104,10 @@ class Workers:
                 future.cancel()
             pool.shutdown(wait=True)
 
-    def _submit(self, task: Task) -> Any:
-        return self._client.submit(task.work, self._shared, *task.given, key=f"{task.name}-{self._place}", pure=True)
+    def _submit(self, task: Task, alone: bool) -> Any:
+        # A second try is another task to the scheduler, which would give back the first one's error.
+        key = f"{task.name}-{self._place}" + ("-alone" if alone else "")
+        return self._client.submit(task.work, self._shared, *task.given, key=key, pure=True)
 
 
 def _put(ended: "queue.SimpleQueue[tuple[str, Any]]", name: str, future: Any) -> None:
@@ -211,7 +229,7 @@ def _outcome(name: str, future: Any) -> Ended:
         return Ended(name, future.result(), None)
     if type(error).__name__ == "KilledWorker":
         what = f"workers died while they ran {getattr(error, 'task', name)}"
-        error = WorkerError(what, "see whether their machine ran out of memory (dmesg), then run again: what was finished is kept")
+        error = DeadWorkersError(what, "see whether their machine ran out of memory (dmesg), then run again: what was finished is kept")
     return Ended(name, None, error)
 
 

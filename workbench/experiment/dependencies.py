@@ -37,15 +37,33 @@ class Run:
                 self._wanted_by.setdefault(need, []).append(name)
         self._ready = {here: deque(task for task in tasks if task.here is here and not self._lacks[task.name]) for here in (True, False)}
         self._out: dict[str, Task] = {}
+        self._suspects: deque[Task] = deque()
+        self._alone: set[str] = set()
         self.unfinished = len(self._tasks)
 
     def startable(self, room: int) -> Iterator[Task]:
-        """The tasks to start now: one here, on workers as many as there is room for."""
+        """The tasks to start now: one here, on workers as many as there is room for; a suspect when nothing else is left for them."""
         for here, most in ((True, 1), (False, room)):
-            while self._ready[here] and sum(task.here is here for task in self._out.values()) < most:
-                task = self._ready[here].popleft()
-                self._out[task.name] = task
-                yield task
+            while self._ready[here] and self._busy(here) < most and (here or self._alone.isdisjoint(self._out)):
+                yield self._started(self._ready[here].popleft())
+        if self._suspects and not self._ready[False] and not self._busy(here=False):
+            self._alone.add(self._suspects[0].name)
+            yield self._started(self._suspects.popleft())
+
+    def _busy(self, here: bool) -> int:
+        return sum(task.here is here for task in self._out.values())
+
+    def _started(self, task: Task) -> Task:
+        self._out[task.name] = task
+        return task
+
+    def alone(self, name: str) -> bool:
+        """Whether a task was started with nothing beside it on the workers."""
+        return name in self._alone
+
+    def suspect(self, name: str) -> None:
+        """Have a task that was out tried once more, alone: workers died under it, perhaps by what stood beside it."""
+        self._suspects.append(self._out.pop(name))
 
     def end(self, ended: Ended) -> Iterator[Ended]:
         """What has ended with a task: itself and, where it failed, all that needed it."""
