@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import json
 import os
 import re
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from distributed import Client
 
 from workbench.errors import InputError
 from workbench.experiment.ahead import compute_ahead
@@ -242,6 +244,8 @@ def test_what_cannot_work_is_told_before_anything_runs(two_workers, small_file, 
         run(small_file, outputs, scheduler="tcp://127.0.0.1:9")
     with pytest.raises(InputError, match="no Dask scheduler answers at nonsense"):
         run(small_file, outputs, scheduler="nonsense")
+    # Closed by the garbage collector, a client waits for ever wherever the collector comes while a lock of Dask is held.
+    assert {one.status for one in gc.get_objects() if isinstance(one, Client)} <= {"closed"}
     # A worker sees another folder under this path, as a machine of its own does.
     monkeypatch.setattr("workbench.experiment.roll_call._place", lambda _: str(tmp_path / "elsewhere"))
     with pytest.raises(InputError, match=rf"does not see the store {re.escape(str(tmp_path / 'elsewhere'))}.*mount it there"):

@@ -17,13 +17,14 @@ from workbench.embedding.late import is_late
 from workbench.errors import WorkerError
 from workbench.experiment import tasks
 from workbench.experiment.bench import Bench, Spent
-from workbench.experiment.cluster import Workers, connected
+from workbench.experiment.cluster import connected
 from workbench.experiment.dependencies import Ended, Task
 from workbench.experiment.roll_call import checked, marked
 from workbench.experiment.run import Ahead
 from workbench.experiment.spec import Configuration
 from workbench.experiment.stages import chunks_stage, embedder_inputs, queries_stage, vectors_stage
 from workbench.experiment.tasks import Encoded, Made, identity_of
+from workbench.experiment.workers import Workers
 from workbench.fingerprint import fingerprint
 from workbench.index import is_built
 from workbench.store import Entry

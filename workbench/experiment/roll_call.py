@@ -7,9 +7,9 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.experiment.bench import Bench
-from workbench.experiment.cluster import Workers
 from workbench.experiment.spec import Configuration
 from workbench.experiment.tasks import Nature, Site, nature
+from workbench.experiment.workers import Workers
 from workbench.remote import RemoteStore
 
 
