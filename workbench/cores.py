@@ -4,8 +4,10 @@ import os
 
 
 def usable() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The cores that this process may use, also in a container with a share of them."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
 
 
 def asked() -> int | None:

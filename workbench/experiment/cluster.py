@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import Any
 
+from workbench import cores
 from workbench.errors import InputError
 from workbench.experiment.workers import Workers
 
@@ -39,11 +40,10 @@ def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
 
 @contextmanager
 def _here(jobs: int) -> Iterator[Workers]:
-    from dask.system import CPU_COUNT
     from distributed import Client, LocalCluster
 
     # BLAS reads its threads when it is imported, so here they are told before.
-    threads = {name: str(max(1, CPU_COUNT // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    threads = {name: str(max(1, cores.usable() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with _interrupts_held():
         cluster = LocalCluster(
             n_workers=jobs,

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from workbench import cores
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.cache import VectorCache, Vectors
 from workbench.embedding.held import HeldVectors
@@ -87,7 +88,7 @@ class Made(NamedTuple):
 
 def nature(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> Nature:
     """What the process is that runs this; ModelError where it cannot have one of the models."""
-    return Nature(socket.gethostname(), _cores(), versions(), [identity_of(one) for one in embedders], sees(outputs, store, mark))
+    return Nature(socket.gethostname(), cores.usable(), versions(), [identity_of(one) for one in embedders], sees(outputs, store, mark))
 
 
 def versions() -> dict[str, str]:
@@ -145,7 +146,7 @@ def bench_at(site: Site) -> Bench:
 
 def threads_of(site: Site) -> int:
     """This process's share of its machine's cores; all of them on a machine that came later."""
-    return site.threads.get(socket.gethostname(), _cores())
+    return site.threads.get(socket.gethostname(), cores.usable())
 
 
 _EQUAL = "install the same versions and models on every machine, and of a model whose precision is the processor's say backend: torch"
@@ -193,13 +194,6 @@ _COMPUTE: dict[str, Callable[[Bench, Configuration], Made]] = {"chunks": _chunks
 
 def _made(entry: Entry) -> Made:
     return Made(entry.seconds, entry.computed)
-
-
-def _cores() -> int:
-    """The cores that this process may use, also in a container."""
-    from dask.system import CPU_COUNT
-
-    return int(CPU_COUNT)
 
 
 def _version(package: str) -> str:

@@ -20,7 +20,7 @@ _WITHOUT_WORKERS_SECONDS = 60
 _TICK_SECONDS = 2.0
 
 
-class DeadWorkersError(WorkerError):
+class _DeadWorkersError(WorkerError):
     """A task that took workers with it, or stood beside one that did."""
 
 
@@ -84,7 +84,7 @@ class Workers:
                     continue
                 del out[name]
                 outcome = _outcome(name, future)
-                if isinstance(outcome.error, DeadWorkersError) and not run.alone(name):
+                if isinstance(outcome.error, _DeadWorkersError) and not run.alone(name):
                     run.suspect(name)
                 else:
                     yield from run.end(outcome)
@@ -144,7 +144,7 @@ def _outcome(name: str, future: Any) -> Ended:
         return Ended(name, future.result(), None)
     if type(error).__name__ == "KilledWorker":
         what = f"workers died while they ran {getattr(error, 'task', name)}"
-        error = DeadWorkersError(what, "see whether their machine ran out of memory (dmesg), then run again: what was finished is kept")
+        error = _DeadWorkersError(what, "see whether their machine ran out of memory (dmesg), then run again: what was finished is kept")
     return Ended(name, None, error)
 
 

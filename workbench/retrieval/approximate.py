@@ -88,7 +88,7 @@ def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) ->
         got = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
         return [_ordered(*pair, searched) for pair in zip(got["ids"], got["distances"], strict=True)]
 
-    at_once = min(blocks.rows(_BYTES_A_HIT * width * threads), -(-len(queries) // threads))
+    at_once = min(blocks.rows(_BYTES_A_HIT * width * threads), max(1, -(-len(queries) // threads)))
     with ThreadPoolExecutor(threads) as pool:
         return [answer for answers in pool.map(some, blocks.blocks(len(queries), at_once)) for answer in answers]
 
