@@ -17,9 +17,9 @@ def test_the_table_names_every_source_by_its_kind() -> None:
 
 def test_a_source_refuses_a_field_it_does_not_have() -> None:
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        BeirSource(path="x", spilt="test")  # type: ignore[call-arg]
+        BeirSource(path="x", spilt="test")  # type: ignore[call-arg]  # wrong on purpose
     with pytest.raises(ValidationError, match="frozen"):
-        GoldenSource(path="x").path = "y"  # type: ignore[misc]
+        GoldenSource(path="x").path = "y"  # type: ignore[misc]  # wrong on purpose
 
 
 def test_a_path_is_recognised_by_what_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def test_the_table_names_every_embedder_by_its_kind() -> None:
 
 def test_an_embedder_refuses_what_it_does_not_have() -> None:
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        SentenceTransformersEmbedder(max_token=5)  # type: ignore[call-arg]
+        SentenceTransformersEmbedder(max_token=5)  # type: ignore[call-arg]  # wrong on purpose
     with pytest.raises(ValidationError, match="greater than or equal to 8"):
         SentenceTransformersEmbedder(max_tokens=7)
 

@@ -284,7 +284,7 @@ def test_what_is_wrong_is_one_line_with_its_fix(columns: dict, options: dict, sa
 
 def test_what_is_no_dataframe_is_refused() -> None:
     with pytest.raises(InputError, match="the dataframe is of type list; make it a pandas DataFrame"):
-        workbench.score([{"retrieved": ["a"], "relevant": ["a"]}], ["recall@5"])  # type: ignore[arg-type]
+        workbench.score([{"retrieved": ["a"], "relevant": ["a"]}], ["recall@5"])  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_scoring_loads_no_model_and_no_index(run_python) -> None:
