@@ -15,7 +15,7 @@ from workbench.experiment.outputs import write_outputs
 from workbench.experiment.publish import run_notebooks
 from workbench.experiment.run import Outcome, run_experiment
 from workbench.experiment.spec import experiment_of, read_experiment
-from workbench.report.html import write_report
+from workbench.report.kept import kept_report
 
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
 FILE = "covid.yaml"
@@ -57,7 +57,7 @@ def notebooks(place: Path, swept: Swept) -> float:
     """The seconds of a sweep's notebooks and its report."""
     started = time.perf_counter()
     errors = run_notebooks(swept.outcome, place / FILE, (), quiet)
-    write_report(swept.outcome, swept.outcome.folder)
+    kept_report(swept.outcome)
     if errors:
         raise RuntimeError(f"notebooks failed: {errors}")
     return time.perf_counter() - started

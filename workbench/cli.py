@@ -135,7 +135,7 @@ def _remember(outcome: Any, outputs: Path) -> bool:
 @_shared
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
 def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: bool) -> None:
-    """Make the notebooks and report.html anew from results that are all in the store."""
+    """Make the notebooks and report.html from results that are all in the store; what shows nothing new is taken from there too."""
     from workbench.experiment.plan import plan_experiment
     from workbench.experiment.run import run_experiment
     from workbench.experiment.screening import as_screened
@@ -159,17 +159,16 @@ def _report_trends(name: str, outputs: Path) -> None:
 
 def _publish(outcome: Any, experiment: Path, overrides: tuple[str, ...]) -> None:
     from workbench.experiment.publish import run_notebooks
-    from workbench.report.html import write_report
-    from workbench.report.terminal import summary_lines
+    from workbench.report.kept import kept_report
 
     if not outcome.results:
         click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
         sys.exit(3)
     errors = run_notebooks(outcome, experiment, overrides, _say)
-    path = write_report(outcome, outcome.folder)
-    for line in summary_lines(outcome):
+    report = kept_report(outcome)
+    for line in report.lines:
         click.echo(line)
-    click.echo(f"\nreport: {path}")
+    click.echo(f"\nreport: {report.path}")
     if outcome.failures or errors:
         sys.exit(3)
 

@@ -39,7 +39,7 @@ def notebook_path(name: str) -> Path:
 def code_digest() -> str:
     """A hash of the package's code and templates: a notebook shows what they make of the results."""
     package = Path(workbench.__file__).parent
-    files = sorted(path for pattern in ("*.py", "*.j2", "*.css") for path in package.rglob(pattern))
+    files = sorted(path for pattern in ("*.py", "*.j2", "*.css", "*.js") for path in package.rglob(pattern))
     return fingerprint([(path.relative_to(package).as_posix(), file_digest(path)) for path in files])
 
 
