@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from workbench.experiment.run import Outcome, Result
@@ -139,10 +141,18 @@ def run_lines(outcome: Outcome, result: Result) -> str:
     documents = ["_".join(document.doc_id.split()) for document in outcome.bench.dataset.documents]
     rank = ranking["rank"].to_numpy(np.int64)
     scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
-    # As lists: an element of an array costs more to format than its line.
-    rows = zip(ranking["query"].tolist(), ranking["doc"].tolist(), rank.tolist(), scores.tolist(), strict=True)
-    tag = result.configuration.name
-    return "".join(f"{queries[query]} Q0 {documents[doc]} {place} {score} {tag}\n" for query, doc, place, score in rows)
+    texts = pa.string()
+    columns = [
+        pa.array(queries, texts).take(pa.array(ranking["query"])),
+        "Q0",
+        pa.array(documents, texts).take(pa.array(ranking["doc"])),
+        pa.array(rank).cast(texts),
+        pa.array(scores.astype(np.float64)).cast(texts),
+        result.configuration.name,
+    ]
+    # By columns: a line at a time takes three times as long, as long as all tables together.
+    lines = pc.binary_join_element_wise(*columns, " ").to_pylist()
+    return "".join(f"{line}\n" for line in lines)
 
 
 def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
