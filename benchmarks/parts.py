@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-MODULES = ("workbench.experiment.outputs", "workbench.experiment.publish", "workbench.report.html", "workbench.report.plots")
+MODULES = (
+    "workbench.experiment.outputs",
+    "workbench.experiment.publish",
+    "workbench.report.kept",
+    "workbench.report.html",
+    "workbench.report.plots",
+)
 MODULES += ("chromadb", "tokenizers", "papermill", "workbench.experiment.kernels", "matplotlib.backends.backend_svg")
 COLD = """
 name: cold
@@ -51,7 +57,7 @@ PARTS = {
     "  manifest": "outputs.py manifest",
     "history": "history.py append",
     "notebooks, without their kernels": "publish.py run_notebooks",
-    "report": "html.py write_report",
+    "report": "kept.py kept_report",
     "  findings": "findings.py findings",
     "  slices": "slices.py slice_means",
     "  figures": "svg.py inline_svg",
