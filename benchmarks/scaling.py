@@ -189,7 +189,7 @@ def driver_rates(folder: Path) -> dict[str, float]:
     """Batches of 64 vectors a second that the driver takes from two workers, and vectors a second that the cache of vectors writes and reads."""
     with connected(2, None) as workers:
         workers.share(None, "bench")
-        tasks = [Task(f"batch-{number}", batch_of_vectors, (number,)) for number in range(_BATCHES)]
+        tasks = [Task(f"batch-{number}", batch_of_vectors, functools.partial(tuple, [number])) for number in range(_BATCHES)]
         list(workers.run(tasks[:4]))
         taken = elapsed(lambda: list(workers.run(tasks[4:])))
     cache = VectorCache(folder / "cache.sqlite")

@@ -1,6 +1,7 @@
 import json
 import time
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from workbench import blocks
 from workbench.embedding.cache import VectorCache
-from workbench.embedding.embed import _batches, embed, text_keys
+from workbench.embedding.embed import _batches, embed, missing_batches, text_keys
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.tokens import input_lengths
 
@@ -136,3 +137,40 @@ def test_batches_hold_every_text_once_longest_first_within_their_tokens() -> Non
     assert all(len(batch) == 1 or lengths[batch[0]] * len(batch) <= 8_192 for batch in found)
     # None could have taken the text after it.
     assert all(len(batch) == 128 or lengths[batch[0]] * (len(batch) + 1) > 8_192 for batch in found[:-1])
+
+
+def test_what_is_missing_is_named_once_where_it_comes_first(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+    sequences = [TEXTS[:2], [], [*TEXTS, "new, and longer than all the others"]]
+    embed(["short"], minilm, "document", cache)
+    batches = missing_batches(sequences, minilm, "document", cache)
+    found = [
+        (sequence, place, key, int(tokens))
+        for batch in batches
+        for sequence, place, key, tokens in zip(batch.sequences, batch.places, batch.cache_keys, batch.tokens, strict=True)
+    ]
+    texts = {(sequence, place): sequences[sequence][place] for sequence, place, _, _ in found}
+    assert texts == {(0, 0): TEXTS[0], (0, 1): TEXTS[1], (2, 4): TEXTS[4], (2, 5): "new, and longer than all the others"}
+    assert [key for *_, key, _ in found] == text_keys([texts[sequence, place] for sequence, place, _, _ in found], minilm, "document")
+    assert [tokens for *_, tokens in found] == sorted(input_lengths(list(texts.values()), minilm.model).tolist(), reverse=True)
+    assert missing_batches([[]], minilm, "document", cache) == []
+
+
+def test_what_is_missing_is_told_without_holding_the_texts(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+    class Long(Sequence[str]):
+        """Texts of 2,000 characters, made when they are asked for."""
+
+        def __len__(self) -> int:
+            return 20_000
+
+        def __getitem__(self, rows: slice) -> list[str]:  # type: ignore[override]  # slices are all that is asked for here
+            return [f"{row} " + "x" * 2_000 for row in range(*rows.indices(len(self)))]
+
+    tracemalloc.start()
+    try:
+        batches = missing_batches([Long()], minilm, "document", cache)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert sum(len(batch.places) for batch in batches) == 20_000
+    # The texts are 40 MB.
+    assert held < 8e6

@@ -12,7 +12,7 @@ def end(run: Run, name: str) -> list[str]:
 
 
 def test_who_is_blamed_is_tried_once_more_when_the_others_are_through_and_nothing_stands_beside_it() -> None:
-    run = Run([Task("a", print, ()), Task("b", print, ()), Task("c", print, ("later",)), Task("after a", print, (), ("a",))])
+    run = Run([Task("a", print, tuple), Task("b", print, tuple), Task("c", print, tuple), Task("after a", print, tuple, ("a",))])
     assert started(run) == ["a", "b"]
     run.suspect("a")
     assert not run.alone("a")
@@ -30,7 +30,7 @@ def test_who_is_blamed_is_tried_once_more_when_the_others_are_through_and_nothin
 
 
 def test_what_becomes_ready_meanwhile_waits_for_a_suspect() -> None:
-    run = Run([Task("here", print, (), here=True), Task("a", print, ()), Task("b", print, (), ("here",))])
+    run = Run([Task("here", print, tuple, here=True), Task("a", print, tuple), Task("b", print, tuple, ("here",))])
     assert started(run) == ["here", "a"]
     run.suspect("a")
     assert started(run) == ["a"]

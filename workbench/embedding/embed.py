@@ -138,18 +138,29 @@ def _batches(lengths: Ints) -> Iterator[Ints]:
 
 
 class Batch(NamedTuple):
-    """Texts that are encoded together, longest first, by their keys, and each one's tokens within the window (int64, n)."""
+    """Texts that are encoded together, longest first, as arrays (n): their keys, which of several sequences has each first and where in it.
 
-    keys: list[bytes]
-    texts: list[str]
+    `tokens` (int64) are those within the window. The texts themselves are not held.
+    """
+
+    keys: Keys
+    sequences: Ints
+    places: Ints
     tokens: Ints
 
+    @property
+    def cache_keys(self) -> list[bytes]:
+        """The keys as the cache takes them."""
+        return _as_bytes(self.keys)
 
-def missing_batches(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:
-    """What the cache lacks of these texts, each once, in batches as `embed` plans them; for those who encode elsewhere."""
-    keys, lengths = described(texts, embedder, role)
-    distinct, places = np.unique(keys, return_index=True)
-    missing = _missing(distinct, cache)
-    distinct, places = distinct[missing], places[missing]
-    cut = np.minimum(lengths[places], embedder.window())
-    return [Batch(_as_bytes(distinct[batch]), [texts[place] for place in places[batch].tolist()], cut[batch]) for batch in _batches(cut)]
+
+def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:
+    """What the cache lacks of these sequences of texts, each text once, in batches as `embed` plans them; for those who encode elsewhere."""
+    keys, lengths = (np.concatenate(parts) for parts in zip(*(described(some, embedder, role) for some in texts), strict=True))
+    many = [len(some) for some in texts]
+    sequences, places = np.repeat(np.arange(len(many)), many), np.concatenate([np.arange(n) for n in many])
+    distinct, first = np.unique(keys, return_index=True)
+    first = first[_missing(distinct, cache)]
+    cut = np.minimum(lengths[first], embedder.window())
+    chosen = (first[batch] for batch in _batches(cut))
+    return [Batch(keys[some], sequences[some], places[some], np.minimum(lengths[some], embedder.window())) for some in chosen]

@@ -7,7 +7,8 @@ run on the driver, all others on the workers.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
@@ -94,8 +95,8 @@ class _Sweep:
         names = self.names(configuration)
         needs = tuple(names[need] for need in _NEEDS.get(stage, ()) if need in names)
         if stage in ("vectors", "queries") or (stage == "chunks" and configuration.chunking.compared_by):
-            return Task(name, self._here, (stage, configuration), needs, here=True)
-        return Task(name, tasks.stage, (stage, name.removeprefix(f"{stage}-"), configuration), needs)
+            return Task(name, self._here, lambda: (stage, configuration), needs, here=True)
+        return Task(name, tasks.stage, lambda: (stage, name.removeprefix(f"{stage}-"), configuration), needs)
 
     def _here(self, stage: str, configuration: Configuration) -> Made:
         entry = self._computed_here(stage, configuration)
@@ -148,11 +149,16 @@ class _Sweep:
     def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: list[Wanted]) -> None:
         """Encode what the cache lacks. An embedder's own error ends it: the stage meets the same error and tells it, as in one process."""
         cache = self.bench.workplace.vectors
-        batches = missing_batches([text for one in wanted for text in one.texts], embedder, role, cache)
-        owner = _owners(wanted, embedder, role) if batches else {}
+        batches = missing_batches([one.texts for one in wanted], embedder, role, cache)
         identity = identity_of(embedder)
-        by_name = {f"encode-{fingerprint([key.hex() for key in batch.keys])}": batch for batch in batches}
-        planned = [Task(name, tasks.encode, (embedder, role, identity, batch.texts)) for name, batch in by_name.items()]
+        by_name = {f"encode-{fingerprint(batch.keys.tobytes().hex())}": batch for batch in batches}
+
+        def given(batch: Batch) -> tuple[Any, ...]:
+            # The texts of a batch are made when a worker is there for it: those of all batches are as large as the corpus.
+            found = zip(batch.sequences.tolist(), batch.places.tolist(), strict=True)
+            return embedder, role, identity, [wanted[sequence].texts[place] for sequence, place in found]
+
+        planned = [Task(name, tasks.encode, partial(given, batch)) for name, batch in by_name.items()]
         total = sum(int(batch.tokens.sum()) for batch in batches)
         with tqdm(total=total, unit="tok", unit_scale=True, desc="embed on workers", disable=not total, leave=False) as bar:
             for ended in workers.run(planned):
@@ -162,21 +168,22 @@ class _Sweep:
                 elif ended.error is not None:
                     break
                 else:
-                    cache.put(batch.keys, ended.value.vectors)
-                    self._charge(batch, ended.value, owner)
+                    cache.put(batch.cache_keys, ended.value.vectors)
+                    self._charge(batch, ended.value, wanted)
                     bar.update(int(batch.tokens.sum()))
 
     def _lost(self, batch: Batch, error: WorkerError, wanted: list[Wanted], embedder: Embedder, role: Role) -> None:
         """The stages that wanted one of these texts fail: what killed workers must not be tried on the driver."""
         for one in wanted:
-            if not set(batch.keys).isdisjoint(text_keys(one.texts, embedder, role)):
+            if not set(batch.cache_keys).isdisjoint(text_keys(one.texts, embedder, role)):
                 self.errors.setdefault(one.task, error)
 
-    def _charge(self, batch: Batch, encoded: Encoded, owner: dict[bytes, str]) -> None:
+    def _charge(self, batch: Batch, encoded: Encoded, wanted: list[Wanted]) -> None:
         """Tokens to the first configuration that has the text, as in one process; what a provider counted to that of the first text."""
         spent = self.bench.workplace.spent
-        charged = [(owner[key], Spent(int(tokens))) for key, tokens in zip(batch.keys, batch.tokens, strict=True)]
-        for key, part in [*charged, (owner[batch.keys[0]], Spent(0, encoded.usage, encoded.seconds))]:
+        owners = [wanted[sequence].key for sequence in batch.sequences.tolist()]
+        charged = [(key, Spent(int(tokens))) for key, tokens in zip(owners, batch.tokens, strict=True)]
+        for key, part in [*charged, (owners[0], Spent(0, encoded.usage, encoded.seconds))]:
             spent[key] = spent.get(key, Spent()) + part
 
 
@@ -200,12 +207,3 @@ def compute_ahead(
     failed = {one.name: [sweep.errors[name] for name in sweep.names(one).values() if name in sweep.errors] for one in configurations}
     made = {name: one.seconds for name, one in sweep.made.items() if one.computed}
     return Ahead({name: errors[0] for name, errors in failed.items() if errors}, made)
-
-
-def _owners(wanted: list[Wanted], embedder: Embedder, role: Role) -> dict[bytes, str]:
-    """Whose each text is: the first stage that has it."""
-    owners: dict[bytes, str] = {}
-    for one in wanted:
-        for key in text_keys(one.texts, embedder, role):
-            owners.setdefault(key, one.key)
-    return owners

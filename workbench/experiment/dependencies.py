@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True)
 class Task:
-    """A call by name, on a worker (after the shared value that all get) or `here`, once the tasks that it `needs` have ended well."""
+    """A call by name, on a worker (after the shared value that all get) or `here`, once the tasks that it `needs` have ended well.
+
+    `given` makes its arguments when it starts, so that those of tasks that wait are not held.
+    """
 
     name: str
     work: Callable[..., Any]
-    given: tuple[Any, ...]
+    given: Callable[[], tuple[Any, ...]]
     needs: tuple[str, ...] = ()
     here: bool = False
 

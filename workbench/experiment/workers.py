@@ -75,7 +75,9 @@ class Workers:
         try:
             while run.unfinished:
                 for task in run.startable(watch.room):
-                    out[task.name] = future = pool.submit(task.work, *task.given) if task.here else self._submit(task, run.alone(task.name))
+                    out[task.name] = future = (
+                        pool.submit(task.work, *task.given()) if task.here else self._submit(task, run.alone(task.name))
+                    )
                     future.add_done_callback(functools.partial(_put, ended, task.name))
                 try:
                     name, future = ended.get(timeout=_TICK_SECONDS)
@@ -98,7 +100,7 @@ class Workers:
     def _submit(self, task: Task, alone: bool) -> Any:
         # A second try is another task to the scheduler, which would give back the first one's error.
         key = f"{task.name}-{self._place}" + ("-alone" if alone else "")
-        return self._client.submit(task.work, self._shared, *task.given, key=key, pure=True)
+        return self._client.submit(task.work, self._shared, *task.given(), key=key, pure=True)
 
 
 def _put(ended: "queue.SimpleQueue[tuple[str, Any]]", name: str, future: Any) -> None:
