@@ -115,11 +115,13 @@ def metrics(folder: Path) -> dict[str, dict[str, float]]:
         "metrics": ["span_recall@500t", "recall@5", "ndcg@10"],
     }
     outcome = run_experiment(experiment_of(settings, "benchmark"), folder, lambda _: None)
-    means = {}
+    means: dict[str, dict[str, float]] = {}
     for result in outcome.results:
         scores = result.scores.table("scores")
         scored = scores[(scores["state"] == "scored") & scores["metric"].isin(settings["metrics"])]
-        means[result.configuration.name] = scored.groupby("metric")["value"].mean().round(4).to_dict()
+        means[result.configuration.name] = {
+            str(name): float(value) for name, value in scored.groupby("metric")["value"].mean().round(4).items()
+        }
     return means
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-MODULES = (
+MODULES: tuple[str, ...] = (
     "workbench.experiment.outputs",
     "workbench.experiment.publish",
     "workbench.report.kept",

@@ -148,8 +148,9 @@ def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
 def bytes_a_chunk(result: Result, store: Path, chunks: int) -> dict[str, int]:
     """What each stage leaves on disk."""
     assert result.embedded is not None
-    folders = {name: entry.folder for name, entry in result.stages.items() if name not in ("queries",)} | {"index": result.embedded.index}
-    found = {name: round(folder_bytes(folder) / chunks) for name, folder in folders.items()}
+    folders: dict[str, Path | None] = {name: entry.folder for name, entry in result.stages.items() if name != "queries"}
+    folders["index"] = result.embedded.index
+    found = {name: round(folder_bytes(folder) / chunks) for name, folder in folders.items() if folder}
     return found | {"cache": round(sum(path.stat().st_size for path in store.glob("vectors.sqlite*")) / chunks)}
 
 
@@ -195,7 +196,12 @@ def driver_rates(folder: Path) -> dict[str, float]:
     cache = VectorCache(folder / "cache.sqlite")
     keys = [number.to_bytes(16, "big") for number in range(128 * _BATCHES)]
     vectors = np.random.default_rng(0).normal(size=(128, 384)).astype(np.float32)
-    written = elapsed(lambda: [cache.put(keys[first : first + 128], vectors) for first in range(0, len(keys), 128)])
+
+    def write() -> None:
+        for first in range(0, len(keys), 128):
+            cache.put(keys[first : first + 128], vectors)
+
+    written = elapsed(write)
     read = elapsed(lambda: cache.get(keys))
     return {
         "batches_a_second": round((_BATCHES - 4) / taken),
@@ -209,7 +215,7 @@ def sweeps(whole: Dataset, share: float, folder: Path) -> dict[str, float]:
     path = experiment(whole, share, folder / "sweeps", "{kind: fixed, size: [64, 128]}")
     found = {"one process": elapsed(lambda: sweep(path, folder / "alone"))}
     for jobs in (1, 2):
-        found[f"--jobs {jobs}"] = elapsed(lambda jobs=jobs: sweep(path, folder / f"jobs{jobs}", jobs))
+        found[f"--jobs {jobs}"] = elapsed(functools.partial(sweep, path, folder / f"jobs{jobs}", jobs))
     return found
 
 

@@ -51,7 +51,7 @@ def run(documents: int = DOCUMENTS, loops: Sequence[str] = LOOPS) -> dict[str, A
         place = Path(folder)
         dataset = part_of(place / "part", documents)
         model = SentenceTransformer(str(locate(MINILM)), device="cpu")
-        written = {
+        written: dict[str, Plain | Tuned] = {
             "plain": Plain(model, place / "plain"),
             "sorted": Tuned(model, place / "sorted", of_32),
             "tuned": Tuned(model, place / "tuned", of_tokens),
@@ -145,7 +145,7 @@ def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[st
         sides = {side: recall(dataset, loop.delivered(name)) for side, loop in loops.items()}
         for side, search in (("sweep", "exact"), ("sweep's Chroma", "ann")):
             rows = result.hits.table(f"{search}_hits").sort_values("rank", kind="stable").groupby("query")["chunk"]
-            sides[side] = recall(dataset, {dataset.queries[query].query_id: [cut[chunk] for chunk in own] for query, own in rows})
+            sides[side] = recall(dataset, {dataset.queries[int(str(query))].query_id: [cut[chunk] for chunk in own] for query, own in rows})
         figures = {f"{side} {measure}": round(value, 4) for side, means in sides.items() for measure, value in means.items()}
         found[name] = {"chunks": len(ours), "shared": round(len(ours & theirs) / len(ours | theirs), 4), **figures}
     return found

@@ -1,6 +1,7 @@
 """How often the verdict's claims are false, and how much it finds beside an oracle."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -63,7 +64,7 @@ def simulate(world: World, runs: int, seed: int = 1) -> Claims:
 
 def _run(
     world: World, oracles: tuple[Oracle, Oracle, Oracle], truth: np.ndarray, bests: np.ndarray, random: np.random.Generator, seed: int
-) -> dict[str, object]:
+) -> dict[str, Any]:
     values = world.draw(random)
     means, codes = values.mean(axis=1), units(world.codes).codes
     pairs = all_pairs(values, codes, world.codes)

@@ -1,10 +1,12 @@
 """How often the 95 % interval of a mean holds the true mean."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from workbench.statistics.intervals import mean_interval
 
-SIZES = {
+SIZES: dict[str, Callable[[int], np.ndarray]] = {
     "documents of 5 questions": lambda documents: np.full(documents, 5),
     "documents of 1 to 9": lambda documents: np.arange(documents) % 9 + 1,
 }

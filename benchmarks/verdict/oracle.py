@@ -42,7 +42,8 @@ class Oracle:
     def best(self, means: Floats) -> np.ndarray:
         """(c) which configurations are not rejected as the best, given the means (c) seen."""
         leads = np.where(self.rivals, (means[None] - means[:, None]) / self.errors, -np.inf).max(axis=1)
-        return leads <= self.critical
+        within: np.ndarray = leads <= self.critical
+        return within
 
     def differs(self, means: Floats, one: int) -> bool:
         """Whether configuration `one` differs from configuration 0 in the family of all against 0, two-sided at 5 %."""

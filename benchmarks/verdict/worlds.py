@@ -42,7 +42,8 @@ class World:
     def mixing(self) -> Floats:
         """(c, c) turns independent errors into those of configurations that err alike."""
         apart = np.abs(np.subtract.outer(np.arange(len(self.means)), np.arange(len(self.means))))
-        return np.linalg.cholesky(self.alike**apart)
+        found: Floats = np.linalg.cholesky(self.alike**apart).astype(np.float64)
+        return found
 
     def draw(self, random: np.random.Generator) -> Floats:
         """(c, q) the scores of one experiment."""
