@@ -159,9 +159,11 @@ def claims(found: Mapping[str, Any], whole: bool) -> list[Claim]:
     rows = found["recall"].values()
     measures = ("documents@5", "spans@5")
     less = max(row[f"{side} {one}"] - row[f"sweep {one}"] for row in rows for side in found["loops"] for one in measures)
+    apart = max(abs(row[f"{side} {one}"] - row[f"sweep's Chroma {one}"]) for row in rows for side in found["loops"] for one in measures)
     equal = max(EQUAL, QUESTIONS / found["questions"])
     made = [
         at_most("most that a loop's recall@5 is above the sweep's", round(less, 4), round(equal, 4)),
+        at_most("most that a loop's recall@5 differs from that of the sweep's own Chroma index", round(apart, 4), round(equal, 4)),
         at_least("smallest share of chunks that both sides made", min(row["shared"] for row in rows), 0.99),
     ]
     ratio = found["ratios"]
