@@ -160,7 +160,5 @@ def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Ro
     many = [len(some) for some in texts]
     sequences, places = np.repeat(np.arange(len(many)), many), np.concatenate([np.arange(n) for n in many])
     distinct, first = np.unique(keys, return_index=True)
-    first = first[_missing(distinct, cache)]
-    cut = np.minimum(lengths[first], embedder.window())
-    chosen = (first[batch] for batch in _batches(cut))
-    return [Batch(keys[some], sequences[some], places[some], np.minimum(lengths[some], embedder.window())) for some in chosen]
+    first, cut = first[_missing(distinct, cache)], np.minimum(lengths, embedder.window())
+    return [Batch(keys[some], sequences[some], places[some], cut[some]) for some in (first[batch] for batch in _batches(cut[first]))]
