@@ -11,13 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
 from workbench.data.sources import BeirSource
-from workbench.embedding.cache import VectorCache, Vectors
+from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.experiment.late import embed_late
@@ -49,11 +48,6 @@ def run(count: int = DOCUMENTS, rounds: int = ROUNDS) -> dict[str, object]:
     }
 
 
-def in_memory(shape: tuple[int, int]) -> Vectors:
-    """Room for the vectors of a chunking."""
-    return np.empty(shape, dtype=np.float32)
-
-
 def standard(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[list[Chunk]]], cache: VectorCache) -> tuple[float, int]:
     """Seconds and tokens of embedding each chunking's texts."""
     started, tokens = time.perf_counter(), 0
@@ -75,7 +69,7 @@ def late(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[
     ]
     started, tokens = time.perf_counter(), 0
     for place, table in enumerate(tables):
-        tokens += embed_late(documents, [table, *tables[place + 1 :]], LATE, cache, "late", in_memory).tokens_encoded
+        tokens += embed_late(documents, [table, *tables[place + 1 :]], LATE, cache, "late").tokens_encoded
     return time.perf_counter() - started, tokens
 
 

@@ -18,14 +18,18 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-MODULES: tuple[str, ...] = (
+MODULES = (
     "workbench.experiment.outputs",
     "workbench.experiment.publish",
     "workbench.report.kept",
     "workbench.report.html",
     "workbench.report.plots",
+    "workbench.experiment.kernels",
+    "chromadb",
+    "tokenizers",
+    "papermill",
+    "matplotlib.backends.backend_svg",
 )
-MODULES += ("chromadb", "tokenizers", "papermill", "workbench.experiment.kernels", "matplotlib.backends.backend_svg")
 COLD = """
 name: cold
 dataset: {kind: beir, path: $WORKBENCH_DATA/covid-qa, split: test}

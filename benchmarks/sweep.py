@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sentence_transformers import SentenceTransformer
 
 from benchmarks.claims import Claim, at_least, at_most
@@ -137,6 +138,7 @@ def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[st
     The sweep has two: by exact search, which is its own, and by its Chroma index, which is what the loops ask.
     """
     found: dict[str, dict[str, float]] = {}
+    ids = np.array([query.query_id for query in dataset.queries], dtype=object)
     for result in cold.outcome.results:
         name, table = result.configuration.name, result.chunks.table("chunks")
         names = [dataset.documents[doc].doc_id for doc in table["doc"]]
@@ -144,8 +146,9 @@ def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[st
         ours, theirs = set(cut), set(next(iter(loops.values())).chunks[name])
         sides = {side: recall(dataset, loop.delivered(name)) for side, loop in loops.items()}
         for side, search in (("sweep", "exact"), ("sweep's Chroma", "ann")):
-            rows = result.hits.table(f"{search}_hits").sort_values("rank", kind="stable").groupby("query")["chunk"]
-            sides[side] = recall(dataset, {dataset.queries[int(str(query))].query_id: [cut[chunk] for chunk in own] for query, own in rows})
+            rows = result.hits.table(f"{search}_hits").sort_values("rank", kind="stable")
+            of_query = rows["chunk"].groupby(ids[rows["query"]])
+            sides[side] = recall(dataset, {str(query_id): [cut[chunk] for chunk in own] for query_id, own in of_query})
         figures = {f"{side} {measure}": round(value, 4) for side, means in sides.items() for measure, value in means.items()}
         found[name] = {"chunks": len(ours), "shared": round(len(ours & theirs) / len(ours | theirs), 4), **figures}
     return found

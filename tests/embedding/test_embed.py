@@ -143,15 +143,12 @@ def test_what_is_missing_is_named_once_where_it_comes_first(minilm: SentenceTran
     sequences = [TEXTS[:2], [], [*TEXTS, "new, and longer than all the others"]]
     embed(["short"], minilm, "document", cache)
     batches = missing_batches(sequences, minilm, "document", cache)
-    found = [
-        (sequence, place, key, int(tokens))
-        for batch in batches
-        for sequence, place, key, tokens in zip(batch.sequences, batch.places, batch.cache_keys, batch.tokens, strict=True)
-    ]
-    texts = {(sequence, place): sequences[sequence][place] for sequence, place, _, _ in found}
-    assert texts == {(0, 0): TEXTS[0], (0, 1): TEXTS[1], (2, 4): TEXTS[4], (2, 5): "new, and longer than all the others"}
-    assert [key for *_, key, _ in found] == text_keys([texts[sequence, place] for sequence, place, _, _ in found], minilm, "document")
-    assert [tokens for *_, tokens in found] == sorted(input_lengths(list(texts.values()), minilm.model).tolist(), reverse=True)
+    where = [pair for batch in batches for pair in zip(batch.sequences.tolist(), batch.places.tolist(), strict=True)]
+    texts = [text for batch in batches for text in batch.texts(sequences)]
+    assert dict(zip(where, texts, strict=True)) == {(0, 0): TEXTS[0], (0, 1): TEXTS[1], (2, 4): TEXTS[4], (2, 5): sequences[2][5]}
+    assert [key for batch in batches for key in batch.cache_keys] == text_keys(texts, minilm, "document")
+    lengths = [int(tokens) for batch in batches for tokens in batch.tokens]
+    assert lengths == input_lengths(texts, minilm.model).tolist() == sorted(lengths, reverse=True)
     assert missing_batches([[]], minilm, "document", cache) == []
 
 

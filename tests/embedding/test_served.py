@@ -28,7 +28,7 @@ def make(request: pytest.FixtureRequest, provider: Provider) -> Make:
     def build(**settings: Any) -> ServedEmbedder:
         usual = {"kind": request.param, "model": "words", "max_tokens": 64, "tokenizer": "cl100k", "retries": 1}
         base = provider.host + ("/v1" if request.param == "openai" else "")
-        return EMBEDDERS[request.param].model_validate(usual | {"base_url": base} | settings)  # type: ignore[return-value]  # one of a union
+        return EMBEDDERS[request.param].model_validate(usual | {"base_url": base} | settings)  # type: ignore[return-value]  # the table is of all embedders
 
     return build
 

@@ -373,6 +373,7 @@ def test_one_notebook_that_fails_is_told_in_its_place_and_the_others_go_on(outco
 
 def test_two_at_once_where_there_are_cores_and_memory(monkeypatch):
     def machine(cores: int, gigabytes: float) -> int:
+        monkeypatch.setattr(os, "cpu_count", lambda: cores)
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
         monkeypatch.setattr(publish, "available_memory", lambda: int(gigabytes * 2**30))
         return at_once()

@@ -29,7 +29,8 @@ Bools = NDArray[np.bool_]
 Room = Callable[[tuple[int, int]], Vectors]
 
 
-def _in_memory(shape: tuple[int, int]) -> Vectors:
+def in_memory(shape: tuple[int, int]) -> Vectors:
+    """Room for vectors where nobody wants them elsewhere."""
     return np.empty(shape, dtype=np.float32)
 
 
@@ -62,7 +63,7 @@ def described(texts: Sequence[str], embedder: Embedder, role: Role) -> tuple[Key
     return keys, lengths
 
 
-def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache, label: str = "", room: Room = _in_memory) -> Embedded:
+def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache, label: str = "", room: Room = in_memory) -> Embedded:
     """Embed texts, computing only what the cache lacks.
 
     Batches are planned from the full sorted list of distinct texts and committed whole, so a resumed run encodes the same
@@ -152,6 +153,10 @@ class Batch(NamedTuple):
     def cache_keys(self) -> list[bytes]:
         """The keys as the cache takes them."""
         return _as_bytes(self.keys)
+
+    def texts(self, sequences: Sequence[Sequence[str]]) -> list[str]:
+        """The texts, made now, from the sequences that were asked about."""
+        return [sequences[sequence][place] for sequence, place in zip(self.sequences.tolist(), self.places.tolist(), strict=True)]
 
 
 def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:

@@ -149,14 +149,13 @@ class _Sweep:
     def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: list[Wanted]) -> None:
         """Encode what the cache lacks. An embedder's own error ends it: the stage meets the same error and tells it, as in one process."""
         cache = self.bench.workplace.vectors
-        batches = missing_batches([one.texts for one in wanted], embedder, role, cache)
-        identity = identity_of(embedder)
+        texts, identity = [one.texts for one in wanted], identity_of(embedder)
+        batches = missing_batches(texts, embedder, role, cache)
         by_name = {f"encode-{fingerprint(batch.keys.tobytes().hex())}": batch for batch in batches}
 
         def given(batch: Batch) -> tuple[Any, ...]:
             # The texts of a batch are made when a worker is there for it: those of all batches are as large as the corpus.
-            found = zip(batch.sequences.tolist(), batch.places.tolist(), strict=True)
-            return embedder, role, identity, [wanted[sequence].texts[place] for sequence, place in found]
+            return embedder, role, identity, batch.texts(texts)
 
         planned = [Task(name, tasks.encode, partial(given, batch)) for name, batch in by_name.items()]
         total = sum(int(batch.tokens.sum()) for batch in batches)

@@ -117,7 +117,7 @@ def _kill(process: Any) -> None:
             process.kill()
 
 
-class _RunProvisioner(LocalProvisioner):  # type: ignore[misc]  # not typed
+class _RunProvisioner(LocalProvisioner):  # type: ignore[misc]  # Jupyter is not typed here
     """Jupyter's provisioner of local kernels, but for where the process comes from."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
@@ -132,7 +132,7 @@ class _RunProvisioner(LocalProvisioner):  # type: ignore[misc]  # not typed
         return self.connection_info
 
 
-class _RunKernelManager(AsyncKernelManager):  # type: ignore[misc]  # not typed
+class _RunKernelManager(AsyncKernelManager):  # type: ignore[misc]  # Jupyter is not typed here
     """Jupyter's kernel manager with that provisioner."""
 
     kernels: Kernels

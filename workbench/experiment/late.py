@@ -8,7 +8,7 @@ from filelock import FileLock
 
 from workbench import blocks
 from workbench.embedding.cache import VectorCache
-from workbench.embedding.embed import Embedded, Room
+from workbench.embedding.embed import Embedded, Room, in_memory
 from workbench.embedding.late import Asked, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
@@ -25,7 +25,7 @@ def embed_late(
     embedder: SentenceTransformersEmbedder,
     cache: VectorCache,
     label: str,
-    room: Room,
+    room: Room = in_memory,
 ) -> Embedded:
     """The vectors of the first table of chunks, in `room`; what the cache lacks for any of the tables is encoded now, a document once."""
     reader = reader_of(embedder)
