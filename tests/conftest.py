@@ -1,6 +1,7 @@
 """What several folders share: the big sets, real child processes, the bundled model, vectors that look like embeddings."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,8 @@ from workbench.records import Dataset
 ROOT = Path(__file__).parent.parent
 # Tests are of what a processor does, also where there is a GPU; torch reads it when it is imported.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
+# Started in the background of a script it would be ignored, and so by every process that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # No test asserts a time, and this machine's is others' too.
 settings.register_profile("workbench", deadline=None)
 settings.load_profile("workbench")
@@ -114,7 +117,11 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     yield begin
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait()
+        # Not read to their end: what a failed test has left running may hold the other ends for long.
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
 
 
 class Server:
