@@ -4,8 +4,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from workbench.data.sources import BeirSource
-from workbench.paths import data_folder
+from workbench.core.locations import data_folder
+from workbench.datasets.sources import BeirSource
 from workbench.records import Dataset
 
 NAME = "covid-qa"

@@ -22,16 +22,16 @@ from sentence_transformers import SentenceTransformer
 
 from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
-from workbench.data.sources import GoldenSource
-from workbench.embedding import openvino
-from workbench.embedding.cache import VectorCache, Vectors
-from workbench.embedding.converted import conversion_of
+from workbench.datasets.sources import GoldenSource
+from workbench.embedding import openvino_model
 from workbench.embedding.embed import embed
+from workbench.embedding.openvino_conversion import conversion_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.experiment.run import run_experiment
-from workbench.experiment.spec import experiment_of
-from workbench.models import MINILM, locate
-from workbench.tokens import input_lengths
+from workbench.execution.local import run_experiment
+from workbench.experiment.read import experiment_of
+from workbench.models.files import MINILM, locate
+from workbench.models.tokenizers import input_lengths
+from workbench.storage.vector_cache import VectorCache, Vectors
 
 ROUNDS = 5
 TEXTS = 300
@@ -79,13 +79,13 @@ def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]
     """Each way to the same vectors; `workbench` goes through the cache of vectors, into a new one every time."""
     model = SentenceTransformer(str(locate(MINILM)), device="cpu")
     graph = conversion_of(MINILM).graph
-    precisions: list[openvino.Precision] = ["float32", "bfloat16"] if openvino.has_bfloat16() else ["float32"]
+    precisions: list[openvino_model.Precision] = ["float32", "bfloat16"] if openvino_model.has_bfloat16() else ["float32"]
     numbers = iter(range(1_000))
 
     def tuned() -> Vectors:
         lengths = np.minimum(input_lengths(chosen, MINILM), WINDOW).tolist()
         found = np.empty((len(chosen), 384), np.float32)
-        for batch in openvino.batches(lengths, 4_096):
+        for batch in openvino_model.batches(lengths, 4_096):
             part = [chosen[place] for place in batch]
             found[batch] = model.encode(part, batch_size=len(part), normalize_embeddings=True, show_progress_bar=False)
         return found
@@ -93,9 +93,9 @@ def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]
     def ours(embedder: SentenceTransformersEmbedder) -> Callable[[], Vectors]:
         return lambda: embed(chosen, embedder, "document", VectorCache(folder / f"{next(numbers)}.sqlite")).vectors
 
-    def plainly(precision: openvino.Precision) -> Callable[[], Vectors]:
-        compiled = openvino.compiled(graph, precision)
-        return lambda: openvino.run(compiled, chosen, MINILM, WINDOW)
+    def plainly(precision: openvino_model.Precision) -> Callable[[], Vectors]:
+        compiled = openvino_model.compiled(graph, precision)
+        return lambda: openvino_model.run(compiled, chosen, MINILM, WINDOW)
 
     return {
         PLAIN: lambda: model.encode(chosen, normalize_embeddings=True, show_progress_bar=False),

@@ -15,12 +15,12 @@ import pandas as pd
 
 from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
-from workbench.data.sources import BeirSource
-from workbench.embedding.cache import VectorCache
+from workbench.datasets.sources import BeirSource
 from workbench.embedding.embed import embed
+from workbench.embedding.late.chunks import embed_late
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.experiment.late import embed_late
 from workbench.records import Chunk, Document
+from workbench.storage.vector_cache import VectorCache
 
 DOCUMENTS, ROUNDS = 40, 3
 SIZES = ((64, 0), (128, 0), (128, 64), (256, 0), (256, 128), (400, 0), (400, 200))

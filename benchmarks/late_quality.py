@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.experiment.run import Outcome, run_experiment
-from workbench.experiment.spec import experiment_of
+from workbench.execution.local import Outcome, run_experiment
+from workbench.experiment.read import experiment_of
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.comparison import paired_difference
 

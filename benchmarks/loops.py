@@ -23,7 +23,7 @@ from langchain_text_splitters import CharacterTextSplitter, TextSplitter
 from sentence_transformers import SentenceTransformer
 
 from benchmarks.covid_qa import Place
-from workbench.chunking.sentences import sentences
+from workbench.chunking.text.sentences import sentences
 from workbench.records import Dataset
 
 DELIVERED = 10

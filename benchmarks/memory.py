@@ -22,22 +22,22 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from workbench import blocks
 from workbench.chunking.sentence import SentenceChunker
-from workbench.data.sources import NfcorpusSource
+from workbench.core import batching
+from workbench.datasets.sources import NfcorpusSource
 from workbench.embedding.base import Embedder, Role
-from workbench.embedding.cache import Vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.experiment.bench import Bench, Workplace
-from workbench.experiment.spec import Configuration
-from workbench.experiment.stages import _searchable, chunks_stage, embedded_stages, hits_stage, queries_stage, scores_stage, vectors_stage
+from workbench.experiment.read import Configuration
 from workbench.metrics.names import Metric
-from workbench.models import MINILM
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import Ints, model_tokenizer
+from workbench.pipeline.context import Bench, Workplace
+from workbench.pipeline.stages import _searchable, chunks_stage, embedded_stages, hits_stage, queries_stage, scores_stage, vectors_stage
 from workbench.records import Dataset, Document, Query
 from workbench.retrieval.base import Depth
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.exact import exact
-from workbench.tokens import Ints, model_tokenizer
+from workbench.storage.vector_cache import Vectors
 
 SIZES = (250_000, 1_000_000)
 BLOCKS = (8_000_000, 32_000_000)
@@ -106,7 +106,7 @@ def documents(chunks: int) -> Iterator[Document]:
 
 def synthetic(chunks: int, size: int) -> dict[str, Any]:
     """Chunking, storing and exact search of about so many chunks, without Chroma, whose index lies in memory whole."""
-    blocks.BYTES = size
+    batching.BYTES = size
     corpus = tuple(documents(chunks))
     queries = tuple(Query(f"q{number}", document.text[:60]) for number, document in enumerate(corpus[:QUERIES]))
     configuration = Configuration("sentence", SentenceChunker(size=_TOKENS), HashingEmbedder(), DenseRetriever())

@@ -11,11 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from workbench.experiment.kernels import Kernels
-from workbench.experiment.notebooks import imported_modules
-from workbench.experiment.publish import execute, wanted_notebooks
-from workbench.experiment.run import Outcome, run_experiment
-from workbench.experiment.spec import read_experiment
+from workbench.execution.local import Outcome, run_experiment
+from workbench.experiment.read import read_experiment
+from workbench.notebook_runner.kernels import Kernels
+from workbench.notebook_runner.notebooks import imported_modules
+from workbench.notebook_runner.run_notebooks import execute, wanted_notebooks
 
 ROUNDS = 3
 WAYS = {"plain": (False, 1), "forked": (True, 1), "forked, two at once": (True, 2)}

@@ -19,12 +19,12 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 MODULES = (
-    "workbench.experiment.outputs",
-    "workbench.experiment.publish",
-    "workbench.report.kept",
-    "workbench.report.html",
-    "workbench.report.plots",
-    "workbench.experiment.kernels",
+    "workbench.execution.outputs",
+    "workbench.notebook_runner.run_notebooks",
+    "workbench.report.cached",
+    "workbench.report.render.html",
+    "workbench.report.figures.plots",
+    "workbench.notebook_runner.kernels",
     "chromadb",
     "tokenizers",
     "papermill",

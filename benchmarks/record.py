@@ -7,7 +7,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from workbench import cores
+from workbench.core.cpu import usable
 
 _PACKAGES = (
     "workbench",
@@ -31,7 +31,7 @@ def machine() -> dict[str, object]:
     cpu = re.search(r"model name\s*: (.+)", _text("/proc/cpuinfo"))
     return {
         "cpu": cpu[1].strip() if cpu else platform.processor(),
-        "cores": cores.usable(),
+        "cores": usable(),
         "memory_gib": round(int(memory[1]) / 2**20, 1) if memory else None,
         "system": f"{platform.system()} {platform.machine()}",
     }

@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks.claims import at_most
-from workbench.data.golden_rows import write_golden
-from workbench.data.sources import SOURCES
-from workbench.embedding.cache import VectorCache
-from workbench.experiment.ahead import compute_ahead
-from workbench.experiment.cluster import connected
-from workbench.experiment.dependencies import Task
-from workbench.experiment.outputs import write_outputs
-from workbench.experiment.publish import run_notebooks
-from workbench.experiment.run import Outcome, Result, run_experiment
-from workbench.experiment.spec import read_experiment
-from workbench.index import folder_bytes
+from workbench.datasets.formats.golden_rows import write_golden
+from workbench.datasets.sources import SOURCES
+from workbench.execution.dask.cluster import connected
+from workbench.execution.dask.precompute import compute_ahead
+from workbench.execution.dask.scheduler import Task
+from workbench.execution.local import Outcome, Result, run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.experiment.read import read_experiment
+from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.records import Dataset
+from workbench.retrieval.chroma_index import folder_bytes
+from workbench.storage.vector_cache import VectorCache
 
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1)
 QUESTIONS = 50

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.covid_qa import doc_ids, written
-from workbench.experiment.run import bench_of, run_configuration
-from workbench.experiment.screening import QUERIES, proxy_of
-from workbench.experiment.spec import Configuration, Experiment, experiment_of
+from workbench.execution.local import bench_of, run_configuration
+from workbench.execution.screening import QUERIES, proxy_of
+from workbench.experiment.read import Configuration, Experiment, experiment_of
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.screening import MARGIN, screened
 from workbench.statistics.units import units

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.embedding.cache import Vectors
-from workbench.index import build_index, open_collection
 from workbench.records import Chunk
 from workbench.retrieval.base import Searchable
+from workbench.retrieval.chroma_index import build_index, open_collection
 from workbench.retrieval.nearest import longest, nearest
 from workbench.retrieval.rank import tie_breakers
+from workbench.storage.vector_cache import Vectors
 
 SIZES = (1_000, 10_000, 50_000, 200_000)
 # Beyond this Chroma's build takes many minutes.

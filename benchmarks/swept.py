@@ -11,11 +11,11 @@ from pathlib import Path
 import yaml
 
 from benchmarks.loops import Chunking
-from workbench.experiment.outputs import write_outputs
-from workbench.experiment.publish import run_notebooks
-from workbench.experiment.run import Outcome, run_experiment
-from workbench.experiment.spec import experiment_of, read_experiment
-from workbench.report.kept import kept_report
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.experiment.read import experiment_of, read_experiment
+from workbench.notebook_runner.run_notebooks import run_notebooks
+from workbench.report.cached import kept_report
 
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
 FILE = "covid.yaml"

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from workbench.chunking.table import CHUNKERS
+from workbench.chunking.registry import CHUNKERS
 from workbench.cli import main as command
-from workbench.data.sources import SOURCES
-from workbench.embedding.table import EMBEDDERS
-from workbench.metrics.table import KINDS
-from workbench.retrieval.table import RETRIEVERS
+from workbench.datasets.sources import SOURCES
+from workbench.embedding.registry import EMBEDDERS
+from workbench.metrics.registry import KINDS
+from workbench.retrieval.registry import RETRIEVERS
 
 PAGE = Path(__file__).with_name("reference.md")
 # Filled in by the experiment, not by a person.

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 
-from workbench.data.golden_rows import write_golden
-from workbench.data.sources import GoldenSource
-from workbench.embedding.cache import Vectors
+from workbench.core.locations import cache_folder
+from workbench.datasets.formats.golden_rows import write_golden
+from workbench.datasets.sources import GoldenSource
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.experiment.history import FINGERPRINTS, schema
-from workbench.paths import cache_folder
 from workbench.records import Dataset
+from workbench.results.history import FINGERPRINTS, schema
+from workbench.storage.vector_cache import Vectors
 
 ROOT = Path(__file__).parent.parent
 # Tests are of what a processor does, also where there is a GPU; torch reads it when it is imported.

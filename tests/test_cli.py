@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from workbench.cli import main
-from workbench.experiment.outputs import write_outputs
-from workbench.experiment.run import Outcome, run_experiment
-from workbench.experiment.spec import read_experiment
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.experiment.read import read_experiment
 
 ROOT = Path(__file__).parents[1]
 WORKBENCH = Path(sys.executable).parent / "workbench"
@@ -196,7 +196,7 @@ def test_help_names_every_command():
 
 
 def test_lab_opens_a_folder_that_holds_the_notebooks():
-    from workbench.experiment.notebooks import notebook_path
+    from workbench.notebook_runner.notebooks import notebook_path
 
     found = {path.stem for path in notebook_path("comparison").parent.glob("*.ipynb")}
     assert found == {"comparison", "configuration", "trends"}

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from workbench.cli import main
-from workbench.data.recurrences import with_recurrences
-from workbench.data.sources import GoldenSource, NfcorpusSource, recognise
-from workbench.data.table import write_table
-from workbench.data.trec import write_qrels
+from workbench.datasets.formats.table import write_table
+from workbench.datasets.formats.trec import write_qrels
+from workbench.datasets.recurrences import with_recurrences
+from workbench.datasets.sources import GoldenSource, NfcorpusSource, recognise
 from workbench.records import Dataset
 
 HANDBOOK = Path(__file__).parent.parent / "experiments" / "handbook"

@@ -91,11 +91,11 @@ def sweep(
     """
     if jobs and scheduler:
         raise InputError("--jobs and --scheduler exclude each other", "leave one of them out")
-    from workbench.experiment.outputs import write_outputs
-    from workbench.experiment.run import run_experiment
-    from workbench.experiment.screening import QUERIES, screen
-    from workbench.experiment.spec import read_experiment
-    from workbench.report.screened import screened_lines
+    from workbench.execution.local import run_experiment
+    from workbench.execution.outputs import write_outputs
+    from workbench.execution.screening import QUERIES, screen
+    from workbench.experiment.read import read_experiment
+    from workbench.report.text.screening import screened_lines
 
     spec = read_experiment(experiment, overrides)
     if screening or screen_queries is not None:
@@ -114,14 +114,14 @@ def _on_workers(jobs: int | None, scheduler: str | None) -> Any:
     """What lets workers compute; None where they are not asked for."""
     if not (jobs or scheduler):
         return None
-    from workbench.experiment.ahead import compute_ahead
+    from workbench.execution.dask.precompute import compute_ahead
 
     return functools.partial(compute_ahead, jobs=jobs, scheduler=scheduler)
 
 
 def _remember(outcome: Any, outputs: Path) -> bool:
     """Append the run to the history; a history that cannot be written is said, and stops neither tables nor report."""
-    from workbench.experiment.history import append
+    from workbench.results.history import append
 
     try:
         append(outcome, outputs, datetime.now(UTC))
@@ -136,10 +136,10 @@ def _remember(outcome: Any, outputs: Path) -> bool:
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
 def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: bool) -> None:
     """Make the notebooks and report.html from results that are all in the store; what shows nothing new is taken from there too."""
-    from workbench.experiment.plan import plan_experiment
-    from workbench.experiment.run import run_experiment
-    from workbench.experiment.screening import as_screened
-    from workbench.experiment.spec import read_experiment
+    from workbench.execution.local import run_experiment
+    from workbench.execution.plan import plan_experiment
+    from workbench.execution.screening import as_screened
+    from workbench.experiment.read import read_experiment
 
     spec = read_experiment(experiment, overrides)
     if trends:
@@ -152,14 +152,14 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
 
 def _report_trends(name: str, outputs: Path) -> None:
-    from workbench.report.trends_page import write_trends
+    from workbench.report.render.trends_page import write_trends
 
     click.echo(f"trends: {write_trends(outputs, name)}")
 
 
 def _publish(outcome: Any, experiment: Path, overrides: tuple[str, ...]) -> None:
-    from workbench.experiment.publish import run_notebooks
-    from workbench.report.kept import kept_report
+    from workbench.notebook_runner.run_notebooks import run_notebooks
+    from workbench.report.cached import kept_report
 
     if not outcome.results:
         click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
@@ -177,9 +177,9 @@ def _publish(outcome: Any, experiment: Path, overrides: tuple[str, ...]) -> None
 @_shared
 def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
     """Print what a sweep would compute and reuse, the tokens to embed and the minutes expected."""
-    from workbench.experiment.plan import plan_experiment
-    from workbench.experiment.spec import read_experiment
-    from workbench.report.terminal import plan_lines
+    from workbench.execution.plan import plan_experiment
+    from workbench.experiment.read import read_experiment
+    from workbench.report.render.terminal import plan_lines
 
     for line in plan_lines(plan_experiment(read_experiment(experiment, overrides), outputs)):
         click.echo(line)
@@ -206,8 +206,8 @@ def _place(command: Callable[..., None]) -> Callable[..., None]:
 @_place
 def check(path: str, split: str | None, **given: str | None) -> None:
     """Report every fault of a dataset at once, whatever its kind. Exit 1 if there is one."""
-    from workbench.data.checks import faults, notes
-    from workbench.data.sources import recognise
+    from workbench.datasets.checks import faults, notes
+    from workbench.datasets.sources import recognise
 
     draft = recognise(path, split, **given).read()
     found = faults(draft)
@@ -229,9 +229,9 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **giv
 
     Texts given as relevant chunks become evidence spans, and verbatim recurrences of evidence become alternatives.
     """
-    from workbench.data.checks import notes
-    from workbench.data.golden_rows import write_golden
-    from workbench.data.sources import recognise
+    from workbench.datasets.checks import notes
+    from workbench.datasets.formats.golden_rows import write_golden
+    from workbench.datasets.sources import recognise
 
     source = recognise(path, split, **given)
     if "recurrences" in type(source).model_fields:
@@ -263,7 +263,7 @@ def lab() -> None:
     """Open the notebooks in JupyterLab."""
     from importlib.util import find_spec
 
-    from workbench.experiment.notebooks import notebook_path
+    from workbench.notebook_runner.notebooks import notebook_path
 
     if find_spec("jupyterlab") is None:
         raise InputError("JupyterLab is not installed", "pip install 'workbench[lab]'")

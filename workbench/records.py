@@ -81,7 +81,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Documents, queries and labels that hold together; made by `workbench.data`, which checks them."""
+    """Documents, queries and labels that hold together; made by `workbench.datasets`, which checks them."""
 
     name: str
     documents: tuple[Document, ...]

@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.verdict.claims import FLIPS
 from benchmarks.verdict.worlds import PROFILES, World
+from workbench.statistics.best_set import unrejected
 from workbench.statistics.comparison import p_values
 from workbench.statistics.pairs import all_pairs
 from workbench.statistics.randomisation import randomise
-from workbench.statistics.rivals import unrejected
 from workbench.statistics.screening import MARGIN, screened
 from workbench.statistics.selection import corrected_first
 from workbench.statistics.units import units

@@ -5,7 +5,7 @@ from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.errors import ModelError
-from workbench.models import MINILM
+from workbench.models.files import MINILM
 from workbench.records import Chunk, Document
 
 

@@ -1,4 +1,4 @@
-from workbench.chunking.blocks import Block, blocks, parts_of
+from workbench.chunking.text.blocks import Block, blocks, parts_of
 
 TEXT = """Some intro text
 over two lines.

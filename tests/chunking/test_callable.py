@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from workbench.chunking.callable import CallableChunker
+from workbench.chunking.foreign.callable import CallableChunker
+from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, RunError
-from workbench.fingerprint import fingerprint
 from workbench.records import Document
 
 MODULE = """

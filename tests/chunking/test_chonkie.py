@@ -1,11 +1,11 @@
 import pytest
 from pydantic import ValidationError
 
-from workbench.chunking.chonkie import ChonkieChunker, SliceTokenizer, chunkers
+from workbench.chunking.foreign.chonkie import ChonkieChunker, SliceTokenizer, chunkers
 from workbench.errors import InputError
-from workbench.models import MINILM
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import count
 from workbench.records import Document
-from workbench.tokens import count
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from workbench.chunking.fixed import FixedChunker
-from workbench.models import MINILM
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import tokenise
 from workbench.records import Document
-from workbench.tokens import tokenise
 
 
 def spans(chunker: FixedChunker, text: str, title: str = "") -> list[tuple[int, int]]:

@@ -3,9 +3,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.chunking.foreign import argument_names, placed
+from workbench.chunking.foreign.base import argument_names, placed
 from workbench.errors import ExperimentError
-from workbench.experiment.spec import experiment_of
+from workbench.experiment.read import experiment_of
 
 TEXT = "One two. One two. Three."
 

@@ -1,5 +1,5 @@
-from workbench.chunking.headers import Headers, Room
-from workbench.models import MINILM
+from workbench.chunking.text.headers import Headers, Room
+from workbench.models.files import MINILM
 from workbench.records import Document
 
 TEXT = "Intro.\n\n# Guide\n\nHello.\n\n## Setup\n\nInstall it.\n\n### Linux\n\nUse make.\n\n## Use\n\nRun it.\n"

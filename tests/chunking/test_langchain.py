@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from pydantic import ValidationError
 
-from workbench.chunking import langchain
 from workbench.chunking.base import embedded_text
-from workbench.chunking.langchain import LangChainChunker, short_name, splitters
+from workbench.chunking.foreign import langchain
+from workbench.chunking.foreign.langchain import LangChainChunker, short_name, splitters
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.errors import InputError
-from workbench.models import MINILM
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import input_lengths
 from workbench.records import Chunk, Document
-from workbench.tokens import input_lengths
 
 RECURSIVE = "RecursiveCharacterTextSplitter"
 # Those of ours, so that ours, which knows its offsets, says where LangChain's chunks are.

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.chunking.base import Chunker, embedded_text
-from workbench.chunking.table import CHUNKERS
-from workbench.fingerprint import fingerprint
-from workbench.models import MINILM
+from workbench.chunking.registry import CHUNKERS
+from workbench.core.fingerprint import fingerprint
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import count, input_lengths, special_tokens, tokenise
 from workbench.records import Chunk, Document
-from workbench.tokens import count, input_lengths, special_tokens, tokenise
 
 SETTINGS: list[tuple[type[Chunker], dict[str, Any]]] = [
     (kind, {**example, "tokens": tokens, "enrich": enrich})

@@ -1,4 +1,4 @@
-from workbench.chunking.outline import Heading, outline
+from workbench.chunking.text.outline import Heading, outline
 
 
 def test_headings_have_their_place_level_and_text() -> None:

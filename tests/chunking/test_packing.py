@@ -1,10 +1,10 @@
 import numpy as np
 
-from workbench.chunking.headers import Headers, Room
-from workbench.chunking.packing import alone, pack, pieces, slices, trimmed, words
-from workbench.models import MINILM
+from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.packing import alone, pack, pieces, slices, trimmed, words
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import tokenise
 from workbench.records import Document
-from workbench.tokens import tokenise
 
 
 def of_lengths(*lengths: int):

@@ -3,12 +3,12 @@ import pytest
 
 from workbench.chunking.base import embedded_text
 from workbench.chunking.semantic import SemanticChunker, distances
-from workbench.chunking.sentences import sentences
-from workbench.embedding.cache import VectorCache
-from workbench.embedding.held import vectors_kept_in
-from workbench.models import MINILM, model_fingerprint
+from workbench.chunking.text.sentences import sentences
+from workbench.embedding.memory_cache import vectors_kept_in
+from workbench.models.files import MINILM, model_fingerprint
+from workbench.models.tokenizers import input_lengths
 from workbench.records import Document
-from workbench.tokens import input_lengths
+from workbench.storage.vector_cache import VectorCache
 
 CATS = "Cats are small animals that purr. A kitten is a young cat. Cats hunt mice at night. Most cats dislike water. "
 BANKS = "Interest rates rose last quarter. The central bank fights inflation. Bonds lose value when rates rise. Lenders raised their fees. "

@@ -1,9 +1,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.chunking.headers import Room
-from workbench.chunking.sentences import cut_long, partition, sentences
-from workbench.tokens import tokenise
+from workbench.chunking.text.headers import Room
+from workbench.chunking.text.sentences import cut_long, partition, sentences
+from workbench.models.tokenizers import tokenise
 
 
 def read(text: str) -> list[str]:

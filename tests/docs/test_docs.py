@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workbench.data.sources import SOURCES, GoldenSource
-from workbench.experiment.spec import experiment_of
+from workbench.datasets.sources import SOURCES, GoldenSource
+from workbench.experiment.read import experiment_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.data.sources import GoldenSource
+from workbench.datasets.sources import GoldenSource
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")

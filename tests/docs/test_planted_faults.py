@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from workbench.perturb.cases import CAUSES, NONE
+from workbench.faultbench.cases import CAUSES, NONE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "planted_faults.md").read_text("utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.models import MINILM, locate
+from workbench.models.files import MINILM, locate
 
 DIMENSION = 16
 WORDS = 3_000

@@ -14,11 +14,11 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as models
 
 from workbench.embedding.backend import encoder_of
-from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import ModelError
-from workbench.models import MINILM, locate
+from workbench.models.files import MINILM, locate
+from workbench.storage.vector_cache import VectorCache
 
 from .conftest import WORDS
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench import blocks
-from workbench.embedding.cache import VectorCache
+from workbench.core import batching
 from workbench.embedding.embed import _batches, embed, missing_batches, text_keys
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.tokens import input_lengths
+from workbench.models.tokenizers import input_lengths
+from workbench.storage.vector_cache import VectorCache
 
 TEXTS = ["the cat sat on the mat", "a theory of everything", "the cat sat on the mat", "short", "😀 naïve café"]
 
@@ -19,7 +19,7 @@ TEXTS = ["the cat sat on the mat", "a theory of everything", "the cat sat on the
 EMBED = """
 import json, sys
 from pathlib import Path
-from workbench.embedding.cache import VectorCache
+from workbench.storage.vector_cache import VectorCache
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 texts = json.loads(Path(sys.argv[1]).read_text())
@@ -114,7 +114,7 @@ def test_texts_in_blocks_are_embedded_as_all_at_once(
     texts = [f"text {number % 60} of many" + " and more" * (number % 5) for number in range(150)]
     whole = embed(texts, minilm, "document", VectorCache(tmp_path / "one.sqlite"))
     monkeypatch.setattr("workbench.embedding.embed._TEXTS", 7)
-    monkeypatch.setattr(blocks, "BYTES", 16 * 384 * 11)
+    monkeypatch.setattr(batching, "BYTES", 16 * 384 * 11)
     room = np.full((150, 384), np.nan, dtype=np.float32)
     made = embed(texts, minilm, "document", VectorCache(tmp_path / "two.sqlite"), room=lambda shape: room[: shape[0]])
     assert made.vectors.base is room

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.data.sources import GoldenSource
-from workbench.embedding.cache import VectorCache, Vectors
-from workbench.embedding.late import Asked, Slice, pool, reader_of
-from workbench.embedding.loaded import load
+from workbench.datasets.sources import GoldenSource
+from workbench.embedding.late.pooling import Asked, Slice, pool, reader_of
+from workbench.embedding.late.windows import OVERLAP, Pool, frame_of, window_starts
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.embedding.windows import OVERLAP, Pool, frame_of, window_starts
+from workbench.embedding.torch_model import load
 from workbench.errors import ModelError
-from workbench.models import MINILM, locate
+from workbench.models.files import MINILM, locate
+from workbench.models.tokenizers import model_tokenizer
 from workbench.records import Document
-from workbench.tokens import model_tokenizer
+from workbench.storage.vector_cache import VectorCache, Vectors
 
 from ..conftest import ROOT
 from .conftest import copy_model
@@ -31,8 +31,8 @@ FAST = SentenceTransformersEmbedder(pooling="late", backend="openvino", max_toke
 POOL = """
 import json, sys
 from pathlib import Path
-from workbench.embedding.cache import VectorCache
-from workbench.embedding.late import Asked, Slice, pool, reader_of
+from workbench.storage.vector_cache import VectorCache
+from workbench.embedding.late.pooling import Asked, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.records import Document
 embedder = SentenceTransformersEmbedder(pooling="late", backend="openvino", max_tokens=48)

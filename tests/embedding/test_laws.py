@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.table import EMBEDDERS
+from workbench.embedding.registry import EMBEDDERS
 
 TEXTS = [
     "Cats purr when they are content.",

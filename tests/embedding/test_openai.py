@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import embed
 from workbench.embedding.openai import OpenAIEmbedder
-from workbench.embedding.table import EMBEDDERS
+from workbench.embedding.registry import EMBEDDERS
 from workbench.errors import ModelError, RunError
-from workbench.experiment.components import component
-from workbench.experiment.spec import experiment_of
+from workbench.experiment.read import experiment_of
+from workbench.experiment.validate import component
+from workbench.storage.vector_cache import VectorCache
 
 from .conftest import Provider
 
@@ -119,7 +119,7 @@ def test_a_client_that_is_not_installed_is_one_line_with_the_command(kind, packa
     script = f"""
 import sys
 sys.modules[{package!r}] = None
-from workbench.embedding.table import EMBEDDERS
+from workbench.embedding.registry import EMBEDDERS
 from workbench.errors import ModelError
 settings = dict(model="m", max_tokens=8, tokenizer="cl100k", base_url="http://localhost:9")
 try:

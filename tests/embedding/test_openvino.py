@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.data.sources import GoldenSource
-from workbench.embedding import openvino
+from workbench.datasets.sources import GoldenSource
+from workbench.embedding import openvino_model
 from workbench.embedding.backend import encoder_of, sees_gpu
-from workbench.embedding.converted import conversion_of
 from workbench.embedding.embed import text_keys
+from workbench.embedding.openvino_conversion import conversion_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import ModelError, StoreError
-from workbench.models import MINILM, locate
+from workbench.models.files import MINILM, locate
 
 from ..conftest import ROOT
 from .conftest import copy_model
@@ -88,8 +88,8 @@ def test_vectors_are_those_of_torch(passages: list[str]) -> None:
 
 
 def test_in_float32_they_are_the_same_to_the_sixth_decimal(passages: list[str]) -> None:
-    model = openvino.compiled(conversion_of(MINILM).graph, "float32")
-    np.testing.assert_allclose(openvino.run(model, passages, MINILM, 256), SAME.encode(passages, "document"), atol=2e-6)
+    model = openvino_model.compiled(conversion_of(MINILM).graph, "float32")
+    np.testing.assert_allclose(openvino_model.run(model, passages, MINILM, 256), SAME.encode(passages, "document"), atol=2e-6)
 
 
 @pytest.mark.parametrize("window", [8, 64, 512])
@@ -114,7 +114,7 @@ def test_nor_on_how_many_threads_compute_it(passages: list[str], monkeypatch: py
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        found.append(openvino.run(openvino.compiled(graph, precision), passages, MINILM, 256))
+        found.append(openvino_model.run(openvino_model.compiled(graph, precision), passages, MINILM, 256))
     assert np.abs(found[0] - found[1]).max() <= 1e-7
 
 
@@ -132,7 +132,7 @@ def test_auto_is_openvino_on_a_processor_and_definite() -> None:
     assert not sees_gpu()
     encoder = SentenceTransformersEmbedder().encoder()
     assert encoder == encoder_of(MINILM, "openvino")
-    assert encoder.name == f"openvino {'bfloat16' if openvino.has_bfloat16() else 'float32'}"
+    assert encoder.name == f"openvino {'bfloat16' if openvino_model.has_bfloat16() else 'float32'}"
     assert encoder_of(MINILM, "torch").name == "torch float32"
 
 
@@ -243,11 +243,11 @@ def test_no_thread_is_bound_to_a_core(passages: list[str], monkeypatch: pytest.M
     # Two processes of one thread would otherwise both take the first core: half the speed of `--jobs 2`.
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     graph, precision, _ = conversion_of(MINILM)
-    model = openvino.compiled(graph, precision)
+    model = openvino_model.compiled(graph, precision)
     assert not model.get_property("ENABLE_CPU_PINNING")
     free, bound = os.sched_getaffinity(0), set[int]()
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(openvino.run, model, passages, MINILM, 256)
+        running = pool.submit(openvino_model.run, model, passages, MINILM, 256)
         while not running.done():
             for task in os.listdir("/proc/self/task"):
                 with contextlib.suppress(ProcessLookupError):

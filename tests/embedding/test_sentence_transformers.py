@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.embedding.table import EMBEDDERS
 from workbench.errors import ModelError
-from workbench.models import MINILM, locate
+from workbench.models.files import MINILM, locate
 
 TEXTS = ["the cat sat on the mat", "", "😀 naïve café", "word " * 600, "日本語のテキスト", "Ada wrote it.\r\nBob read it."]
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import embed, text_keys
-from workbench.embedding.served import ServedEmbedder
-from workbench.embedding.table import EMBEDDERS
+from workbench.embedding.registry import EMBEDDERS
+from workbench.embedding.remote_base import ServedEmbedder
 from workbench.errors import ModelError, RunError
-from workbench.models import MINILM
+from workbench.models.files import MINILM
+from workbench.storage.vector_cache import VectorCache
 
 from .conftest import DIMENSION, Provider, vector
 

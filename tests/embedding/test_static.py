@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from workbench.embedding.base import NO_WINDOW
-from workbench.embedding.cache import VectorCache
 from workbench.embedding.embed import embed
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import ModelError
+from workbench.storage.vector_cache import VectorCache
 
 TEXTS = ["the city council voted for a new school", "the school and the city", "he plays music in a band", "music", "😀", "", "\x00"]
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import InputError
-from workbench.experiment.outputs import write_outputs
-from workbench.experiment.run import Outcome, run_experiment
-from workbench.experiment.spec import experiment_of
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.experiment.read import experiment_of
 from workbench.export.export import export_configuration
 
 # What retrieve.py may not lean on: the package is made impossible to import.

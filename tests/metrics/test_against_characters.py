@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.names import Metric
-from workbench.tokens import BUDGET_VOCABULARY, tokenise
+from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 
 SPAN_NAMES = ["span_recall", "span_precision", "span_iou", "need_recall", "complete"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.chunking.table import CHUNKERS
-from workbench.data.sources import BeirSource
+from workbench.chunking.registry import CHUNKERS
+from workbench.datasets.sources import BeirSource
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric

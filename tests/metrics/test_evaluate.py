@@ -7,7 +7,7 @@ from workbench.errors import InputError
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
-from workbench.metrics.table import KINDS
+from workbench.metrics.registry import KINDS
 
 EVERY = [Metric(name, k=None if kind.cut == "none" else 2) for name, kind in KINDS.items()]
 

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 
 from workbench.metrics.inputs import _BLANK
-from workbench.tokens import BUDGET_VOCABULARY, tokenise
+from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 
 
 def test_documents_lie_on_one_line_with_a_gap(make_labels) -> None:

@@ -7,7 +7,7 @@ import pytest
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
-from workbench.metrics.table import KINDS
+from workbench.metrics.registry import KINDS
 
 K = 3
 EVERY = [Metric(name, k=None if kind.cut == "none" else K) for name, kind in KINDS.items()]

@@ -2,7 +2,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.metrics.names import Metric
-from workbench.metrics.table import KINDS
+from workbench.metrics.registry import KINDS
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import yaml
 
-from workbench.experiment.notebooks import run_notebook
-from workbench.experiment.run import Outcome, Result, run_experiment
-from workbench.experiment.spec import experiment_of
-from workbench.report.html import write_report
-from workbench.store import Entry
+from workbench.execution.local import Outcome, Result, run_experiment
+from workbench.experiment.read import experiment_of
+from workbench.notebook_runner.notebooks import run_notebook
+from workbench.report.render.html import write_report
+from workbench.storage.result_store import Entry
 
 PAGES = {
     "boats": "# Boats\n\nThe harbour holds forty boats.\n\n## Mooring\n\nA mooring costs nine euros a night. Pay at the kiosk before noon, or the "

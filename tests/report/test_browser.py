@@ -107,8 +107,8 @@ def test_the_ranking_is_sorted_by_its_headings(opened, shown):
 
 
 def test_the_ranking_is_filtered_by_text_and_by_what_cannot_be_told_from_the_best(opened, made, tmp_path):
-    from workbench.report.findings import findings
-    from workbench.report.html import write_report
+    from workbench.analysis.findings import findings
+    from workbench.report.render.html import write_report
 
     outcome = made.valued([[1.0, 1.0, 0.0] * 40, [1.0, 0.0, 1.0] * 40, [0.0] * 119 + [1.0]])
     seen = opened(write_report(outcome, tmp_path))
@@ -145,7 +145,7 @@ def test_a_question_opens_to_its_chunks_with_the_evidence_marked(opened, hostile
 
 
 def test_questions_are_sorted_by_difference_and_filtered_by_cause(opened, made, tmp_path):
-    from workbench.report.html import write_report
+    from workbench.report.render.html import write_report
 
     seen = opened(write_report(made.ran(3), tmp_path))
     page = seen.page

@@ -4,9 +4,9 @@ import re
 import pytest
 
 from workbench.report.comparison import ComparisonView
-from workbench.report.display import Fragment, Picture
-from workbench.report.html import write_report
-from workbench.report.opening import open_comparison
+from workbench.report.open import open_comparison
+from workbench.report.render.display import Fragment, Picture
+from workbench.report.render.html import write_report
 
 
 @pytest.fixture(scope="module")

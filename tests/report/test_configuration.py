@@ -4,7 +4,7 @@ import re
 import pytest
 
 from workbench.errors import InputError
-from workbench.report.opening import open_configuration
+from workbench.report.open import open_configuration
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@ import io
 
 from PIL import Image
 
-from workbench.report.display import WIDTH_PIXELS, prose, show
-from workbench.report.plots import curves, forest
-from workbench.report.standings import Mean
-from workbench.report.tables import Column, table, words
+from workbench.analysis.standings import Mean
+from workbench.report.figures.plots import curves, forest
+from workbench.report.render.display import WIDTH_PIXELS, prose, show
+from workbench.report.tables.fragments import Column, table, words
 
 
 def test_text_is_escaped_wherever_it_is_put():

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.experiment.run import Outcome
-from workbench.report.findings import findings
+from workbench.analysis.findings import findings
+from workbench.execution.local import Outcome
 from workbench.report.page.figures import differences
 from workbench.report.page.ranking import ranking_sheet
 from workbench.statistics.verdict import Reason

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from workbench.experiment.run import Outcome
-from workbench.report import plots
-from workbench.report.display import NOTHING, Picture
-from workbench.report.frontier import COSTS, Priced, frontier, frontier_picture, undominated
-from workbench.report.standings import standings
+from workbench.analysis.frontier import COSTS, Priced, frontier, frontier_picture, undominated
+from workbench.analysis.standings import standings
+from workbench.execution.local import Outcome
+from workbench.report.figures import plots
+from workbench.report.render.display import NOTHING, Picture
 
 few = st.one_of(st.integers(0, 3).map(float), st.just(float("nan")))
 

@@ -10,9 +10,9 @@ import zlib
 import nbformat
 import pytest
 
-from workbench.report.answers import answers
-from workbench.report.findings import findings
-from workbench.report.html import write_report
+from workbench.analysis.findings import findings
+from workbench.report.render.html import write_report
+from workbench.report.text.summary import answers
 
 
 class Page(html.parser.HTMLParser):

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from workbench.report.notebook_page import clean, section
+from workbench.report.render.notebook_page import clean, section
 
 
 @pytest.mark.parametrize(

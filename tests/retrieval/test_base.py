@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from workbench.retrieval.base import Depth, Searchable, enough, long_table
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
-from workbench.retrieval.table import RETRIEVERS
+from workbench.retrieval.registry import RETRIEVERS
 
 
 def searchable(group: list[int], tokens: list[int]) -> Searchable:

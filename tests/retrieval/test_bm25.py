@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.data.sources import BeirSource
+from workbench.datasets.sources import BeirSource
 from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
 from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.rank import tie_breakers

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench import blocks
-from workbench.embedding.cache import Vectors
+from workbench.core import batching
 from workbench.errors import RunError
-from workbench.index import build_index, open_collection
 from workbench.records import Chunk
 from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
+from workbench.retrieval.chroma_index import build_index, open_collection
 from workbench.retrieval.dense import DenseRetriever, approximate, exact
 from workbench.retrieval.rank import tie_breakers
+from workbench.storage.vector_cache import Vectors
 
 WIDE = Depth(slices=10, tokens=0, documents=10)
 
@@ -193,9 +193,9 @@ def test_threads_and_blocks_of_questions_change_nothing(like_embeddings: Callabl
     # Chroma writes its graph after every 1,000 vectors, and builds anew what is beyond, at every opening.
     searched, queries = world(like_embeddings(2_000), some_docs(2_000), index=tmp_path / "index"), like_embeddings(31, seed=1)
     found = []
-    for threads, size in (("1", blocks.BYTES), ("2", 300_000), ("5", 1)):
+    for threads, size in (("1", batching.BYTES), ("2", 300_000), ("5", 1)):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        monkeypatch.setattr(blocks, "BYTES", size)
+        monkeypatch.setattr(batching, "BYTES", size)
         found.append(approximate(queries, searched, WIDE, 5))
     for other in found[1:]:
         for table in ("hits", "ranking", "queries"):

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench import blocks
-from workbench.embedding.cache import Vectors
+from workbench.core import batching
 from workbench.retrieval.base import Depth, Ranked, Searchable
 from workbench.retrieval.exact import exact
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.nearest import longest, nearest
 from workbench.retrieval.rank import tie_breakers
+from workbench.storage.vector_cache import Vectors
 
 
 def unit(vectors: np.ndarray) -> Vectors:
@@ -65,7 +65,7 @@ def assert_equal(found: Ranked, expected: Ranked) -> None:
 def test_it_finds_what_the_whole_matrix_in_float64_finds(asked: tuple, size: int) -> None:
     queries, searched, depth, k = asked
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BYTES", size)
+        patch.setattr(batching, "BYTES", size)
         found = exact(queries, searched, depth, k)
     assert_equal(found, in_full(queries, searched, depth, k))
 
@@ -88,7 +88,7 @@ def test_many_ties_and_near_ties_and_a_document_of_many_blocks_are_ranked_as_in_
     expected = in_full(queries, searched, depth, 10)
     assert expected.queries["tied"].iloc[0]
     for size in (60_000, 500_000, 32_000_000):
-        monkeypatch.setattr(blocks, "BYTES", size)
+        monkeypatch.setattr(batching, "BYTES", size)
         assert_equal(exact(queries, searched, depth, 10), expected)
 
 
@@ -105,7 +105,7 @@ def test_blocks_of_any_size_give_identical_scores(large: tuple, monkeypatch: pyt
     queries, searched = large
     tables = []
     for size in (50_000, 300_000, 7_000_000):
-        monkeypatch.setattr(blocks, "BYTES", size)
+        monkeypatch.setattr(batching, "BYTES", size)
         tables.append(nearest(queries, searched, (70, 50), longest(searched.vectors)))
     for other in tables[1:]:
         np.testing.assert_array_equal(other.chunks.keys, tables[0].chunks.keys)
@@ -145,7 +145,7 @@ def test_a_float32_product_errs_less_than_what_is_allowed_for(large: tuple) -> N
 
 def test_what_is_held_does_not_grow_with_the_corpus(large: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     queries, searched = large
-    monkeypatch.setattr(blocks, "BYTES", 100_000)
+    monkeypatch.setattr(batching, "BYTES", 100_000)
     peaks = []
     for n in (1_000, 6_000):
         part = replace(searched, vectors=searched.vectors[:n], doc=searched.doc[:n])

@@ -13,10 +13,10 @@ import pandas as pd
 import psutil
 import pytest
 
-from workbench.experiment.ahead import compute_ahead
-from workbench.experiment.outputs import TABLES, write_outputs
-from workbench.experiment.run import Outcome, run_experiment
-from workbench.experiment.spec import experiment_of
+from workbench.execution.dask.precompute import compute_ahead
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import TABLES, write_outputs
+from workbench.experiment.read import experiment_of
 
 SWEEP = {"chunking": [{"kind": "fixed", "size": [64, 128, 256], "overlap": 0}, {"kind": "sentence", "size": 128}]}
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from workbench.chunking.headers import Headers, Room
+from workbench.chunking.text.headers import Headers, Room
 from workbench.embedding.base import Embedder
-from workbench.models import MINILM
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import CHARACTERS, CL100K, Tokens, tokenise, vocabulary_digest
 from workbench.records import Chunk, Document
-from workbench.tokens import CHARACTERS, CL100K, Tokens, tokenise, vocabulary_digest
 
 # start, end, and the parent's (start, end) where there is one
 Cut = tuple[int, int, tuple[int, int] | None]
@@ -41,7 +41,7 @@ class Chunker(BaseModel, ABC):
 
     @property
     def vocabulary(self) -> str:
-        """The vocabulary that sizes are counted in, as `workbench.tokens` names it."""
+        """The vocabulary that sizes are counted in, as `workbench.models.tokenizers` names it."""
         return {"model": self.model, "cl100k": CL100K, "characters": CHARACTERS}[self.tokens]
 
     @property

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 from workbench.chunking.base import Cut, SlidingChunker
-from workbench.chunking.headers import Headers
-from workbench.chunking.packing import pack, trimmed, words
+from workbench.chunking.text.headers import Headers
+from workbench.chunking.text.packing import pack, trimmed, words
 from workbench.records import Document
 
 

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
-from workbench.chunking.headers import Headers, Room
 from workbench.chunking.recursive import Splitter
+from workbench.chunking.text.headers import Headers, Room
 from workbench.records import Document
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
-from workbench.chunking.blocks import Block, blocks, parts_of
-from workbench.chunking.headers import Headers, Room
-from workbench.chunking.packing import Slice, pieces, slices
-from workbench.chunking.sentences import cut_long
+from workbench.chunking.text.blocks import Block, blocks, parts_of
+from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.packing import Slice, pieces, slices
+from workbench.chunking.text.sentences import cut_long
+from workbench.models.tokenizers import Tokens
 from workbench.records import Document
-from workbench.tokens import Tokens
 
 
 class MarkdownChunker(CuttingChunker):

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from workbench.chunking.base import Cut, SlidingChunker
-from workbench.chunking.headers import Headers, Room
-from workbench.chunking.packing import Pieces, Slice, alone, pieces, slices, trimmed, words
+from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.packing import Pieces, Slice, alone, pieces, slices, trimmed, words
+from workbench.models.tokenizers import Tokens
 from workbench.records import Document
-from workbench.tokens import Tokens
 
 # Paragraphs, lines, sentences, words; within words the vocabulary decides.
 _SEPARATORS = tuple(re.compile(re.escape(separator)) for separator in ("\n\n", "\n", ".", "?", "!", " "))

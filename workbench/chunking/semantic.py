@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
-from workbench.chunking.headers import Headers, Room
-from workbench.chunking.packing import Pieces
-from workbench.chunking.sentences import cut_long, sentences
+from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.packing import Pieces
+from workbench.chunking.text.sentences import cut_long, sentences
 from workbench.embedding.base import Embedder
-from workbench.embedding.cache import Vectors
-from workbench.embedding.held import text_vectors
+from workbench.embedding.memory_cache import text_vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.models import MINILM
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import CHARACTERS, CL100K
 from workbench.records import Document
-from workbench.tokens import CHARACTERS, CL100K
+from workbench.storage.vector_cache import Vectors
 
 Floats = NDArray[np.float64]
 

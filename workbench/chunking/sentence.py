@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 from workbench.chunking.base import Cut, SlidingChunker
-from workbench.chunking.headers import Headers
-from workbench.chunking.packing import slices
-from workbench.chunking.sentences import cut_long, sentences
+from workbench.chunking.text.headers import Headers
+from workbench.chunking.text.packing import slices
+from workbench.chunking.text.sentences import cut_long, sentences
 from workbench.records import Document
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 from workbench.chunking.base import Cut, CuttingChunker
-from workbench.chunking.headers import Headers
+from workbench.chunking.text.headers import Headers
 from workbench.records import Document
 
 

@@ -5,9 +5,9 @@ import importlib.util
 from pathlib import Path
 from typing import Literal
 
-from workbench.embedding import openvino
+from workbench.embedding import openvino_model
 from workbench.embedding.base import Encoder
-from workbench.embedding.converted import Output, conversion_of
+from workbench.embedding.openvino_conversion import Output, conversion_of
 from workbench.errors import ModelError, StoreError
 
 Asked = Literal["auto", "torch", "openvino"]
@@ -22,7 +22,7 @@ def encoder_of(model: str, asked: Asked, output: Output = "sentence") -> Encoder
     """
     if asked == "torch":
         return Encoder("torch", _TORCH)
-    installed = openvino.installed()
+    installed = openvino_model.installed()
     if asked == "auto" and not installed:
         return Encoder("torch", _TORCH, "openvino is not installed: pip install 'workbench[fast]'")
     if asked == "auto" and sees_gpu():

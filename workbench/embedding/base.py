@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.embedding.cache import Vectors
-from workbench.tokens import Ints
+from workbench.models.tokenizers import Ints
+from workbench.storage.vector_cache import Vectors
 
 Role = Literal["query", "document"]
 
@@ -56,7 +56,7 @@ class Embedder(BaseModel, ABC):
 
     @property
     def vocabulary(self) -> str:
-        """The vocabulary that inputs are counted in, as `workbench.tokens` names it; chunkers count in it by `tokens: model`."""
+        """The vocabulary that inputs are counted in, as `workbench.models.tokenizers` names it; chunkers count in it by `tokens: model`."""
         return self.model
 
     @abstractmethod

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from workbench import blocks
+from workbench.core import batching
+from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role, Usage
-from workbench.embedding.cache import VectorCache, Vectors
 from workbench.errors import RunError
-from workbench.fingerprint import fingerprint
-from workbench.tokens import Ints
+from workbench.models.tokenizers import Ints
+from workbench.storage.vector_cache import VectorCache, Vectors
 
 _BATCH_TOKENS = 8_192
 _BATCH_TEXTS = 128
@@ -56,7 +56,7 @@ def text_keys(texts: Sequence[str], embedder: Embedder, role: Role) -> list[byte
 def described(texts: Sequence[str], embedder: Embedder, role: Role) -> tuple[Keys, Ints]:
     """The item cache's key of each text, an array of 16 bytes (n), and its tokens before the window cuts it: int64 (n)."""
     keys, lengths = np.empty(len(texts), dtype=_KEY), np.empty(len(texts), dtype=np.int64)
-    for part in blocks.blocks(len(texts), _TEXTS):
+    for part in batching.blocks(len(texts), _TEXTS):
         some = texts[part]
         keys[part] = np.frombuffer(b"".join(text_keys(some, embedder, role)), dtype=_KEY)
         lengths[part] = embedder.lengths(some, role)
@@ -97,7 +97,7 @@ def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCac
 def _missing(keys: Keys, cache: VectorCache) -> Bools:
     """Which keys the cache lacks: bool (n)."""
     missing = np.ones(len(keys), dtype=np.bool_)
-    for part in blocks.blocks(len(keys), _TEXTS):
+    for part in batching.blocks(len(keys), _TEXTS):
         some = _as_bytes(keys[part])
         there = cache.present(some)
         missing[part] = [key not in there for key in some]
@@ -106,7 +106,7 @@ def _missing(keys: Keys, cache: VectorCache) -> Bools:
 
 def _read(cache: VectorCache, distinct: Keys, of_text: Ints, vectors: Vectors) -> None:
     """Write the vector of each text's key, a block at a time."""
-    for part in blocks.blocks(len(of_text), blocks.rows(16 * vectors.shape[1])):
+    for part in batching.blocks(len(of_text), batching.rows(16 * vectors.shape[1])):
         wanted, places = np.unique(of_text[part], return_inverse=True)
         keys = _as_bytes(distinct[wanted])
         found = cache.get(keys)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from workbench.embedding.base import Role
-from workbench.embedding.served import Answer, ServedEmbedder
+from workbench.embedding.remote_base import Answer, ServedEmbedder
 from workbench.errors import ModelError, RunError
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from workbench.embedding.base import Role
-from workbench.embedding.cache import Vectors
-from workbench.embedding.served import Answer, ServedEmbedder
+from workbench.embedding.remote_base import Answer, ServedEmbedder
 from workbench.errors import ModelError, RunError
+from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
     from openai import OpenAI

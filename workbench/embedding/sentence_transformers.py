@@ -5,15 +5,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.embedding import converted
+from workbench.embedding import openvino_conversion
 from workbench.embedding.backend import Asked, encoder_of
 from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
-from workbench.embedding.cache import Vectors
-from workbench.embedding.loaded import load, model_settings, positions, token_states
-from workbench.embedding.windows import LATE, unpoolable
+from workbench.embedding.late.windows import LATE, unpoolable
+from workbench.embedding.torch_model import load, model_settings, positions, token_states
 from workbench.errors import ModelError
-from workbench.models import MINILM, model_fingerprint
-from workbench.tokens import Ints, input_lengths
+from workbench.models.files import MINILM, model_fingerprint
+from workbench.models.tokenizers import Ints, input_lengths
+from workbench.storage.vector_cache import Vectors
 
 # Models call a document's prompt by three names; these are sentence-transformers' own, in its order.
 _PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
@@ -103,7 +103,7 @@ class SentenceTransformersEmbedder(Embedder):
     def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
         """The vectors of tokens by rows of their ids, special ones included: float32 (tokens, hidden) a row; `late` pools them."""
         fast = self.encoder().backend == "openvino"
-        found = converted.states(rows, self.model) if fast else token_states(rows, self.model, self.window())
+        found = openvino_conversion.states(rows, self.model) if fast else token_states(rows, self.model, self.window())
         for each in found:
             self._check(each)
         return found
@@ -114,7 +114,7 @@ class SentenceTransformersEmbedder(Embedder):
 
     def _with_openvino(self, texts: Sequence[str], role: Role) -> Vectors:
         prompt = self.prompt(role)
-        return converted.encode([prompt + text for text in texts], self.model, self.window())
+        return openvino_conversion.encode([prompt + text for text in texts], self.model, self.window())
 
     def _with_torch(self, texts: Sequence[str], role: Role) -> Vectors:
         """One forward pass for all of them."""

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 from tqdm import tqdm
 
+from workbench.core.fingerprint import fingerprint
+from workbench.core.locations import cache_folder
 from workbench.embedding.base import NO_WINDOW, Embedder, Role
-from workbench.embedding.cache import Vectors
-from workbench.embedding.loaded import load, model_settings
+from workbench.embedding.torch_model import load, model_settings
 from workbench.errors import ModelError
-from workbench.fingerprint import fingerprint
-from workbench.models import MINILM, model_fingerprint
-from workbench.paths import cache_folder
-from workbench.store import Draft, Store
-from workbench.tokens import Ints, model_tokenizer, special_ids
+from workbench.models.files import MINILM, model_fingerprint
+from workbench.models.tokenizers import Ints, model_tokenizer, special_ids
+from workbench.storage.result_store import Draft, Store
+from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
     import tokenizers

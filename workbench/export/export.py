@@ -13,16 +13,16 @@ import numpy as np
 
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
-from workbench.experiment.bench import Bench
-from workbench.experiment.plan import plan_experiment
-from workbench.experiment.run import Result, bench_of, run_configuration
-from workbench.experiment.spec import Configuration, Experiment, experiment_of
-from workbench.experiment.stages import chunks_of, embedder_inputs
-from workbench.index import build_index
-from workbench.models import locate
+from workbench.execution.local import Result, bench_of, run_configuration
+from workbench.execution.plan import plan_experiment
+from workbench.experiment.read import Configuration, Experiment, experiment_of
+from workbench.models.files import locate
+from workbench.pipeline.context import Bench
+from workbench.pipeline.stages import chunks_of, embedder_inputs
 from workbench.records import Chunk
 from workbench.retrieval.bm25 import Bm25Retriever
-from workbench.store import store_errors
+from workbench.retrieval.chroma_index import build_index
+from workbench.storage.result_store import store_errors
 
 
 def export_configuration(output: Path, name: str | None, target: Path | None) -> Path:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised
 from workbench.records import Dataset
-from workbench.tokens import BUDGET_VOCABULARY, tokenised
 
 # Every character that str.strip and str.isspace take for blank; all of them lie in the basic plane.
 _BLANK = np.array([code for code in range(0x10000) if chr(code).isspace()], dtype=np.uint32)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workbench.errors import InputError
 from workbench.metrics.case import Cut
-from workbench.metrics.table import KINDS, Family, Kind
+from workbench.metrics.registry import KINDS, Family, Kind
 
 MOST_K = 1000
 MOST_TOKENS = 1_000_000

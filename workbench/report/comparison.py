@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from workbench.experiment.notebooks import record
-from workbench.experiment.run import CURVE, Outcome
-from workbench.experiment.tables import timings_table
+from workbench.analysis.findings import Findings, findings
+from workbench.analysis.frontier import Cost, frontier_picture
+from workbench.analysis.size_grid import size_grid
+from workbench.analysis.standings import Standings
+from workbench.core.formatting import count, listed, number
+from workbench.execution.local import CURVE, Outcome
+from workbench.execution.tables import timings_table
 from workbench.metrics.names import Metric
-from workbench.report import plots, sentences
-from workbench.report.answers import Answers, answers
-from workbench.report.display import NOTHING, Fragment, Picture, lead, notes, prose, show, style
-from workbench.report.findings import Findings, findings
-from workbench.report.frontier import Cost, frontier_picture
-from workbench.report.grid import size_grid
-from workbench.report.numerals import count, listed, number
-from workbench.report.pairwise import differences_table, exploratory_table, sources_table
-from workbench.report.screened import HEADINGS, screened_rows, screened_sentence
-from workbench.report.standings import Standings
-from workbench.report.tables import Column, table, text, words
+from workbench.notebook_runner.notebooks import record
+from workbench.report.figures import plots
+from workbench.report.render.display import NOTHING, Fragment, Picture, lead, notes, prose, show, style
+from workbench.report.tables.fragments import Column, table, text, words
+from workbench.report.tables.pairwise import differences_table, exploratory_table, sources_table
+from workbench.report.text import sentences
+from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
+from workbench.report.text.summary import Answers, answers
 
 # What a configuration need not have, such as one that embeds nothing, and the table leaves empty.
 _OPTIONAL = ("seconds_vectors", "index_bytes", *(f"latency_{step}_{at}" for step in ("embed", "exact", "chroma") for at in ("p50", "p95")))

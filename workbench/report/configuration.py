@@ -7,20 +7,21 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.standings import Mean, Standing, means_of
+from workbench.analysis.worst_queries import worst_queries
+from workbench.attribution.chunk_faults import diagnose
+from workbench.core.formatting import count, listed, number, plural, share, signed
 from workbench.errors import InputError
-from workbench.experiment.notebooks import record
-from workbench.experiment.run import Outcome, Result
-from workbench.experiment.stages import retrieved_of
-from workbench.experiment.tables import timings_table
+from workbench.execution.local import Outcome, Result
+from workbench.execution.tables import timings_table
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.names import Metric
-from workbench.report import plots, sentences
-from workbench.report.diagnosis import diagnose
-from workbench.report.display import Fragment, Picture, lead, notes, prose, render, show, style
-from workbench.report.numerals import count, listed, number, plural, share, signed
-from workbench.report.standings import Mean, Standing, means_of
-from workbench.report.tables import Column, table, text, words
-from workbench.report.worst import worst_queries
+from workbench.notebook_runner.notebooks import record
+from workbench.pipeline.stages import retrieved_of
+from workbench.report.figures import plots
+from workbench.report.render.display import Fragment, Picture, lead, notes, prose, render, show, style
+from workbench.report.tables.fragments import Column, table, text, words
+from workbench.report.text import sentences
 
 # A right ranking whose margin is below this many standard deviations of the query's scores is called weak.
 WEAK = 0.25

@@ -8,14 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.experiment.change_points import FEWEST_RUNS, ChangePoint, change_points
-from workbench.experiment.history import EXACT, FINGERPRINTS, changes
-from workbench.experiment.notebooks import record
-from workbench.report import trend_plot
-from workbench.report.display import NOTHING, Fragment, Picture, lead, notes, prose, show, style
-from workbench.report.numerals import count, interval, listed, number, plural, signed
-from workbench.report.tables import Column, table, text, words
-from workbench.store import Store
+from workbench.core.formatting import count, interval, listed, number, plural, signed
+from workbench.notebook_runner.notebooks import record
+from workbench.report.figures import trends
+from workbench.report.render.display import NOTHING, Fragment, Picture, lead, notes, prose, show, style
+from workbench.report.tables.fragments import Column, table, text, words
+from workbench.results.history import EXACT, FINGERPRINTS, changes
+from workbench.statistics.change_points import FEWEST_RUNS, ChangePoint, change_points
+from workbench.storage.result_store import Store
 
 # A fingerprint's column, and what a person calls it.
 NAMES = dict(zip(FINGERPRINTS, ("corpus", "questions", "labels", "chunking", "model", "retrieval", "prompt"), strict=True))
@@ -41,7 +41,7 @@ class TrendsView:
         return rows[["run", "time", "commit"]].assign(place=range(1, len(rows) + 1)).reset_index(drop=True)
 
     @cached_property
-    def found(self) -> tuple[trend_plot.Trend, ...]:
+    def found(self) -> tuple[trends.Trend, ...]:
         """The configurations, those of the last run first."""
         rows = self.history[(self.history["experiment"] == self.experiment) & (self.history["metric"] == self.metric)]
         newest_first = rows.iloc[::-1]["run"].drop_duplicates().tolist()
@@ -73,7 +73,7 @@ class TrendsView:
         if not shown:
             return prose(f"{self.metric} was scored in no run.")
         told = "; ".join(f"{one.name} {', '.join(number(value, 2) for value in one.rows['value'])}" for one in shown)
-        return show(trend_plot.trends(shown, self.metric, dates), f"{self.metric} by run from run {oldest}: {told}")
+        return show(trends.trends(shown, self.metric, dates), f"{self.metric} by run from run {oldest}: {told}")
 
     def left_out(self) -> Fragment:
         """What the chart has no room for."""
@@ -134,25 +134,25 @@ class TrendsView:
             f"{'recorded' if run_id else 'not recorded (opened by hand)'}: {plural(len(points), 'change')} of level in {len(self.runs)} runs"
         )
 
-    def _trend(self, name: str) -> trend_plot.Trend:
+    def _trend(self, name: str) -> trends.Trend:
         rows = changes(self.history, self.experiment, name, self.metric)
         rows["place"] = rows["run"].map(self.runs.set_index("run")["place"])
         marks = [(row["place"], _short(row["changed"])) for row in _records(rows[rows["changed"] != ""])]
-        return trend_plot.Trend(name, rows, marks, change_points(rows.set_index("run")["value"]))
+        return trends.Trend(name, rows, marks, change_points(rows.set_index("run")["value"]))
 
-    def _level(self, one: trend_plot.Trend, point: ChangePoint) -> list[str]:
+    def _level(self, one: trends.Trend, point: ChangePoint) -> list[str]:
         (row,) = _records(one.rows[one.rows["run"] == point.run])
         why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
         p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
         return [str(row["place"]), one.name, number(point.before), number(point.after), p, why]
 
 
-def _since(one: trend_plot.Trend, oldest: int) -> trend_plot.Trend:
+def _since(one: trends.Trend, oldest: int) -> trends.Trend:
     marks = [mark for mark in one.marks if mark[0] >= oldest]
-    return trend_plot.Trend(one.name, one.rows[one.rows["place"] >= oldest], marks, one.levels)
+    return trends.Trend(one.name, one.rows[one.rows["place"] >= oldest], marks, one.levels)
 
 
-def _pair(one: trend_plot.Trend) -> list[str]:
+def _pair(one: trends.Trend) -> list[str]:
     """The interval of the difference is Newcombe's square-and-add of the two intervals, as if their questions were others."""
     before, last = _records(one.rows.tail(2))
     difference = last["value"] - before["value"]

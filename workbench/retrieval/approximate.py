@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench import blocks, cores
-from workbench.embedding.cache import Vectors
+from workbench.core import batching, cpu
 from workbench.errors import RunError
-from workbench.index import open_collection
+from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table, timed
+from workbench.retrieval.chroma_index import open_collection
 from workbench.retrieval.exact import about
 from workbench.retrieval.rank import NO_KEY, Floats, first_seen, order_keys, rounded, top
-from workbench.tokens import Ints
+from workbench.storage.vector_cache import Vectors
 
 # What Chroma's answer holds for a hit, about.
 _BYTES_A_HIT = 200
@@ -82,15 +82,15 @@ def _short(answers: list[_Answer], searched: Searchable, depth: Depth, documents
 
 def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) -> list[_Answer]:
     """Chroma's nearest for each query, in our strict order; Chroma searches on one thread, so it is asked from as many as there are."""
-    threads = cores.asked() or cores.usable()
+    threads = cpu.asked() or cpu.usable()
 
     def some(part: slice) -> list[_Answer]:
         got = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
         return [_ordered(*pair, searched) for pair in zip(got["ids"], got["distances"], strict=True)]
 
-    at_once = min(blocks.rows(_BYTES_A_HIT * width * threads), max(1, -(-len(queries) // threads)))
+    at_once = min(batching.rows(_BYTES_A_HIT * width * threads), max(1, -(-len(queries) // threads)))
     with ThreadPoolExecutor(threads) as pool:
-        return [answer for answers in pool.map(some, blocks.blocks(len(queries), at_once)) for answer in answers]
+        return [answer for answers in pool.map(some, batching.blocks(len(queries), at_once)) for answer in answers]
 
 
 def _ordered(ids: Sequence[str], distances: Sequence[float], searched: Searchable) -> _Answer:

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.embedding.cache import Vectors
+from workbench.models.tokenizers import Ints
 from workbench.retrieval.rank import Floats, first_seen
-from workbench.tokens import Ints
+from workbench.storage.vector_cache import Vectors
 
 T = TypeVar("T")
 _TIMED = 50

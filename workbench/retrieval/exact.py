@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from workbench.embedding.cache import Vectors
+from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table, timed
 from workbench.retrieval.nearest import longest, nearest, query_blocks
 from workbench.retrieval.rank import Floats
-from workbench.tokens import Ints
+from workbench.storage.vector_cache import Vectors
 
 
 def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from workbench import blocks
+from workbench.core import batching
+from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table
 from workbench.retrieval.rank import NO_KEY, Bools, Floats, order_keys, rounded, top
-from workbench.tokens import Ints
 
 # A block holds float64 scores, their keys and what is made of them on the way.
 _BYTES_A_SCORE = 32
@@ -19,7 +19,7 @@ ScoreBlock = Callable[[int, int], Floats]
 
 def rank_all(score: ScoreBlock, queries: int, searched: Searchable, depth: Depth, k: int) -> Ranked:
     """Rank every matching chunk for each query, in blocks of queries; `seconds` is left empty."""
-    parts = blocks.blocks(queries, blocks.rows(_BYTES_A_SCORE * len(searched.doc)))
+    parts = batching.blocks(queries, batching.rows(_BYTES_A_SCORE * len(searched.doc)))
     found = [_block(part.start, score(part.start, part.stop), searched, depth, k) for part in parts]
     hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True))
     return Ranked(hits, ranking, about, np.zeros(0))

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench import blocks
-from workbench.embedding.cache import Vectors
+from workbench.core import batching
+from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Searchable
-from workbench.retrieval.best import Best, Spread
 from workbench.retrieval.rank import STEP, Floats, order_keys, rounded
-from workbench.tokens import Ints
+from workbench.retrieval.top_k import Best, Spread
+from workbench.storage.vector_cache import Vectors
 
 # At most so many queries meet a block of vectors together; more make BLAS no faster.
 _QUERIES = 512
@@ -35,9 +35,9 @@ class Nearest:
 
 def longest(vectors: Vectors) -> float:
     """The greatest length of a vector, a little above it."""
-    at_once = blocks.rows(4 * vectors.shape[1])
+    at_once = batching.rows(4 * vectors.shape[1])
     return 1.001 * max(
-        (float(np.sqrt(np.square(vectors[part]).sum(axis=1).max())) for part in blocks.blocks(len(vectors), at_once)), default=0
+        (float(np.sqrt(np.square(vectors[part]).sum(axis=1).max())) for part in batching.blocks(len(vectors), at_once)), default=0
     )
 
 
@@ -49,11 +49,11 @@ def nearest(queries: Vectors, searched: Searchable, depth: tuple[int, int], leng
     chunks, documents, spread = Best(len(queries), depth[0]), Best(len(queries), depth[1]), Spread(len(queries))
     error = _error(queries, length)
     # Lists of pairs are longer than products: those of a few queries at a time.
-    pairs = blocks.rows(32)
-    for part in blocks.blocks(len(searched.doc), min(pairs, blocks.rows(4 * len(queries)))):
+    pairs = batching.rows(32)
+    for part in batching.blocks(len(searched.doc), min(pairs, batching.rows(4 * len(queries)))):
         products = queries @ searched.vectors[part].T
         block = _Block(searched, part)
-        for few in blocks.blocks(len(queries), max(1, pairs // products.shape[1])):
+        for few in batching.blocks(len(queries), max(1, pairs // products.shape[1])):
             spread.meet(few, products[few])
             _take(chunks, documents, few, (queries, products, error), block)
         spread.count(products.shape[1])
@@ -62,7 +62,7 @@ def nearest(queries: Vectors, searched: Searchable, depth: tuple[int, int], leng
 
 def query_blocks(queries: int, depth: int) -> Iterator[slice]:
     """Slices of queries for `nearest`: what each of them finds is held at once."""
-    return blocks.blocks(queries, min(_QUERIES, blocks.rows(48 * depth)))
+    return batching.blocks(queries, min(_QUERIES, batching.rows(48 * depth)))
 
 
 class _Block:
@@ -140,7 +140,7 @@ def _again(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floa
     """The products of pairs in float64; numpy adds each row by itself, whichever others are there."""
     scores = np.empty(len(query))
     asked = queries.astype(np.float64)
-    for part in blocks.blocks(len(query), _AGAIN):
+    for part in batching.blocks(len(query), _AGAIN):
         products = vectors[chunk[part]].astype(np.float64)
         products *= asked[query[part]]
         scores[part] = products.sum(axis=1)

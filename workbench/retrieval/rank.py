@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.tokens import Ints
+from workbench.models.tokenizers import Ints
 
 # Numbers lie in the order of their bytes.
 _NUMBER = partial(int.from_bytes, byteorder="big")

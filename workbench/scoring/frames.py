@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.core.formatting import listed, plural
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats, Ints
-from workbench.report.numerals import listed, plural
 from workbench.retrieval.rank import tie_breakers
 
 _QUERY = {"query_id": ("qid", "question_id")}

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from workbench.core.formatting import count, interval, listed, number, plural
 from workbench.errors import InputError
 from workbench.metrics.coverage import Ints
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
 from workbench.records import Dataset, Document, Qrel, Query
-from workbench.report.display import notes as note_list
-from workbench.report.display import style
-from workbench.report.numerals import count, interval, listed, number, plural
-from workbench.report.tables import Column, words
-from workbench.report.tables import table as html_table
+from workbench.report.render.display import notes as note_list
+from workbench.report.render.display import style
+from workbench.report.tables.fragments import Column, words
+from workbench.report.tables.fragments import table as html_table
 from workbench.scoring.frames import Given, read_frame, some
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.statistics.best_set import unrejected
 from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.power import queries_needed
 from workbench.statistics.randomisation import randomise
-from workbench.statistics.rivals import unrejected
 from workbench.statistics.selection import corrected_first
 from workbench.statistics.units import Units, units
 

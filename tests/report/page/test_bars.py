@@ -3,7 +3,7 @@ import math
 import pytest
 
 from workbench.report.page.bars import Scale
-from workbench.report.page.sheet import Cell, shade_cell, shade_range, value_cell
+from workbench.report.page.table import Cell, shade_cell, shade_range, value_cell
 
 
 def test_a_small_difference_does_not_fill_the_scale():

@@ -4,10 +4,10 @@ import zlib
 
 import numpy as np
 
-from workbench.report.contrast import examined
-from workbench.report.misses import CAUSES, misses_of
+from workbench.analysis.pairwise import examined
+from workbench.analysis.standings import standings
+from workbench.attribution.evidence_causes import CAUSES, misses_of
 from workbench.report.page.payload import payload
-from workbench.report.standings import standings
 
 
 def opened(found):

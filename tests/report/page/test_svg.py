@@ -1,7 +1,7 @@
 import re
 
+from workbench.report.figures.plots import ACCENT, MUTED, canvas
 from workbench.report.page.svg import inline_svg
-from workbench.report.plots import ACCENT, MUTED, canvas
 
 
 def drawn(name="one"):

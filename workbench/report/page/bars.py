@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.report.numerals import number
+from workbench.core.formatting import number
 
 # A small difference must not look like a large one.
 _LEAST_SPAN = 0.2

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from workbench.experiment.outputs import manifest
-from workbench.experiment.run import Outcome
-from workbench.report.answers import Answers, answers
-from workbench.report.contrast import examined
-from workbench.report.findings import findings
+from workbench.analysis.findings import findings
+from workbench.analysis.pairwise import examined
+from workbench.execution.local import Outcome
+from workbench.execution.outputs import manifest
 from workbench.report.page import figures, method
-from workbench.report.page.contrasts import Pair, pairs
+from workbench.report.page.configuration_cards import Portrait, portraits
 from workbench.report.page.figures import Drawing
 from workbench.report.page.grids import grid_sheets
+from workbench.report.page.pairs import Pair, pairs
 from workbench.report.page.payload import Payload, payload
-from workbench.report.page.portraits import Portrait, portraits
 from workbench.report.page.ranking import ranking_sheet, screened_sheet, windowed_rows
-from workbench.report.page.sheet import Sheet
 from workbench.report.page.slices import slice_means, slices_map, slices_sheet
-from workbench.report.sentences import about_primary
+from workbench.report.page.table import Sheet
+from workbench.report.text.sentences import about_primary
+from workbench.report.text.summary import Answers, answers
 
 
 @dataclass(frozen=True)

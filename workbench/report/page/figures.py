@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from workbench.experiment.run import CURVE
-from workbench.report import plots
-from workbench.report.findings import ALPHA, Findings
-from workbench.report.frontier import COSTS, Cost, Priced, frontier_told
-from workbench.report.numerals import count, interval, listed, number, signed
-from workbench.report.page.sheet import Cell, Heading, Row, Sheet, p_cell, value_cell
+from workbench.analysis.findings import ALPHA, Findings
+from workbench.analysis.frontier import COSTS, Cost, Priced, frontier_told
+from workbench.core.formatting import count, interval, listed, number, signed
+from workbench.execution.local import CURVE
+from workbench.report.figures import plots
+from workbench.report.figures.plots import ACCENT, FAINT, INK, LINES, MUTED, canvas, name_ends, name_rows, spanned
 from workbench.report.page.svg import inline_svg
-from workbench.report.plots import ACCENT, FAINT, INK, LINES, MUTED, canvas, name_ends, name_rows, spanned
+from workbench.report.page.table import Cell, Heading, Row, Sheet, p_cell, value_cell
 from workbench.statistics.comparison import Comparison
 
 if TYPE_CHECKING:

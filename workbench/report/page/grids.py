@@ -1,8 +1,8 @@
 """The primary metric by size and overlap, as tables whose cells are shaded: the numbers are there, whatever the colours say."""
 
-from workbench.report.findings import Findings
-from workbench.report.grid import Grid, size_grids
-from workbench.report.page.sheet import Cell, Heading, Row, Sheet, shade_cell, shade_range
+from workbench.analysis.findings import Findings
+from workbench.analysis.size_grid import Grid, size_grids
+from workbench.report.page.table import Cell, Heading, Row, Sheet, shade_cell, shade_range
 
 _UNKNOWN = float("nan")
 

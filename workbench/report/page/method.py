@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from workbench.analysis.findings import Findings
+from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES
+from workbench.core.formatting import count
 from workbench.metrics.names import Metric
-from workbench.report.findings import Findings
-from workbench.report.misses import CAUSES, DOCUMENT_CAUSES
-from workbench.report.numerals import count
 
 _TREC = "trec_eval, over distinct documents, each ranked by its best chunk; relevant is a grade of 1 or more"
 _SMITH = "Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval"

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from workbench.experiment.bench import Bench
+from workbench.analysis.pairwise import Examined
+from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES, looked_at
 from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
+from workbench.pipeline.context import Bench
 from workbench.records import Need
-from workbench.report.contrast import Examined
-from workbench.report.misses import CAUSES, DOCUMENT_CAUSES, looked_at
 from workbench.report.page.passages import Passages, Place
 from workbench.report.page.policy import packed
-from workbench.report.page.shown_hits import Shown, shown_hits
+from workbench.report.page.query_hits import Shown, shown_hits
 
 # In characters of base 64; the page has to stay below 5 MB.
 MOST = 3_500_000

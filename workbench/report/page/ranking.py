@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from workbench.analysis.findings import Findings
+from workbench.analysis.standings import Mean, Standing
+from workbench.core.formatting import count, interval, number, signed
 from workbench.metrics.names import Metric
-from workbench.report.findings import Findings
-from workbench.report.numerals import count, interval, number, signed
 from workbench.report.page.bars import Scale
-from workbench.report.page.sheet import Cell, Heading, Kind, Row, Sheet, p_cell, value_cell
-from workbench.report.screened import HEADINGS, screened_rows, screened_sentence
-from workbench.report.sentences import window_note
-from workbench.report.standings import Mean, Standing
+from workbench.report.page.table import Cell, Heading, Kind, Row, Sheet, p_cell, value_cell
+from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
+from workbench.report.text.sentences import window_note
 
 _MOST_METRICS = 3
 

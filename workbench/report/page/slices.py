@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from workbench.experiment.bench import Bench
-from workbench.report.contrast import FEWEST_QUERIES, Contrast
-from workbench.report.findings import Findings
-from workbench.report.numerals import interval, signed
+from workbench.analysis.findings import Findings
+from workbench.analysis.pairwise import FEWEST_QUERIES, Contrast
+from workbench.core.formatting import interval, signed
+from workbench.pipeline.context import Bench
 from workbench.report.page.bars import Scale
-from workbench.report.page.sheet import Cell, Heading, Row, Sheet, shade_cell, shade_range, value_cell
+from workbench.report.page.table import Cell, Heading, Row, Sheet, shade_cell, shade_range, value_cell
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from workbench.report.plots import ACCENT, FAINT, INK, LINES, MUTED
+from workbench.report.figures.plots import ACCENT, FAINT, INK, LINES, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

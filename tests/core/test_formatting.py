@@ -1,0 +1,28 @@
+import pytest
+
+from workbench.core.formatting import count, interval, listed, number, plural, share, signed
+
+
+def test_numbers_have_fixed_digits_and_never_a_negative_zero():
+    assert [number(0.12345), number(-0.5, 1), number(-0.0001), number(None), number(float("nan"))] == ["0.123", "−0.5", "0.000", "–", "–"]
+
+
+def test_differences_carry_their_sign():
+    assert [signed(0.25, 2), signed(-0.25, 2), signed(0.0001)] == ["+0.25", "−0.25", "0.000"]
+
+
+def test_an_interval_without_bounds_says_so():
+    assert interval(0.1, 0.2, 1) == "[0.1, 0.2]"
+    assert interval(float("nan"), 0.2) == "[no interval]"
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"), [(0, 5, "0.0 %"), (5, 5, "100.0 %"), (1, 9999, "<0.1 %"), (9998, 9999, ">99.9 %"), (1, 0, "–")]
+)
+def test_all_and_none_are_said_only_of_all_and_none(part, whole, text):
+    assert share(part, whole) == text
+
+
+def test_names_are_listed_as_a_sentence_does():
+    assert [listed([]), listed(["a"]), listed(["a", "b"]), listed(list("abcd"), 2)] == ["none", "a", "a and b", "a, b and 2 more"]
+    assert [plural(1, "chunk"), plural(2, "chunk"), count(1234)] == ["1 chunk", "2 chunks", "1,234"]

@@ -1,0 +1,81 @@
+"""Packages that bring components, as pip leaves them: a module and its dist-info on the path of a fresh process."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CHUNKER = '''
+from typing import ClassVar, Literal
+from workbench.chunking.base import CuttingChunker
+
+class PageChunker(CuttingChunker):
+    """Pages."""
+    examples: ClassVar = ({"size": 10},)
+    kind: Literal["pages"] = "pages"
+    size: int = 10
+
+    def _cuts(self, document, headers):
+        return [(start, min(start + self.size, len(document.text)), None) for start in range(0, len(document.text), self.size)]
+'''
+EXPERIMENT = """
+from workbench.experiment.read import experiment_of
+settings = {"name": "x", "dataset": {"kind": "golden", "path": "."}, "pipeline": {"chunking": %s}}
+try:
+    found = experiment_of(settings, "x.yaml")
+    print("named", *(one.name for one in found.configurations))
+except Exception as error:
+    print(type(error).__name__, *error.lines)
+"""
+
+
+def install(folder: Path, package: str, entry: str, source: str) -> None:
+    module = package.replace("-", "_")
+    (folder / f"{module}.py").write_text(source)
+    info = folder / f"{module}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[workbench.chunkers]\n{entry}\n")
+
+
+def told(folder: Path, code: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout + done.stderr
+
+
+def test_a_package_brings_a_chunker_that_an_experiment_names(tmp_path: Path) -> None:
+    install(tmp_path, "paging", "pages = paging:PageChunker", CHUNKER)
+    assert "named pages" in told(tmp_path, EXPERIMENT % {"kind": "pages", "size": 20})
+    assert "did you mean 'pages'?" in told(tmp_path, EXPERIMENT % {"kind": "page"})
+    assert "has no parameter 'sizes'" in told(tmp_path, EXPERIMENT % {"kind": "pages", "sizes": 20})
+
+
+def test_a_broken_package_is_one_line_where_it_is_named_and_nothing_elsewhere(tmp_path: Path) -> None:
+    install(tmp_path, "breaking-apart", "pages = breaking_apart:PageChunker", "import absent_package_of_plugins")
+    line = told(tmp_path, EXPERIMENT % {"kind": "pages"})
+    assert line.startswith("InputError the package 'breaking-apart' offers 'pages' in workbench.chunkers, which cannot be loaded (Module")
+    assert "update or uninstall breaking-apart" in line
+    assert told(tmp_path, EXPERIMENT % {"kind": "fixed", "size": 64}) == "named fixed-64-0\n"
+    listed = "from workbench.chunking.registry import CHUNKERS as c; print('pages' in c, 'fixed' in c, len(list(c)) == len(c))"
+    assert told(tmp_path, listed) == "True True True\n"
+
+
+def test_a_package_that_offers_something_else_is_told(tmp_path: Path) -> None:
+    install(tmp_path, "othering", "pages = othering:cut", "def cut(text): return [text]")
+    assert "othering:cut is no workbench.chunking.base.Chunker" in told(tmp_path, EXPERIMENT % {"kind": "pages"})
+
+
+def test_a_kind_that_is_there_already_is_refused(tmp_path: Path) -> None:
+    install(tmp_path, "fixing", "fixed = fixing:PageChunker", CHUNKER)
+    said = told(tmp_path, "from workbench.chunking.registry import CHUNKERS as c; print(list(c).count('fixed'), c['fixed'].__module__)")
+    assert "1 workbench.chunking.fixed" in said
+    assert "the package 'fixing' offers 'fixed' in workbench.chunkers, a kind that Workbench has already; it is left out" in said
+
+
+def test_two_packages_with_one_kind_are_both_named(tmp_path: Path) -> None:
+    install(tmp_path, "paging", "pages = paging:PageChunker", CHUNKER)
+    install(tmp_path, "tearing", "pages = tearing:PageChunker", CHUNKER)
+    assert "the package 'paging' offers 'pages' in workbench.chunkers, and so does tearing" in told(
+        tmp_path, EXPERIMENT % {"kind": "pages"}
+    )

@@ -1,0 +1,131 @@
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.datasets.checks import faults, notes
+from workbench.datasets.draft import Draft
+from workbench.datasets.sources import GoldenSource
+from workbench.records import Qrel, Span
+
+DOCUMENTS = {
+    "a": "Ada wrote it. Bob read\n  it twice. The end.",
+    "b": "Nobody wrote it. The end.",
+    "c": "The end. Bob read it.",
+}
+Read = Callable[..., Draft]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """The draft of one question with these fields about three documents."""
+
+    def make(*chunks: Any, **more: Any) -> Draft:
+        rows = [{"doc_id": doc_id, "text": text} for doc_id, text in DOCUMENTS.items()]
+        (tmp_path / "documents.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        (tmp_path / "questions.jsonl").write_text(json.dumps({"query_id": "q", "query": "?", "relevant_chunks": list(chunks)} | more))
+        return GoldenSource(path=str(tmp_path)).read()
+
+    return make
+
+
+def found(draft: Draft) -> tuple[list[tuple[Span, ...]], dict[str, int], list[str]]:
+    """The needs, the grades and the notes of a draft without faults."""
+    assert faults(draft) == []
+    dataset = GoldenSource(path="").dataset(draft)
+    given: dict[str, list[Span]] = {}
+    for row in draft.evidence:
+        given.setdefault(row.need, []).append(Span(row.doc_id, row.start, row.end))
+    return [tuple(spans) for spans in given.values()], {qrel.doc_id: qrel.relevance for qrel in dataset.qrels}, notes(draft)
+
+
+def wrong(draft: Draft) -> list[str]:
+    return [re.sub(r"/\S*/", "", fault) for fault in faults(draft)]
+
+
+def test_a_text_that_is_there_once_is_a_need_and_its_document_becomes_relevant(read: Read) -> None:
+    assert found(read("Ada wrote it.", "Nobody")) == ([(Span("a", 0, 13),), (Span("b", 0, 6),)], {"a": 1, "b": 1}, [])
+
+
+def test_other_white_space_is_found_only_where_the_text_does_not_stand_verbatim(read: Read) -> None:
+    assert found(read("Bob read it twice."))[0] == [(Span("a", 14, 34),)]
+    assert found(read("Bob read it"))[0] == [(Span("c", 9, 20),)]
+    assert found(read({"doc_id": "a", "text": "Bob read it"}))[0] == [(Span("a", 14, 27),)]
+
+
+def test_several_places_are_alternatives_and_reported_where_nothing_decides(read: Read) -> None:
+    needs, grades, said = found(read("The end."))
+    assert needs == [(Span("a", 35, 43), Span("b", 17, 25), Span("c", 0, 8))]
+    assert grades == {"a": 1, "b": 1, "c": 1}
+    (note,) = said
+    assert "questions.jsonl:1 relevant chunk 'The end.' of query 'q' is ambiguous: it is in documents 'a', 'b', 'c', all taken" in note
+    assert found(read("read"))[2] != []
+    assert found(read({"doc_id": "a", "text": "it"}))[2] == []
+
+
+@pytest.mark.parametrize(
+    ("more", "doc_ids", "grades"),
+    [
+        ({"relevant_doc_ids": ["b"]}, ["b"], {"b": 1}),
+        ({"relevant_doc_ids": {"b": 2, "c": 1}}, ["b", "c"], {"b": 2, "c": 1}),
+        ({"irrelevant_doc_ids": ["a", "b"]}, ["c"], {"a": -1, "b": -1, "c": 1}),
+    ],
+)
+def test_judgements_decide_between_documents(read: Read, more: dict[str, Any], doc_ids: list[str], grades: dict[str, int]) -> None:
+    needs, judged, said = found(read("The end.", **more))
+    assert [[span.doc_id for span in need] for need in needs] == [doc_ids]
+    assert (judged, said) == (grades, [])
+
+
+def test_one_text_does_not_decide_where_another_belongs(read: Read) -> None:
+    assert found(read("Ada", "The end."))[2]
+    assert found(read("Ada", "The end.", relevant_doc_ids=["a"]))[2] == []
+
+
+def test_relevant_documents_are_completed_where_they_are_missing(read: Read) -> None:
+    draft = read("Ada", "Nobody", relevant_doc_ids={"a": 2})
+    assert found(draft)[1] == {"a": 2, "b": 1}
+    assert [qrel for qrel, _ in draft.qrels] == [Qrel("q", "a", 2), Qrel("q", "b", 1)]
+
+
+def test_a_text_that_evidence_has_already_is_no_second_need(read: Read) -> None:
+    evidence = [[{"doc_id": "a", "start": 0, "end": 3}]]
+    assert found(read("Ada", evidence=evidence, relevant_doc_ids=["a"]))[0] == [(Span("a", 0, 3),)]
+
+
+@pytest.mark.parametrize(
+    ("chunk", "more", "expected"),
+    [
+        (
+            "Eve did not write any of this at all.",
+            {},
+            "relevant chunk 'Eve did not write any of this at ...' of query 'q' is in no document",
+        ),
+        ({"doc_id": "b", "text": "Ada"}, {}, "relevant chunk 'Ada' of query 'q' is in no place of document 'b'"),
+        ({"doc_id": "x", "text": "Ada"}, {}, "relevant chunk 'Ada' of query 'q' points to document 'x', and there is no such document"),
+        ("Ada", {"irrelevant_doc_ids": ["a"]}, "relevant chunk 'Ada' of query 'q' is in document 'a', which is judged irrelevant"),
+        (" ", {}, "query 'q' has ' ' in 'relevant_chunks', which is neither a text nor {doc_id, text}"),
+        (5, {}, "query 'q' has 5 in 'relevant_chunks', which is neither a text nor {doc_id, text}"),
+        ("Ada", {"answerable": False}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
+    ],
+)
+def test_a_text_that_cannot_be_used_is_named_with_its_question(read: Read, chunk: Any, more: dict[str, Any], expected: str) -> None:
+    assert f"questions.jsonl:1 {expected}" in wrong(read(chunk, **more))
+
+
+def test_covid_qa_given_as_texts_finds_all_its_evidence(big_data: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = big_data("covid-qa")
+    rows = [json.loads(line) for line in (folder / "evidence.jsonl").read_text("utf-8").splitlines()]
+    lines = [
+        {"query_id": row["query_id"], "query": "?", "relevant_chunks": [row["text"]], "relevant_doc_ids": [row["doc_id"]]} for row in rows
+    ]
+    (tmp_path / "documents.jsonl").write_bytes((folder / "corpus.jsonl").read_bytes())
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    dataset = GoldenSource(path=str(tmp_path), recurrences=False).load()
+    assert [need.query_id for need in dataset.needs] == [row["query_id"] for row in rows]
+    for need, row in zip(dataset.needs, rows, strict=True):
+        assert Span(row["doc_id"], row["start"], row["end"]) in need.alternatives
+        assert {span.doc_id for span in need.alternatives} == {row["doc_id"]}

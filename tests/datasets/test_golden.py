@@ -1,0 +1,294 @@
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.datasets.sources import GoldenSource, ListSource
+from workbench.errors import DatasetError, InputError
+from workbench.records import Dataset, Document, Need, Qrel, Span
+
+ASKED = {"query": "Who?", "relevant_doc_ids": ["d"]}
+Load = Callable[..., Dataset]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """A golden folder with these questions (rows, or the file's own text) and documents.jsonl, loaded."""
+
+    def make(
+        *questions: Any, documents: str = '{"doc_id": "d", "text": "Ada wrote it. Bob read it."}', split: str | None = None
+    ) -> Dataset:
+        lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in questions]
+        (tmp_path / "documents.jsonl").write_bytes(documents.encode("utf-8"))
+        (tmp_path / "questions.jsonl").write_bytes("\n".join(lines).encode("utf-8"))
+        return GoldenSource(path=str(tmp_path), split=split).load()
+
+    return make
+
+
+def faults(load: Load, *questions: Any, **more: Any) -> list[str]:
+    with pytest.raises(DatasetError) as caught:
+        load(*questions, **more)
+    return [re.sub(r"/\S*/", "", fault) for fault in caught.value.faults]
+
+
+def span(start: int, end: int, text: str | None = None, doc_id: str = "d") -> dict[str, Any]:
+    return {"doc_id": doc_id, "start": start, "end": end} | ({} if text is None else {"text": text})
+
+
+def test_a_folder_of_texts_and_questions_becomes_a_dataset(tmp_path: Path) -> None:
+    (tmp_path / "documents" / "hr").mkdir(parents=True)
+    (tmp_path / "documents" / "hr" / "leave.md").write_bytes("# Leave\r\n\r\nThirty 😀 days.\r\n".encode())
+    (tmp_path / "documents" / "note.v2.txt").write_text("A note.")
+    (tmp_path / "documents" / ".hidden").write_text("not a document")
+    first = {
+        "query_id": 7,
+        "query": "How many days?",
+        "relevant_doc_ids": {"hr/leave": 2},
+        "irrelevant_doc_ids": ["note.v2"],
+        # The emoji is one code point.
+        "evidence": [[span(20, 24, "days", "hr/leave"), span(0, 7, "# Leave", "hr/leave")], [span(11, 17, "Thirty", "hr/leave")]],
+        "answer": "thirty",
+        "type": "factoid",
+        "domain": "hr",
+    }
+    second = {"query": "Who is the king?", "answerable": False}
+    (tmp_path / "questions.jsonl").write_text("\n".join(json.dumps(row) for row in (first, second)))
+    dataset = GoldenSource(path=str(tmp_path)).load()
+    assert dataset.documents == (Document("hr/leave", "# Leave\r\n\r\nThirty 😀 days.\r\n"), Document("note.v2", "A note."))
+    assert dataset.qrels == (Qrel("7", "hr/leave", 2), Qrel("7", "note.v2", -1))
+    assert dataset.needs == (
+        Need("7", (Span("hr/leave", 20, 24), Span("hr/leave", 0, 7))),
+        Need("7", (Span("hr/leave", 11, 17),)),
+    )
+    seven, king = dataset.queries
+    assert (seven.query_id, seven.answer, seven.answerable, dict(seven.metadata)) == (
+        "7",
+        "thirty",
+        True,
+        {"type": "factoid", "domain": "hr"},
+    )
+    assert king.answerable is False
+    assert king.query_id.startswith("q-")
+
+
+def test_one_json_file_holds_everything(tmp_path: Path) -> None:
+    file = tmp_path / "golden.json"
+    file.write_text(json.dumps({"documents": [{"doc_id": "d", "title": "T", "text": "Ada wrote it."}], "questions": [ASKED]}))
+    dataset = GoldenSource(path=str(file)).load()
+    assert dataset.name == "golden"
+    assert dataset.documents == (Document("d", "Ada wrote it.", "T"),)
+    assert [query.text for query in dataset.queries] == ["Who?"]
+
+
+def test_a_plain_list_is_read_with_its_documents(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "1.txt").write_text("one")
+    (tmp_path / "docs" / "2.txt").write_text("two")
+    (tmp_path / "list.json").write_text(json.dumps([{"query": "1?", "relevant_doc_ids": [1], "irrelevant_doc_ids": [2]}]))
+    dataset = ListSource(path=str(tmp_path / "list.json"), documents=str(tmp_path / "docs")).load()
+    assert [(qrel.doc_id, qrel.relevance) for qrel in dataset.qrels] == [("1", 1), ("2", -1)]
+    with pytest.raises(InputError, match="is a list of questions without documents"):
+        GoldenSource(path=str(tmp_path / "list.json")).load()
+
+
+def test_the_id_of_a_question_without_one_survives_reordering(load: Load) -> None:
+    other = {"query": "What?", "relevant_doc_ids": ["d"]}
+    forth = {query.text: query.query_id for query in load(ASKED, other).queries}
+    back = {query.text: query.query_id for query in load(other, ASKED).queries}
+    assert forth == back
+    assert len(set(forth.values())) == 2
+
+
+def test_a_question_may_have_the_id_zero(load: Load) -> None:
+    assert load(ASKED | {"query_id": 0}).queries[0].query_id == "0"
+
+
+def test_a_split_keeps_its_questions_and_those_without_one(load: Load) -> None:
+    rows = [ASKED | {"query_id": name, **more} for name, more in (("a", {"split": "dev"}), ("b", {"split": "test"}), ("c", {}))]
+    assert [query.query_id for query in load(*rows, split="dev").queries] == ["a", "c"]
+    assert [query.query_id for query in load(*rows).queries] == ["a", "b", "c"]
+    assert faults(load, *rows[:2], split="train") == ["there is no query; check the split and the file of questions"]
+
+
+def test_line_separators_inside_a_json_string_do_not_end_its_line(load: Load) -> None:
+    text = "one\u2028two\u0085three\u2029four"
+    row = ASKED | {"evidence": [[span(4, 7, "two")]]}
+    dataset = load(row, documents=json.dumps({"doc_id": "d", "text": text}, ensure_ascii=False))
+    assert dataset.documents[0].text == text
+    assert load(json.dumps(row) + "\r", documents=json.dumps({"doc_id": "d", "text": text}) + "\r\n").needs == dataset.needs
+
+
+def test_offsets_count_code_points(load: Load) -> None:
+    text = "👩‍👩‍👧 e\u0301 日本語 end"
+    documents = json.dumps({"doc_id": "d", "text": text})
+    at = text.index("日本語")
+    assert at == 9
+    assert load(ASKED | {"evidence": [[span(at, at + 3, "日本語")]]}, documents=documents).needs[0].alternatives == (Span("d", 9, 12),)
+    bytewise = len(text[:at].encode())
+    (fault,) = faults(load, ASKED | {"evidence": [[span(bytewise, bytewise + 3, "日本語")]]}, documents=documents)
+    assert fault.endswith(f"is [{bytewise}, {bytewise + 3}) in document 'd' of 16 characters")
+
+
+FAULTY: list[tuple[str, dict[str, Any], str]] = [
+    ("no_such_document", {"relevant_doc_ids": ["d", "x"]}, "judges document 'x' for query 'q', and there is no such document"),
+    ("unjudged", {"relevant_doc_ids": []}, "query 'q' has no relevant document and is not marked unanswerable"),
+    ("only_irrelevant", {"relevant_doc_ids": {"d": 0}}, "query 'q' has no relevant document and is not marked unanswerable"),
+    ("unanswerable", {"answerable": False}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
+    ("unanswerable_by_type", {"type": "unanswerable"}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
+    ("both", {"irrelevant_doc_ids": ["d"]}, "query q calls document 'd' both relevant and irrelevant"),
+    ("both_again", {"judged_doc_ids": ["d"]}, "query q calls document 'd' both relevant and judged without being either"),
+    ("other_text", {"evidence": [[span(0, 3, "Eve")]]}, "says 'Eve', but document 'd' has 'Ada' at [0, 3)"),
+    ("beyond", {"evidence": [[span(0, 27)]]}, "is [0, 27) in document 'd' of 26 characters"),
+    ("before", {"evidence": [[span(-1, 3)]]}, "is [-1, 3) in document 'd' of 26 characters"),
+    ("nothing", {"evidence": [[span(3, 3)]]}, "is [3, 3) in document 'd' of 26 characters"),
+    ("blank", {"evidence": [[span(3, 4)]]}, "is blank: [3, 4) in document 'd'"),
+    ("nowhere", {"evidence": [[span(0, 3, None, "x")]]}, "points to document 'x', and there is no such document"),
+    ("fraction", {"evidence": [[span(0, 3) | {"end": 2.5}]]}, "has evidence of query q without whole numbers 'start' and 'end'"),
+    ("no_span", {"evidence": ["Ada"]}, "query q has evidence that is not a list of needs, each a list of spans"),
+    ("no_list", {"evidence": "Ada"}, "has 'evidence' that is not a list"),
+    ("ids_as_text", {"relevant_doc_ids": "d"}, "has 'relevant_doc_ids' that is not a list"),
+    ("ids_as_objects", {"relevant_doc_ids": [{"doc_id": "d"}]}, "has {'doc_id': 'd'} in 'relevant_doc_ids', which is not a document id"),
+    ("grade", {"relevant_doc_ids": {"d": 1.5}}, "query q grades document 'd' with 1.5, not a whole number"),
+    ("empty_query", {"query": " "}, "query 'q' is empty"),
+    ("no_query", {"query": None}, "has no text in 'query'"),
+    ("marked_in_words", {"answerable": "false"}, "query 'q' has 'answerable' 'false', which is neither true nor false"),
+    ("id_as_list", {"query_id": ["q"]}, "has no text in 'query_id'"),
+]
+
+
+@pytest.mark.parametrize(("more", "expected"), [row[1:] for row in FAULTY], ids=[row[0] for row in FAULTY])
+def test_a_wrong_question_is_named_with_its_line(load: Load, more: dict[str, Any], expected: str) -> None:
+    found = faults(load, ASKED | {"query_id": "good"}, ASKED | {"query_id": "q"} | more)
+    assert len(found) <= 2
+    assert [fault for fault in found if fault.startswith("questions.jsonl:2") and fault.endswith(expected)]
+
+
+def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
+    documents = "\n".join(['{"doc_id": "d", "text": "Ada"}', '{"doc_id": "d", "text": " "}', "{oops", "[1]", '{"doc_id": "n"}'])
+    rows = [ASKED | {"query_id": "q"}, ASKED | {"query_id": "q", "relevant_doc_ids": ["x"], "evidence": [[span(0, 9)]]}]
+    assert faults(load, *rows, documents=documents) == [
+        "documents.jsonl:3 is not JSON (Expecting property name enclosed in double quotes at column 2)",
+        "documents.jsonl:4 is a JSON list, not an object",
+        "documents.jsonl:5 has no text in 'text'",
+        "documents.jsonl:2 repeats the document id 'd' of documents.jsonl:1; ids must be unique",
+        "questions.jsonl:2 repeats the query id 'q' of questions.jsonl:1; ids must be unique",
+        "documents.jsonl:2 document 'd' is empty",
+        "questions.jsonl:2 judges document 'x' for query 'q', and there is no such document",
+        "questions.jsonl:2 evidence of query 'q' is [0, 9) in document 'd' of 1 characters",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"query": "x", "n": NaN}', "NaN is no JSON number"),
+        ('{"query": "x", "n": ' + "1" * 5000 + "}", "Exceeds the limit"),
+        ("[" * 100_000, "it is nested too deeply"),
+        (r'{"query": "x \ud800"}', "surrogates not allowed"),
+        (r'{"query": "x", "\uDC00": 1}', "surrogates not allowed"),
+        ("{'query': 'x'}", "Expecting property name enclosed in double quotes at column 2"),
+    ],
+    ids=["nan", "huge", "deep", "half_a_character", "half_a_character_in_a_key", "python"],
+)
+def test_a_line_that_is_no_json_is_a_fault(load: Load, line: str, reason: str) -> None:
+    (fault,) = faults(load, ASKED, line)
+    assert fault.startswith("questions.jsonl:2 is not JSON (")
+    assert reason in fault
+
+
+def test_whole_characters_written_as_escapes_are_read(load: Load) -> None:
+    assert load(json.dumps(ASKED | {"query": "\U0001f600?"})).queries[0].text == "😀?"
+
+
+@pytest.mark.parametrize("content", ['"text"', "5", "null"])
+def test_a_json_file_of_neither_form_is_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "golden.json").write_text(content)
+    with pytest.raises(InputError, match=r"golden\.json is a JSON \w+; it should be a list of questions or"):
+        GoldenSource(path=str(tmp_path / "golden.json")).load()
+
+
+def test_a_broken_json_file_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "golden.json").write_text('{\n"questions": [,]}')
+    with pytest.raises(InputError, match=r"golden\.json:2 is not JSON \(Expecting value at column 15\)"):
+        GoldenSource(path=str(tmp_path / "golden.json")).load()
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("One.\nTwo.\nCaf\u00e9.".encode("latin-1"), "leave.md:3 is not UTF-8 (byte 0xe9); save the file as UTF-8"),
+        (
+            "Text.".encode("utf-8-sig"),
+            "leave.md:1 begins with a byte order mark, which shifts every offset by one; save the file without it",
+        ),
+        ("Text.".encode("utf-16"), "leave.md:1 is not UTF-8 (byte 0xff); save the file as UTF-8"),
+        ("Text.".encode("utf-16-le"), "leave.md document 'leave' holds NUL characters, which is what a binary or UTF-16 file looks like"),
+        (b" \r\n\t", "leave.md document 'leave' is empty"),
+    ],
+    ids=["latin-1", "byte order mark", "utf-16", "utf-16 without mark", "blank"],
+)
+def test_a_text_that_is_not_plain_utf_8_is_a_fault(tmp_path: Path, raw: bytes, expected: str) -> None:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "leave.md").write_bytes(raw)
+    (tmp_path / "questions.jsonl").write_text(json.dumps(ASKED | {"relevant_doc_ids": ["leave"]}))
+    with pytest.raises(DatasetError) as caught:
+        GoldenSource(path=str(tmp_path)).load()
+    assert f"{tmp_path}/documents/{expected}" in caught.value.faults
+
+
+def test_a_file_among_the_documents_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "d.txt").write_text("Text.")
+    (tmp_path / "documents" / "d.md").write_text("Text.")
+    (tmp_path / "documents" / "scan.pdf").write_bytes(b"%PDF")
+    (tmp_path / "questions.jsonl").write_text(json.dumps(ASKED))
+    with pytest.raises(DatasetError) as caught:
+        GoldenSource(path=str(tmp_path)).load()
+    pdf, twice = caught.value.faults
+    assert pdf.endswith("scan.pdf is not read: documents are .md, .markdown, .txt, .html, .htm; convert it or move it away")
+    assert twice.startswith(f"{tmp_path}/documents/d.txt repeats the document id 'd'")
+
+
+def test_what_is_missing_or_unreadable_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"the dataset .*/nowhere does not exist"):
+        GoldenSource(path=str(tmp_path / "nowhere")).load()
+    with pytest.raises(InputError, match=r"the documents .*/documents does not exist"):
+        GoldenSource(path=str(tmp_path)).load()
+    (tmp_path / "documents").mkdir()
+    with pytest.raises(InputError, match=r"the questions .*/questions\.json does not exist"):
+        GoldenSource(path=str(tmp_path)).load()
+    (tmp_path / "questions.jsonl").mkdir()
+    with pytest.raises(InputError, match=r"questions\.jsonl cannot be read \(Is a directory\)"):
+        GoldenSource(path=str(tmp_path)).load()
+    with pytest.raises(InputError, match="File name too long"):
+        GoldenSource(path="a" * 5000).load()
+
+
+def test_the_bundled_handbook_has_no_fault() -> None:
+    handbook = Path(__file__).parents[2] / "experiments" / "handbook"
+    whole = GoldenSource(path=str(handbook)).load()
+    parts = [GoldenSource(path=str(handbook), split=split).load() for split in ("dev", "test")]
+    assert {query.query_id for part in parts for query in part.queries} == {query.query_id for query in whole.queries}
+    assert whole.needs
+
+
+def test_a_byte_order_mark_is_the_only_fault_of_the_lines_behind_it(load: Load) -> None:
+    (fault,) = faults(load, "\ufeff" + json.dumps(ASKED))
+    assert fault.startswith("questions.jsonl:1 begins with a byte order mark")
+
+
+def test_a_judged_document_is_neither_relevant_nor_a_hard_negative(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in "abc":
+        (tmp_path / "docs" / f"{name}.txt").write_text(name)
+    question = {"query": "a?", "query_id": "q", "relevant_doc_ids": ["a"], "irrelevant_doc_ids": ["b"], "judged_doc_ids": ["c"]}
+    (tmp_path / "list.json").write_text(json.dumps([question]))
+    dataset = ListSource(path=str(tmp_path / "list.json"), documents=str(tmp_path / "docs")).load()
+    assert dataset.qrels == (Qrel("q", "a", 1), Qrel("q", "c", 0), Qrel("q", "b", -1))
+    (tmp_path / "list.json").write_text(json.dumps([question | {"judged_doc_ids": ["b"]}]))
+    with pytest.raises(DatasetError, match="calls document 'b' both a hard negative and judged without being either"):
+        ListSource(path=str(tmp_path / "list.json"), documents=str(tmp_path / "docs")).load()

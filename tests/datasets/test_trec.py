@@ -1,0 +1,148 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.datasets.formats.trec import ScoredDoc, read_qrels, read_run, write_qrels, write_run
+from workbench.datasets.sources import BeirSource, TrecSource
+from workbench.errors import DatasetError, InputError
+from workbench.records import Qrel
+
+IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n"), min_size=1, max_size=6).filter(
+    lambda text: not text.startswith("\ufeff")
+)
+QRELS = st.lists(st.builds(Qrel, IDS, IDS, st.integers(-3, 10**9)))
+SCORES = st.floats(allow_nan=False, allow_infinity=False)
+RUNS = st.lists(st.builds(ScoredDoc, IDS, IDS, st.integers(0, 10**6), SCORES), unique_by=lambda row: (row.query_id, row.doc_id))
+
+
+@given(qrels=QRELS)
+def test_qrels_are_read_as_they_were_written(qrels: list[Qrel]) -> None:
+    with TemporaryDirectory() as folder:
+        write_qrels(Path(folder) / "qrels", qrels)
+        assert read_qrels(Path(folder) / "qrels") == tuple(qrels)
+
+
+@given(run=RUNS, tag=IDS)
+def test_runs_are_read_as_they_were_written_to_the_last_digit(run: list[ScoredDoc], tag: str) -> None:
+    with TemporaryDirectory() as folder:
+        write_run(Path(folder) / "run", run, tag)
+        assert read_run(Path(folder) / "run") == tuple(run)
+
+
+def test_trec_eval_reads_what_is_written(tmp_path: Path) -> None:
+    import ir_measures
+
+    write_qrels(tmp_path / "qrels", [Qrel("q", "d1", 2), Qrel("q", "d2", 0), Qrel("r", "d1", 1)])
+    write_run(tmp_path / "run", [ScoredDoc("q", "d2", 1, 0.9), ScoredDoc("q", "d1", 2, 0.1), ScoredDoc("r", "d1", 1, 3.0)], "mine")
+    assert (tmp_path / "run").read_text().splitlines()[0] == "q Q0 d2 1 0.9 mine"
+    qrels, run = (
+        list(read(str(tmp_path / name))) for read, name in ((ir_measures.read_trec_qrels, "qrels"), (ir_measures.read_trec_run, "run"))
+    )
+    assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("wrong", ["", "a b", "a\tb", "a\nb", "\ufeffa"])
+def test_an_id_that_the_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(InputError, match="cannot stand in a TREC file"):
+        write_qrels(tmp_path / "qrels", [Qrel("q", "d", 1), Qrel("q", wrong, 1)])
+    with pytest.raises(InputError, match="cannot stand in a TREC file"):
+        write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, 1.0)], wrong)
+    with pytest.raises(InputError, match="the score inf cannot stand"):
+        write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, float("inf"))], "tag")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_malformed_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q 0 d 1\nq 0 d\n\nq 0 e 1.0\nq\t0\tf\t2\r\n")
+    with pytest.raises(DatasetError) as caught:
+        read_qrels(tmp_path / "qrels")
+    assert caught.value.faults == (
+        f"{tmp_path}/qrels:2 has 3 fields, not the 4 of query_id 0 doc_id relevance",
+        f"{tmp_path}/qrels:4 has the relevance '1.0', not a whole number",
+    )
+    (tmp_path / "run").write_text("q Q0 d 1 nan t\nq Q0 e one 0.5 t\nq Q0 f 3 0.4\nq Q0 g 4 0.3 t\nq Q0 g 5 0.2 t\n")
+    with pytest.raises(DatasetError) as caught:
+        read_run(tmp_path / "run")
+    assert caught.value.faults == (
+        f"{tmp_path}/run:1 has rank '1' and score 'nan', not a whole and a finite number",
+        f"{tmp_path}/run:2 has rank 'one' and score '0.5', not a whole and a finite number",
+        f"{tmp_path}/run:3 has 5 fields, not the 6 of query_id Q0 doc_id rank score tag",
+        f"{tmp_path}/run:5 repeats document 'g' of query 'q' of {tmp_path}/run:4",
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "d1.txt").write_text("Ada wrote it.")
+    (tmp_path / "documents" / "d2.txt").write_text("Bob read it.")
+    (tmp_path / "topics.tsv").write_text("query_id\ttext\n1\twho wrote\tit\r\n2\twho read it\n")
+    (tmp_path / "qrels.txt").write_text("1 0 d1 2\n1 0 d2 0\n2 0 d2 1\n")
+    return tmp_path
+
+
+def test_a_folder_with_the_usual_names_becomes_a_dataset(folder: Path) -> None:
+    dataset = TrecSource(path=str(folder)).load()
+    assert [(query.query_id, query.text) for query in dataset.queries] == [("1", "who wrote\tit"), ("2", "who read it")]
+    assert dataset.qrels == (Qrel("1", "d1", 2), Qrel("1", "d2", 0), Qrel("2", "d2", 1))
+    assert [document.doc_id for document in dataset.documents] == ["d1", "d2"]
+
+
+def test_topics_qrels_and_documents_may_lie_apart(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    apart = tmp_path_factory.mktemp("apart")
+    whole = TrecSource(path=str(folder)).load()
+    for name in ("topics.tsv", "qrels.txt", "documents"):
+        (folder / name).rename(apart / f"my-{name}")
+    found = TrecSource(path=str(apart / "my-topics.tsv"), qrels=str(apart / "my-qrels.txt"), documents=str(apart / "my-documents")).load()
+    assert (found.documents, found.queries, found.qrels) == (whole.documents, whole.queries, whole.qrels)
+
+
+def test_topics_as_json_lines_keep_their_fields_and_splits(folder: Path) -> None:
+    (folder / "topics.tsv").unlink()
+    rows = [
+        {"_id": 1, "text": "who wrote it", "split": "dev", "type": "factoid"},
+        {"query_id": "2", "query": "who read it", "split": "test"},
+    ]
+    (folder / "topics.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert len(TrecSource(path=str(folder)).load().queries) == 2
+    part = TrecSource(path=str(folder), split="dev").load()
+    assert [(query.query_id, dict(query.metadata)) for query in part.queries] == [("1", {"split": "dev", "type": "factoid"})]
+    assert {qrel.query_id for qrel in part.qrels} == {"1"}
+
+
+def test_every_fault_of_a_collection_is_reported_at_once(folder: Path) -> None:
+    with (folder / "topics.tsv").open("a") as topics, (folder / "qrels.txt").open("a") as qrels:
+        topics.write("3 no tab\n4\tunjudged\n")
+        qrels.write("2 0 gone 1\n2 0 d1\n9 0 d1 1\n")
+    with pytest.raises(DatasetError) as caught:
+        TrecSource(path=str(folder)).load()
+    assert [fault.removeprefix(f"{folder}/") for fault in caught.value.faults] == [
+        "topics.tsv:4 is not a query id and its text, separated by a tab",
+        "qrels.txt:5 has 3 fields, not the 4 of query_id 0 doc_id relevance",
+        "qrels.txt:4 judges document 'gone' for query '2', and there is no such document",
+        "qrels.txt:6 judges query '9', and there is no such query",
+        "topics.tsv:5 query '4' has no relevant document and is not marked unanswerable",
+    ]
+
+
+def test_what_is_missing_is_one_line(folder: Path) -> None:
+    (folder / "qrels.txt").unlink()
+    with pytest.raises(InputError, match=r"the judgements .*/qrels\.txt does not exist"):
+        TrecSource(path=str(folder)).load()
+    (folder / "topics.tsv").unlink()
+    with pytest.raises(InputError, match=r"the topics .*/topics\.tsv does not exist"):
+        TrecSource(path=str(folder)).load()
+
+
+def test_nfcorpus_as_trec_files_is_the_same_dataset(big_data: Callable[[str], Path], tmp_path: Path) -> None:
+    whole = BeirSource(path=str(big_data("nfcorpus"))).load()
+    write_qrels(tmp_path / "qrels.txt", whole.qrels)
+    (tmp_path / "topics.tsv").write_text("".join(f"{query.query_id}\t{query.text}\n" for query in whole.queries), "utf-8")
+    found = TrecSource(path=str(tmp_path), documents=str(big_data("nfcorpus") / "corpus.jsonl")).load()
+    assert (found.documents, found.qrels) == (whole.documents, whole.qrels)
+    assert [(query.query_id, query.text) for query in found.queries] == [(query.query_id, query.text) for query in whole.queries]

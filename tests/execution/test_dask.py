@@ -1,0 +1,329 @@
+"""Workers that are real: a Dask scheduler and workers, processes of their own on loopback, found by their ids and ended by them."""
+
+import contextlib
+import functools
+import gc
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+from distributed import Client
+
+from workbench.errors import InputError
+from workbench.execution.dask.cluster import connected
+from workbench.execution.dask.precompute import compute_ahead
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import TABLES, write_outputs
+from workbench.experiment.read import read_experiment
+
+ROOT = Path(__file__).parents[2]
+WORKBENCH = Path(sys.executable).parent / "workbench"
+PATIENCE = 120
+
+
+@dataclass
+class Cluster:
+    """A scheduler's address and what starts a further worker."""
+
+    address: str
+    worker: Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, cache_with_models: Callable[[Path], Path]) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("dask")
+    cache = cache_with_models(folder)
+    started: list[subprocess.Popen[bytes]] = []
+
+    def dask(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
+        env = os.environ | {"PYTHONPATH": str(ROOT), "WORKBENCH_CACHE": str(cache)} | environment
+        with (folder / f"{len(started)}.log").open("wb") as log:
+            started.append(subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log))
+        return started[-1]
+
+    def worker(threads: int = 1, **environment: str) -> subprocess.Popen[bytes]:
+        return dask("worker", address, "--nthreads", str(threads), "--no-nanny", **environment)
+
+    file = folder / "scheduler.json"
+    dask("scheduler", "--port", "0", "--scheduler-file", str(file))
+    wait_for(file.is_file)
+    address = json.loads(file.read_text())["address"]
+    try:
+        yield Cluster(address, worker)
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def two_workers(cluster: Cluster) -> Cluster:
+    for _ in range(2):
+        cluster.worker()
+    wait_for(lambda: workers_of(cluster) == 2)
+    return cluster
+
+
+@pytest.fixture
+def small_file(experiment_file: Path, handbook_part: Path, handbook_few: Path) -> Path:
+    """The experiment on a few documents."""
+    experiment_file.write_text(experiment_file.read_text().replace(str(handbook_part), str(handbook_few)))
+    return experiment_file
+
+
+def wait_for(there: Callable[[], object]) -> None:
+    ends = time.monotonic() + PATIENCE
+    while not there():
+        assert time.monotonic() < ends, "it did not come"
+        time.sleep(0.1)
+
+
+def workers_of(cluster: Cluster) -> int:
+    with connected(None, cluster.address) as workers:
+        return len(workers.addresses())
+
+
+def run(experiment: Path, outputs: Path, say: Callable[[str], None] = lambda _: None, **where: object) -> Outcome:
+    outcome = run_experiment(read_experiment(experiment), outputs, say, functools.partial(compute_ahead, **where))
+    write_outputs(outcome)
+    return outcome
+
+
+def entries(outputs: Path) -> dict[str, tuple[int, int]]:
+    """Every finished entry and index, with what would change if it were made again."""
+    found = [*outputs.glob(".store/*/*/entry.json"), *outputs.glob(".indexes/*/workbench.json")]
+    return {path.relative_to(outputs).as_posix(): (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
+
+
+def computed(outputs: Path) -> set[str]:
+    """The entries and indexes of a sweep, without those of its notebooks, which other tests run where they find one."""
+    return {path for path in entries(outputs) if not path.startswith((".store/notebooks/", ".store/records/"))}
+
+
+def vectors(outputs: Path) -> int:
+    """How many vectors the cache holds."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{outputs / '.store' / 'vectors.sqlite'}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    except sqlite3.OperationalError:  # it is not made yet
+        return 0
+
+
+def tokens(outputs: Path) -> dict[str, int]:
+    """The tokens encoded for each vectors' key."""
+    return {path.parent.name: json.loads(path.read_text())["tokens"] for path in outputs.glob(".store/vectors/*/encoded.json")}
+
+
+def same(found: Outcome, expected: Outcome) -> None:
+    """Ids, ranks, states and metrics are those of one process; scores to 1e-5, vectors bit by bit where OpenVINO computes them."""
+    same_tables(found, expected)
+    assert (found.folder / "manifest.json").read_bytes() == (expected.folder / "manifest.json").read_bytes()
+    ours, theirs = found.bench.workplace.outputs, expected.bench.workplace.outputs
+    assert computed(ours) == computed(theirs)
+    assert tokens(ours) == tokens(theirs)
+    bitwise = found.experiment.configurations[0].embedding.encoder().backend == "openvino"
+    for path in theirs.glob(".store/vectors/*/vectors.npy"):
+        np.testing.assert_allclose(np.load(ours / path.relative_to(theirs)), np.load(path), atol=0 if bitwise else 1e-6)
+
+
+def same_tables(found: Outcome, expected: Outcome) -> None:
+    for name in set(TABLES) - {"timings"}:
+        ours, theirs = (pd.read_parquet(one.folder / f"{name}.parquet") for one in (found, expected))
+        pd.testing.assert_frame_equal(ours, theirs, atol=1e-5)
+
+
+def test_two_workers_give_the_ids_ranks_and_metrics_of_one_process(outcome, experiment_file, tmp_path, two_workers):
+    found = run(experiment_file, tmp_path / "outputs", scheduler=two_workers.address)
+    same(found, outcome)
+    computed = pd.read_parquet(found.folder / "timings.parquet").query("name.str.startswith('computed_')")
+    before = pd.read_parquet(outcome.folder / "timings.parquet").query("name.str.startswith('computed_')")
+    pd.testing.assert_frame_equal(computed, before)
+    assert not list(tmp_path.rglob(".sweep-*")), "the mark of the sweep is left"
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_what_is_its_own(outcome, experiment_file, tmp_path, two_workers):
+    outputs = tmp_path / "outputs"
+    shutil.copytree(outcome.bench.workplace.outputs, outputs)
+    before = entries(outputs)
+    said: list[str] = []
+    # Nobody answers there: nothing was submitted.
+    run(experiment_file, outputs, said.append, scheduler="tcp://127.0.0.1:9")
+    assert [line.endswith("all from the store") for line in said] == [True] * 3
+    experiment_file.write_text(experiment_file.read_text().replace("size: [128, 512]", "size: [128, 512, 256]"))
+    run(experiment_file, outputs, scheduler=two_workers.address)
+    assert before.items() <= entries(outputs).items()
+    added = {path.split("/")[1] for path in entries(outputs).keys() - before.keys() if path.startswith(".store")}
+    assert added == {"chunks", "vectors", "hits", "scores"}
+
+
+def test_chunks_cut_by_vectors_and_words_without_any_are_those_of_one_process(small_file, tmp_path, two_workers):
+    text = small_file.read_text().replace(
+        "[128, 512], overlap: 0}", "64, overlap: 0}\n    - {kind: semantic, size: 64, percentile: [80, 90]}"
+    )
+    text = text.replace("    - {kind: hierarchical, child: 64, parent: 256}\n", "  retrieval: [{kind: dense}, {kind: bm25}]\n")
+    small_file.write_text(text.replace("baseline: fixed-128-0", ""))
+    alone = run_experiment(read_experiment(small_file), tmp_path / "alone", lambda _: None)
+    write_outputs(alone)
+    found = run(small_file, tmp_path / "workers", scheduler=two_workers.address)
+    assert len(found.results) == 6
+    same(found, alone)
+    assert vectors(tmp_path / "workers") == vectors(tmp_path / "alone")
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(outcome, experiment_file, tmp_path, two_workers):
+    victim = two_workers.worker()
+    wait_for(lambda: workers_of(two_workers) == 3)
+    outputs, moment = tmp_path / "outputs", {}
+
+    def kill() -> None:
+        wait_for(lambda: vectors(outputs))
+        moment["vectors"] = vectors(outputs)
+        victim.send_signal(signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = run(experiment_file, outputs, scheduler=two_workers.address)
+    killer.join()
+    assert victim.wait(PATIENCE) == -signal.SIGKILL
+    assert 0 < moment["vectors"] < vectors(outputs), "it was not killed in the middle"
+    same(found, outcome)
+
+
+def test_workers_that_share_a_store_under_a_url_give_what_one_process_gives(
+    small_file, tmp_path, two_workers, server, cache_with_models, monkeypatch
+):
+    alone = run_experiment(read_experiment(small_file), tmp_path / "alone", lambda _: None)
+    write_outputs(alone)
+    monkeypatch.setenv("WORKBENCH_STORE", server.url)
+    monkeypatch.setenv("WORKBENCH_CACHE", str(cache_with_models(tmp_path)))
+    found = run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
+    same_tables(found, alone)
+    stored = {path.split("/")[0] for path in server.files()}
+    assert stored == {"chunks", "vectors", "queries", "hits", "scores"}
+    computed = pd.read_parquet(found.folder / "timings.parquet").query("name == 'computed_hits'")
+    assert computed["value"].tolist() == [1.0] * 3
+
+
+def test_a_configuration_that_fails_on_a_worker_is_told_in_one_line_and_the_others_go_on(small_file, tmp_path, two_workers):
+    small_file.write_text(
+        small_file.read_text().replace("  chunking:\n", "  chunking:\n    - {kind: callable, callable: 'builtins:int'}\n")
+    )
+    said: list[str] = []
+    found = run(small_file, tmp_path / "outputs", said.append, scheduler=two_workers.address)
+    (name,) = found.failures
+    assert [result.configuration.name for result in found.results] == ["fixed-128-0", "fixed-512-0", "hierarchical-64-256"]
+    alone = run_experiment(
+        read_experiment(small_file, ["sweep.chunking=[{kind: callable, callable: 'builtins:int'}]", "baseline=null"]),
+        tmp_path / "alone",
+        lambda _: None,
+    )
+    assert found.failures[name] in alone.failures.values(), "told otherwise than by one process"
+    assert any(name in line and "FAILED" in line for line in said)
+    assert "Traceback" in (found.folder / "errors" / f"{name}.txt").read_text()
+
+
+def test_what_cannot_work_is_told_before_anything_runs(two_workers, small_file, tmp_path, monkeypatch):
+    outputs = tmp_path / "outputs"
+    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 .*dask scheduler"):
+        run(small_file, outputs, scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(InputError, match="no Dask scheduler answers at nonsense"):
+        run(small_file, outputs, scheduler="nonsense")
+    # Closed by the garbage collector, a client waits for ever wherever the collector comes while a lock of Dask is held.
+    assert {one.status for one in gc.get_objects() if issubclass(type(one), Client)} <= {"closed"}
+    # A worker sees another folder under this path, as a machine of its own does.
+    monkeypatch.setattr("workbench.execution.dask.compatibility._place", lambda _: str(tmp_path / "elsewhere"))
+    with pytest.raises(InputError, match=rf"does not see the store {re.escape(str(tmp_path / 'elsewhere'))}.*mount it there"):
+        run(small_file, outputs, scheduler=two_workers.address)
+    monkeypatch.undo()
+    assert entries(outputs) == {}
+
+
+def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_workers, small_file, tmp_path):
+    count = workers_of(two_workers)
+    wide = two_workers.worker(threads=2)
+    wait_for(lambda: workers_of(two_workers) == count + 1)
+    with pytest.raises(InputError, match="runs 2 tasks at once; start it with --nthreads 1"):
+        run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
+    wide.kill()
+    wait_for(lambda: workers_of(two_workers) == count)
+    shutil.copytree(ROOT / "workbench", tmp_path / "other" / "workbench", ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "other" / "workbench" / "fingerprint.py").open("a") as file:
+        file.write("# changed\n")
+    strange = two_workers.worker(PYTHONPATH=str(tmp_path / "other"))
+    wait_for(lambda: workers_of(two_workers) == count + 1)
+    with pytest.raises(InputError, match=r"has Workbench .* and this process .*; install the same on both"):
+        run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
+    strange.kill()
+    wait_for(lambda: workers_of(two_workers) == count)
+
+
+def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(experiment_file, tmp_path):
+    outputs = tmp_path / "outputs"
+    process = subprocess.Popen(
+        [WORKBENCH, "sweep", experiment_file, "--outputs", outputs, "--jobs", "2"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        wait_for(lambda: vectors(outputs) or process.poll() is not None)
+        family = psutil.Process(process.pid).children(recursive=True)
+        listening = {
+            link.laddr.ip for one in [psutil.Process(process.pid), *family] for link in one.net_connections() if link.status == "LISTEN"
+        }
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 130, said
+        assert "interrupted; what was finished is kept" in said
+        assert "Traceback" not in said
+        assert listening == {"127.0.0.1"}
+        assert len(family) >= 2
+        wait_for(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in family))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_sweep_without_workers_imports_no_dask(run_python):
+    script = "import sys, workbench.cli, workbench.execution.local, workbench.execution.dask.precompute; print(*{'dask', 'distributed', 'fsspec'} & set(sys.modules))"
+    assert run_python(script) == ""
+
+
+def test_without_the_extra_a_line_says_how_to_install_it(small_file, run_python):
+    script = (
+        "import sys; sys.modules['distributed'] = None; sys.argv = ['workbench', 'sweep', sys.argv[1], '--jobs', '2', '--outputs', sys.argv[2]]\n"
+        "import click, workbench.cli\n"
+        "from click.testing import CliRunner\n"
+        "result = CliRunner().invoke(workbench.cli.main, sys.argv[1:]); print(result.exit_code, result.stderr.strip())"
+    )
+    outputs = small_file.parent / "outputs"
+    assert run_python(script, small_file, outputs).endswith(
+        "2 workbench: --jobs and --scheduler need Dask; pip install 'workbench[cluster]'"
+    )
+
+
+def test_jobs_and_scheduler_exclude_each_other(experiment_file):
+    from click.testing import CliRunner
+
+    from workbench.cli import main
+
+    result = CliRunner().invoke(main, ["sweep", str(experiment_file), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"])
+    assert result.exit_code == 2
+    assert result.stderr == "workbench: --jobs and --scheduler exclude each other; leave one of them out\n"

@@ -1,0 +1,40 @@
+"""Which tasks start when, without workers."""
+
+from workbench.execution.dask.scheduler import Ended, Run, Task
+
+
+def started(run: Run, room: int = 2) -> list[str]:
+    return [task.name for task in run.startable(room)]
+
+
+def end(run: Run, name: str) -> list[str]:
+    return [ended.name for ended in run.end(Ended(name, None, None))]
+
+
+def test_who_is_blamed_is_tried_once_more_when_the_others_are_through_and_nothing_stands_beside_it() -> None:
+    run = Run([Task("a", print, tuple), Task("b", print, tuple), Task("c", print, tuple), Task("after a", print, tuple, ("a",))])
+    assert started(run) == ["a", "b"]
+    run.suspect("a")
+    assert not run.alone("a")
+    assert started(run) == ["c"]
+    end(run, "b")
+    assert started(run) == []
+    end(run, "c")
+    assert started(run) == ["a"]
+    assert run.alone("a")
+    assert started(run) == []
+    assert end(run, "a") == ["a"]
+    assert started(run) == ["after a"]
+    end(run, "after a")
+    assert run.unfinished == 0
+
+
+def test_what_becomes_ready_meanwhile_waits_for_a_suspect() -> None:
+    run = Run([Task("here", print, tuple, here=True), Task("a", print, tuple), Task("b", print, tuple, ("here",))])
+    assert started(run) == ["here", "a"]
+    run.suspect("a")
+    assert started(run) == ["a"]
+    end(run, "here")
+    assert started(run) == []
+    end(run, "a")
+    assert started(run) == ["b"]

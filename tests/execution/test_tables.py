@@ -1,0 +1,151 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+
+from workbench.analysis.verdict import verdict_of
+from workbench.execution.local import Outcome
+from workbench.execution.tables import strictly_descending
+
+CONTRACT = {
+    "metrics": ["configuration", "condition", "metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"],
+    "queries": ["configuration", "condition", "variant", "repeat", "query_id", "metric", "value", "state", "reason"],
+    "hits": ["configuration", "query_id", "rank", "chunk_id", "doc_id", "start", "end", "score", "delivered", "cut_reason"],
+    "comparisons": ["metric", "a", "b", "difference", "low", "high", "p", "p_adjusted", "n", "clusters"],
+    "timings": ["configuration", "name", "value"],
+}
+MEASURES = {"recall@5": "recall_5", "precision@5": "P_5", "success@3": "success_3", "ndcg@10": "ndcg_cut_10", "map@10": "map_cut_10"}
+
+
+def table(outcome: Outcome, name: str) -> pd.DataFrame:
+    return pd.read_parquet(outcome.folder / f"{name}.parquet")
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_tables_have_the_columns_of_the_contract(outcome, name):
+    assert list(table(outcome, name).columns) == CONTRACT[name]
+
+
+def test_configurations_tell_their_fields_and_costs(outcome):
+    found = table(outcome, "configurations").set_index("configuration")
+    assert list(found.index) == ["fixed-128-0", "fixed-512-0", "hierarchical-64-256"]
+    assert found.loc["fixed-128-0", ["size", "overlap", "truncated_tokens"]].tolist() == [128, 0, 0]
+    assert found.loc["fixed-512-0", "truncated_tokens"] > 0
+    assert (found["chunks"] > 16).all()
+    assert (found["delivered_tokens"] > 500).all()
+
+
+def trec_eval_means(outcome: Outcome, configuration: str) -> dict[str, float]:
+    run: dict[str, dict[str, float]] = {}
+    for line in (outcome.folder / "runs" / f"{configuration}.trec").read_text().splitlines():
+        query, _, document, _, score, tag = line.split()
+        assert tag == configuration
+        run.setdefault(query, {})[document] = float(np.float32(score))
+    qrels: dict[str, dict[str, int]] = {}
+    for qrel in outcome.bench.dataset.qrels:
+        qrels.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
+    answerable = {query.query_id for query in outcome.bench.dataset.queries if query.answerable}
+    found = pytrec_eval.RelevanceEvaluator({query: qrels[query] for query in answerable}, set(MEASURES.values()) | {"recip_rank"}).evaluate(
+        run
+    )
+    assert set(found) == answerable
+    means = {metric: float(np.mean([values[measure] for values in found.values()])) for metric, measure in MEASURES.items()}
+    return means | {"mrr@10": float(np.mean([values["recip_rank"] if values["recip_rank"] >= 0.1 else 0 for values in found.values()]))}
+
+
+def test_trec_eval_on_the_run_files_gives_the_metrics(outcome):
+    metrics = table(outcome, "metrics").query("slice == 'all'").set_index(["configuration", "metric"])["value"]
+    for result in outcome.results:
+        for metric, value in trec_eval_means(outcome, result.configuration.name).items():
+            assert metrics[result.configuration.name, metric] == pytest.approx(value, abs=1e-9)
+
+
+def test_scores_of_run_files_are_strictly_decreasing_as_32_bit_floats(outcome):
+    for path in (outcome.folder / "runs").glob("*.trec"):
+        rows = pd.read_csv(path, sep=" ", header=None, names=["query", "q0", "doc", "rank", "score", "tag"], dtype={"score": "float32"})
+        for _, part in rows.groupby("query"):
+            assert (np.diff(part["rank"]) == 1).all()
+            assert (np.diff(part["score"]) < 0).all()
+
+
+def test_tied_scores_fall_by_the_least_a_32_bit_float_can():
+    scores = strictly_descending(np.array([0.25, 0.25, 0.25, 0.1, 0.7, 0.7]), np.array([1, 2, 3, 4, 1, 2]))
+    assert scores.dtype == np.float32
+    assert scores[0] > scores[1] > scores[2] > scores[3]
+    assert scores[4] > scores[5]
+    assert scores == pytest.approx([0.25, 0.25, 0.25, 0.1, 0.7, 0.7], abs=1e-6)
+
+
+def test_unanswerable_questions_are_not_applicable_and_stay_out_of_the_means(outcome):
+    queries = table(outcome, "queries")
+    unanswerable = {query.query_id for query in outcome.bench.dataset.queries if not query.answerable}
+    assert len(unanswerable) == 5
+    rows = queries[queries["query_id"].isin(unanswerable)]
+    assert set(rows.loc[rows["metric"] == "recall@5", "state"]) == {"not_applicable"}
+    assert set(rows.loc[rows["metric"] == "irrelevant@3", "state"]) == {"scored"}
+    metrics = table(outcome, "metrics").query("slice == 'all' and metric == 'recall@5'")
+    assert set(metrics["n"]) == {30}
+    assert (table(outcome, "metrics").query("metric == 'answerable_auroc'")["value"].between(0, 1)).all()
+
+
+def test_slices_are_there_with_their_counts(outcome):
+    metrics = table(outcome, "metrics").query("configuration == 'fixed-128-0' and metric == 'recall@5'").set_index("slice")
+    assert metrics.loc["type=multi-hop", "n"] == 6
+    assert metrics.loc["all", "n"] == 30
+
+
+def test_hits_tell_what_was_delivered_and_why_not(outcome):
+    hits = table(outcome, "hits")
+    assert (hits.groupby(["configuration", "query_id"])["delivered"].sum() == 10).all()
+    assert set(hits.loc[hits["delivered"], "cut_reason"]) == {""}
+    hierarchical = hits[hits["configuration"] == "hierarchical-64-256"]
+    assert set(hierarchical["cut_reason"]) == {"", "same slice delivered", "beyond k"}
+    delivered = hierarchical[hierarchical["delivered"]]
+    assert not delivered.duplicated(["query_id", "doc_id", "start", "end"]).any()
+    child = delivered["chunk_id"].str.extract(r":(\d+)-(\d+)$").astype(int)
+    assert ((delivered["start"] <= child[0]) & (child[1] <= delivered["end"])).all()
+
+
+def test_differences_are_paired_over_the_same_queries(outcome):
+    wide = (
+        table(outcome, "queries")
+        .query("metric == 'recall@5' and state == 'scored'")
+        .pivot(index="query_id", columns="configuration", values="value")
+    )
+    row = table(outcome, "comparisons").query("metric == 'recall@5' and a == 'fixed-128-0' and b == 'fixed-512-0'").iloc[0]
+    assert row["difference"] == pytest.approx((wide["fixed-128-0"] - wide["fixed-512-0"]).mean())
+    assert row["n"] == 30
+    assert np.isnan(row["p"])  # exploratory: the primary metric decides
+
+
+def test_p_values_are_those_of_the_verdict_on_the_primary_metric(outcome):
+    rows, found = table(outcome, "comparisons").set_index(["metric", "a", "b"]), verdict_of(outcome)
+    # fixed-512-0 has chunks beyond the window: no claim is made about it.
+    assert found.ranked == ("hierarchical-64-256", "fixed-128-0") or found.ranked == ("fixed-128-0", "hierarchical-64-256")
+    assert found.family == "against fixed-128-0"
+    (tested,) = rows.index[rows["p"].notna()]
+    assert tested == ("span_recall@2000t", "fixed-128-0", "hierarchical-64-256")
+    (row,) = found.comparisons
+    assert rows.loc[tested, ["p", "p_adjusted", "difference", "low"]].tolist() == pytest.approx(
+        [row.p, row.p_adjusted, row.difference.value, row.difference.low], nan_ok=True
+    )
+    assert found.winner is None or row.p_adjusted <= 0.05
+
+
+def test_the_manifest_names_data_settings_and_versions_but_no_time(outcome):
+    manifest = json.loads((outcome.folder / "manifest.json").read_text())
+    assert manifest["dataset"]["documents"] == len(outcome.bench.dataset.documents)
+    assert set(manifest["fingerprints"]["configurations"]) == {"fixed-128-0", "fixed-512-0", "hierarchical-64-256"}
+    assert {"chromadb", "torch", "python"} <= set(manifest["versions"])
+    assert manifest["failures"] == {}
+    assert set(manifest["encoders"]) == set(manifest["fingerprints"]["configurations"])
+    assert all(encoder["backend"] == "openvino" and encoder["precision"] for encoder in manifest["encoders"].values())
+
+
+def test_timings_hold_the_gap_of_chromas_index(outcome):
+    timings = table(outcome, "timings").query("configuration == 'fixed-128-0'").set_index("name")["value"]
+    assert 0.9 <= timings["chroma_overlap@10"] <= 1
+    assert abs(timings["chroma_change_recall@5"]) < 0.1
+    assert timings["latency_embed_p95"] >= timings["latency_embed_p50"] > 0

@@ -1,0 +1,171 @@
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import ExperimentError, InputError
+from workbench.experiment.read import experiment_of, read_experiment
+from workbench.models.files import MINILM, locate
+
+DATASET = {"kind": "golden", "path": "experiments/handbook"}
+
+
+def named(**sections) -> list[str]:
+    settings = {"name": "x", "dataset": DATASET, "metrics": ["recall@5"], **sections}
+    return [configuration.name for configuration in experiment_of(settings, "x.yaml").configurations]
+
+
+def faults(**sections) -> tuple[str, ...]:
+    with pytest.raises(ExperimentError) as caught:
+        experiment_of({"name": "x", "dataset": DATASET, "metrics": ["recall@5"], **sections}, "x.yaml")
+    return tuple(caught.value.lines)
+
+
+def test_a_list_in_a_field_is_a_grid_and_axes_multiply():
+    sweep = {"chunking": [{"kind": "fixed", "size": [128, 256], "overlap": [0, 64]}, {"kind": "whole"}], "retrieval": [{"k": [5, 10]}]}
+    assert named(sweep=sweep) == [
+        f"{chunking}-k{k}" for chunking in ("fixed-128-0", "fixed-128-64", "fixed-256-0", "fixed-256-64", "whole") for k in (5, 10)
+    ]
+
+
+def test_names_are_kind_and_sizes_then_only_what_varies():
+    chunkings = [{"kind": "recursive", "size": 400, "overlap": 200}, {"kind": "hierarchical", "child": 128, "parent": 512}]
+    assert named(sweep={"chunking": chunkings}) == ["recursive-400-200", "hierarchical-128-512"]
+    enriched = {"kind": "markdown", "size": 256, "enrich": [False, True]}
+    assert named(sweep={"chunking": enriched}) == ["markdown-256", "markdown-256-enriched"]
+    assert named(sweep={"embedding": [{"kind": "sentence-transformers", "max_tokens": [128, 256]}]}) == [
+        "fixed-256-0-max_tokens128",
+        "fixed-256-0-max_tokens256",
+    ]
+
+
+def test_a_backend_is_in_a_name_only_where_it_varies():
+    assert named(pipeline={"embedding": {"backend": "torch"}}) == ["fixed-256-0"]
+    assert named(sweep={"embedding": {"backend": ["auto", "torch"]}}) == ["fixed-256-0", "fixed-256-0-torch"]
+    assert "backend" in faults(pipeline={"embedding": {"backend": "onnx"}})[0]
+
+
+def test_without_a_sweep_there_is_one_configuration():
+    assert named() == ["fixed-256-0"]
+    assert named(pipeline={"chunking": {"kind": "sentence", "size": 64}}) == ["sentence-64"]
+
+
+def test_an_item_without_a_kind_changes_the_default():
+    assert named(pipeline={"chunking": {"kind": "fixed", "size": 64}}, sweep={"chunking": {"overlap": [0, 16]}}) == [
+        "fixed-64-0",
+        "fixed-64-16",
+    ]
+
+
+def test_every_fault_is_reported_at_once_with_its_fix():
+    lines = faults(
+        pipelin={},
+        name="No Spaces",
+        sweep={
+            "chunking": [
+                {"kind": "sentense", "size": 5},
+                {"kind": "sentence", "max_char": 500},
+                {"kind": "fixed", "size": 64, "overlap": 64},
+            ]
+        },
+        metrics=["recal@5", "recall@0"],
+    )
+    text = "\n".join(lines)
+    assert "has no parameter 'pipelin' (did you mean 'pipeline'?)" in text
+    assert "name is 'No Spaces'" in text
+    assert "chunking has no kind 'sentense' (did you mean 'sentence'?)" in text
+    assert "chunking 'sentence' has no parameter 'max_char'" in text
+    assert "chunking 'sentence' needs 'size'" in text
+    assert "overlap 64 is not smaller than size 64" in text
+    assert "recal@5" in text
+    assert "recall@0" in text
+    assert all("\n" not in line and line.endswith("in x.yaml") for line in lines)
+    assert len(lines) == 8
+
+
+def test_a_list_outside_the_sweep_is_refused():
+    assert "what varies belongs under sweep" in faults(pipeline={"chunking": {"kind": "fixed", "size": [1, 2]}})[0]
+
+
+def test_a_cut_beyond_the_delivered_chunks_is_refused():
+    assert "more chunks than the 3 that retrieval.k delivers" in faults(pipeline={"retrieval": {"k": 3}}, metrics=["hit_recall@5"])[0]
+    assert named(pipeline={"retrieval": {"k": 3}}, metrics=["recall@5", "span_recall@2000t"]) == ["fixed-256-0"]
+
+
+@pytest.mark.parametrize("k", [0, 1001, "many"])
+def test_a_k_out_of_range_is_refused(k):
+    assert "retrieval 'dense' k is" in faults(pipeline={"retrieval": {"k": k}})[0]
+
+
+def test_a_baseline_must_be_a_configuration():
+    assert "baseline 'fixed-255-0' is no configuration (did you mean 'fixed-256-0'?)" in faults(baseline="fixed-255-0")[0]
+
+
+def test_the_same_configuration_twice_is_refused():
+    assert "is there 2 times" in faults(sweep={"chunking": [{"kind": "whole"}, {"kind": "whole"}]})[0]
+
+
+def test_what_the_experiment_fills_in_cannot_be_set():
+    assert "chunking 'fixed' has no parameter 'model'" in faults(pipeline={"chunking": {"kind": "fixed", "size": 64, "model": "x"}})[0]
+
+
+def test_the_vocabulary_that_sizes_count_is_that_of_the_embedding():
+    folder = str(locate(MINILM))
+    experiment = experiment_of({"name": "x", "dataset": DATASET, "pipeline": {"embedding": {"model": folder}}}, "x")
+    assert experiment.configurations[0].chunking.model == folder
+
+
+def test_a_model_that_cannot_be_had_is_found_out_when_the_file_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    lines = faults(sweep={"embedding": [{"model": ["no-such/model", str(tmp_path)]}]})
+    assert "no-such/model" in lines[0]
+    assert "all-MiniLM-L6-v2, which is always there" in lines[0]
+    assert "holds no config.json" in lines[1]
+    assert "beyond the 512 positions" in faults(pipeline={"embedding": {"max_tokens": 1024}})[0]
+
+
+def test_the_first_metric_decides_unless_one_is_named():
+    assert experiment_of({"name": "x", "dataset": DATASET, "metrics": ["mrr@10", "recall@5"]}, "x").primary is None
+    named_primary = experiment_of({"name": "x", "dataset": DATASET, "metrics": ["mrr@10"], "primary": "recall@5"}, "x")
+    assert [str(metric) for metric in named_primary.metrics] == ["recall@5", "mrr@10"]
+
+
+def test_overrides_change_and_add_values(experiment_file):
+    experiment = read_experiment(experiment_file, ["dataset.split=test", "pipeline.retrieval.k=7"])
+    assert experiment.dataset.split == "test"
+    assert {configuration.retrieval.k for configuration in experiment.configurations} == {7}
+
+
+@pytest.mark.parametrize("override", ["dataset.split", "name.x=1", "=3", "a.b=[1"])
+def test_an_override_that_fits_nowhere_is_one_line(experiment_file, override):
+    with pytest.raises(InputError, match="--set"):
+        read_experiment(experiment_file, [override])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [", "x.yaml:2? ?is not YAML|is not YAML"),
+        ("- a\n- b\n", "is not a mapping"),
+        ("a: &x 1\nb: *x\n", "aliases"),
+        ("a: !!python/object/apply:os.system ['true']\n", "is not YAML"),
+        ("x" * 300_000, "at most"),
+    ],
+)
+def test_a_file_that_is_no_experiment_is_one_line(tmp_path, text, message):
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_experiment(path)
+    assert len(caught.value.lines) == 1
+
+
+def test_a_missing_file_says_so(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        read_experiment(tmp_path / "none.yaml")
+
+
+def test_the_experiments_that_are_shipped_are_valid():
+    files = sorted(Path("experiments").glob("*.yaml"))
+    assert files
+    for path in files:
+        read_experiment(path)

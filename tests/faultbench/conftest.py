@@ -1,0 +1,134 @@
+"""The planted cases of the handbook, and an attribution that walks the layers of an observation with sets of characters."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from workbench.datasets.sources import GoldenSource
+from workbench.faultbench.bench import planted_cases
+from workbench.faultbench.cases import CAUSES, Observation, PlantedCase
+from workbench.records import Dataset, Document, Need, Query, Span
+
+ROOT = Path(__file__).parents[2]
+Characters = set[tuple[str, int]]
+
+
+@pytest.fixture(scope="session")
+def handbook() -> Dataset:
+    return GoldenSource(path=str(ROOT / "experiments" / "handbook")).load()
+
+
+@pytest.fixture(scope="session")
+def cases(handbook: Dataset) -> tuple[PlantedCase, ...]:
+    return planted_cases(handbook)
+
+
+def characters(spans: Iterable[Span], seen: Observation) -> Characters:
+    """Every character of the spans that is in the index and not blank."""
+    texts = seen.documents
+    return {(span.doc_id, place) for span in spans for place in range(span.start, span.end) if not texts[span.doc_id][place].isspace()}
+
+
+def unmet(seen: Observation) -> list[Need]:
+    """The needs of which the context holds no alternative whole."""
+    context = characters(seen.context, seen)
+
+    def met(span: Span) -> bool:
+        return span.doc_id in seen.documents and characters([span], seen) <= context
+
+    return [need for need in seen.needs if not any(met(span) for span in need.alternatives)]
+
+
+def layer(need: Need, seen: Observation) -> str:
+    """The first layer at which a need that is not met was lost."""
+    indexed = [span for span in need.alternatives if span.doc_id in seen.documents]
+    if not indexed:
+        return "not_indexed"
+    near = [entry for entry in seen.entries if any(entry.chunk.doc_id == span.doc_id for span in indexed)]
+    wanted = [characters([span], seen) for span in indexed]
+
+    def holds(doc_id: str, start: int, end: int) -> bool:
+        part = characters([Span(doc_id, start, end)], seen)
+        return any(one <= part for one in wanted)
+
+    whole = {entry.chunk for entry in near if holds(entry.chunk.doc_id, entry.chunk.start, entry.chunk.end)}
+    if not whole:
+        return "boundary"
+    if not any(holds(entry.chunk.doc_id, entry.chunk.start, entry.seen_end) for entry in near):
+        return "window"
+    return "budget" if any(hit.chunk in whole for hit in seen.hits) else "rank"
+
+
+def walk(seen: Observation) -> str:
+    """The earliest broken layer."""
+    verdicts = {claim.verdict for claim in seen.claims}
+    if seen.correct and verdicts <= {"supported"}:
+        return "none"
+    if not seen.query.answerable:
+        return "unrefused"
+    if missing := unmet(seen):
+        return min((layer(need, seen) for need in missing), key=CAUSES.index)
+    if seen.refused:
+        return "refusal"
+    if "contradicted" in verdicts:
+        return "contradiction"
+    return "unsupported" if "absent" in verdicts else "off_topic"
+
+
+@pytest.fixture(scope="session")
+def attribution() -> Callable[[Observation], str]:
+    return walk
+
+
+@pytest.fixture(scope="session")
+def unmet_needs() -> Callable[[Observation], list[Need]]:
+    return unmet
+
+
+@pytest.fixture(scope="session")
+def lost_at() -> Callable[[Need, Observation], str]:
+    return layer
+
+
+@pytest.fixture
+def small() -> Dataset:
+    """Six short documents, eight questions with an answer, two without."""
+    return small_dataset()
+
+
+def small_dataset() -> Dataset:
+    facts = {
+        "boats": ("How long may a boat lie at the guest pier?", "48 hours", "A visiting boat may lie at the guest pier for 48 hours."),
+        "lamps": ("When are the harbour lamps lit in winter?", "16:30", "In winter the harbour lamps along the mole are lit at 16:30."),
+        "ice": ("What does a crate of ice cost?", "€7", "A crate of ice from the ice house costs €7 for everyone who lands fish."),
+        "crane": ("Who may operate the crane?", "Two trained riggers", "The crane is operated by Two trained riggers, never by one alone."),
+        "dogs": ("Are dogs allowed on the ferry deck?", "No", "Dogs are not allowed on the ferry deck, whatever their size may be."),
+        "paint": (
+            "How many coats of paint does a buoy get?",
+            "3 coats",
+            "A buoy gets 3 coats of paint before it goes back to sea in April.",
+        ),
+    }
+    padding = (
+        "The harbour office opens at {n}:15 and has a bench in the sun for {m} people. "
+        "Nobody has measured how many gulls live near shed {m} since the year {y}. "
+        "Ropes in the store of section {n} are counted once and then forgotten for {m} weeks. "
+    )
+    documents, queries, needs = [], [], []
+    for number, (doc_id, (question, answer, fact)) in enumerate(facts.items(), 5):
+        before = (padding.format(n=number, m=number * 11, y=1900 + number) * 4).strip()
+        text = f"{before} {fact} {before}"
+        documents.append(Document(doc_id, text))
+        queries.append(Query(doc_id, question, True, answer, {"answer_variants": [f"{answer}, as ever"]}))
+        needs.append(Need(doc_id, (Span(doc_id, len(before) + 1, len(before) + 1 + len(fact)),)))
+    for one, other in (("boats", "crane"), ("lamps", "paint")):
+        texts = {query.query_id: query for query in queries}
+        both = f"{one}-{other}"
+        queries.append(Query(both, f"{texts[one].text} {texts[other].text}", True, f"{texts[one].answer}; {texts[other].answer}"))
+        needs += [Need(both, need.alternatives) for need in needs if need.query_id in (one, other)]
+    queries += [
+        Query("wifi", "What is the password of the harbour wifi?", False),
+        Query("golf", "Who repairs golf carts near shed 9?", False),
+    ]
+    return Dataset("small", tuple(documents), tuple(queries), (), tuple(needs))

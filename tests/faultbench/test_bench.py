@@ -1,0 +1,157 @@
+"""The planted cases of the handbook: how many, how proven, how fair."""
+
+import dataclasses
+import hashlib
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.faultbench.bench import planted_cases
+from workbench.faultbench.cases import CAUSES, NONE
+from workbench.faultbench.confusion import confusion
+from workbench.faultbench.faults import BUDGET
+from workbench.faultbench.indexes import DEEPEST
+
+GENERATION = CAUSES[CAUSES.index("refusal") :]
+
+
+def test_every_cause_has_forty_single_faults_and_there_are_as_many_doubles(cases):
+    broken = Counter(case.broken for case in cases)
+    assert all(broken[(cause,)] >= 40 for cause in CAUSES)
+    assert sum(count for causes, count in broken.items() if len(causes) == 2) >= 40
+
+
+def test_there_are_forty_right_answers_and_twenty_right_refusals(cases):
+    well = [case.observation for case in cases if case.cause == NONE]
+    assert sum(not seen.refused for seen in well) >= 40
+    assert sum(seen.refused and not seen.query.answerable for seen in well) >= 20
+
+
+@pytest.mark.parametrize("kind", ["plain", "worded", "last-rank", "trimmed", "without", "split"])
+def test_right_answers_that_look_like_failures_are_among_them(cases, kind):
+    assert sum(case.case_id.startswith("none/") and case.case_id.rpartition("/")[2].startswith(kind) for case in cases) >= 10
+
+
+def test_a_cause_takes_many_questions(cases):
+    for cause in CAUSES:
+        queries = {case.observation.query.query_id for case in cases if case.broken == (cause,)}
+        assert len(queries) >= 20, cause
+
+
+def test_the_truth_can_be_seen_in_what_is_shown(cases, attribution):
+    wrong = [(case.case_id, attribution(case.observation)) for case in cases if attribution(case.observation) != case.cause]
+    assert wrong == []
+
+
+def test_a_single_fault_breaks_exactly_one_stage(cases, handbook, unmet_needs, lost_at):
+    for case in cases:
+        if len(case.broken) != 1:
+            continue
+        seen, (cause,) = case.observation, case.broken
+        missing = unmet_needs(seen)
+        assert {lost_at(need, seen) for need in missing} == ({cause} if cause not in GENERATION else set()), case.case_id
+        assert (len(seen.documents) < len(handbook.documents)) == (cause == "not_indexed")
+        assert (seen.window is not None) == (cause == "window")
+        assert (seen.budget < BUDGET) == (cause == "budget")
+        assert (any(hit.cut_reason for hit in seen.hits)) == (cause == "budget")
+        assert seen.refused == (cause not in GENERATION or cause == "refusal")
+
+
+def test_a_fault_of_the_answer_says_what_its_cause_says(cases):
+    verdicts = {"contradiction": {"contradicted"}, "off_topic": {"supported"}, "unrefused": {"supported"}, "refusal": set()}
+    for case in cases:
+        if len(case.broken) == 1 and case.cause in GENERATION:
+            seen = case.observation
+            found = {claim.verdict for claim in seen.claims}
+            assert "absent" in found if case.cause == "unsupported" else found == verdicts[case.cause]
+            assert seen.query.answerable == (case.cause != "unrefused")
+            context = [seen.documents[span.doc_id][span.start : span.end] for span in seen.context]
+            stated = [claim for claim in seen.claims if claim.text != seen.query.answer]
+            held = [any(claim.text in piece for piece in context) for claim in stated]
+            assert all(held) if case.cause in ("off_topic", "unrefused") else not any(held)
+
+
+def test_a_boundary_delivers_a_part_of_what_it_cut(cases, unmet_needs):
+    for case in cases:
+        if case.broken == ("boundary",):
+            for need in unmet_needs(case.observation):
+                parts = [(a, s) for a in need.alternatives for s in case.observation.context if a.doc_id == s.doc_id]
+                assert any(a.start < s.end and s.start < a.end for a, s in parts)
+
+
+def test_a_double_fault_is_attributed_to_its_earliest_layer(cases):
+    doubles = [case for case in cases if len(case.broken) == 2]
+    assert all(CAUSES.index(case.broken[0]) < CAUSES.index(case.broken[1]) and case.cause == case.broken[0] for case in doubles)
+    assert len({case.broken for case in doubles}) >= 10
+
+
+def test_what_is_observed_holds_together(cases):
+    for case in cases:
+        seen = case.observation
+        assert [hit.rank for hit in seen.hits] == list(range(1, len(seen.hits) + 1))
+        assert len(seen.hits) <= seen.k <= DEEPEST
+        assert all(hit.delivered == (hit.cut_reason is None) for hit in seen.hits)
+        assert [(span.doc_id, span.start, span.end) for span in seen.context] == [
+            (hit.chunk.doc_id, hit.chunk.start, hit.chunk.end) for hit in seen.hits if hit.delivered
+        ]
+        costs = {entry.chunk: entry.tokens for entry in seen.entries}
+        assert sum(costs[hit.chunk] for hit in seen.hits if hit.delivered) <= seen.budget
+        assert all(entry.chunk.start < entry.seen_end <= entry.chunk.end for entry in seen.entries)
+
+
+def test_the_truth_is_not_in_the_observation(cases):
+    names = {field.name for field in dataclasses.fields(cases[0].observation)}
+    assert not names & {"case_id", "cause", "broken", "variant"}
+    for case in cases:
+        small = repr(replace(case.observation, documents={}, entries=(), hits=()))
+        assert case.case_id not in small
+        assert "not_indexed" not in small
+
+
+def test_ids_are_unique_and_say_the_truth(cases):
+    assert len({case.case_id for case in cases}) == len(cases)
+    assert all(case.case_id.startswith("+".join(case.broken) or NONE) for case in cases)
+
+
+def test_one_answer_for_everything_gets_exactly_its_share(cases):
+    table = confusion(cases, lambda _: "rank")
+    assert table["rank"].sum() == len(cases)
+    assert table.loc["rank", "rank"] == sum(case.cause == "rank" for case in cases)
+    assert table.drop(columns="rank").to_numpy().sum() == 0
+
+
+def test_the_same_seed_gives_the_same_bytes_in_every_process(small, run_python):
+    script = (
+        "import sys; sys.path.insert(0, 'tests/perturb'); import hashlib; from conftest import small_dataset\n"
+        "from workbench.faultbench.bench import planted_cases\n"
+        "print(hashlib.sha256(repr(planted_cases(small_dataset(), 3, 2)).encode()).hexdigest())"
+    )
+    own = hashlib.sha256(repr(planted_cases(small, 3, 2)).encode()).hexdigest()
+    assert {run_python(script, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2")} == {own}
+
+
+def test_another_seed_gives_other_cases(small):
+    assert planted_cases(small, 0, 2) != planted_cases(small, 1, 2)
+
+
+def test_a_small_dataset_makes_few_cases_of_every_cause(small, attribution):
+    cases = planted_cases(small, at_least=2)
+    assert all(attribution(case.observation) == case.cause for case in cases)
+    assert {case.cause for case in cases} == {*CAUSES, NONE}
+
+
+def test_a_dataset_without_evidence_is_refused(small):
+    with pytest.raises(InputError, match="small has no evidence spans"):
+        planted_cases(replace(small, needs=()))
+
+
+def test_too_few_questions_are_refused_with_the_counts(small):
+    with pytest.raises(InputError, match=r"the 10 questions of small make too few cases: .*0 of 2 unrefused, .*0 of 1 refused"):
+        planted_cases(replace(small, queries=tuple(replace(query, answerable=True) for query in small.queries)), at_least=2)
+
+
+def test_asking_for_no_cases_is_refused(small):
+    with pytest.raises(InputError, match="at_least is 0"):
+        planted_cases(small, at_least=0)

@@ -1,0 +1,92 @@
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from workbench.errors import InputError, NotebookError
+from workbench.notebook_runner.notebooks import RECORDS, record, run_notebook_file
+from workbench.storage.result_store import Store
+
+RECORD = (
+    "from pathlib import Path\nfrom workbench.notebook_runner.notebooks import record\nfrom workbench.storage.result_store import Store\n"
+    "record(Store(Path(root)), run_id, {'word': word})"
+)
+
+
+def notebook(folder: Path, *cells: str) -> Path:
+    parameters = nbformat.v4.new_code_cell('root = ""\nword = "none"\nrun_id = ""', metadata={"tags": ["parameters"]})
+    book = nbformat.v4.new_notebook(cells=[parameters, *(nbformat.v4.new_code_cell(cell) for cell in cells)])
+    book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    path = folder / "book.ipynb"
+    nbformat.write(book, path)
+    return path
+
+
+def run(tmp_path: Path, source: Path, **parameters: str) -> bool:
+    store = Store(tmp_path / "store")
+    given = {"root": str(store.root), **parameters}
+    return run_notebook_file(store, source, given, "results", tmp_path / "outputs" / "book.ipynb")
+
+
+def outputs(tmp_path: Path) -> set[str]:
+    return {path.name for path in (tmp_path / "outputs").glob("*")}
+
+
+def test_a_notebook_is_executed_once_and_then_taken_from_the_store(tmp_path):
+    source = notebook(tmp_path, "print(word * 2)", RECORD)
+    assert run(tmp_path, source, word="ab")
+    first = (tmp_path / "outputs" / "book.ipynb").read_bytes()
+    (tmp_path / "outputs" / "book.ipynb").unlink()
+    assert not run(tmp_path, source, word="ab")
+    assert (tmp_path / "outputs" / "book.ipynb").read_bytes() == first
+    assert b"abab" in first
+    (entry,) = (Store(tmp_path / "store").root / RECORDS).glob("*/record.json")
+    assert entry.read_text() == '{"word": "ab"}'
+
+
+def test_other_parameters_and_other_sources_are_other_runs(tmp_path):
+    source = notebook(tmp_path, RECORD)
+    assert run(tmp_path, source, word="a")
+    assert run(tmp_path, source, word="b")
+    notebook(tmp_path, "1 + 1", RECORD)
+    assert run(tmp_path, source, word="a")
+
+
+def test_a_parameter_that_is_not_declared_is_refused(tmp_path):
+    with pytest.raises(InputError, match="declares no parameter top_kk"):
+        run(tmp_path, notebook(tmp_path, RECORD), top_kk="50")
+
+
+def test_a_failing_cell_keeps_the_failed_notebook_beside_the_target(tmp_path):
+    source = notebook(tmp_path, "1 / 0", RECORD)
+    with pytest.raises(NotebookError, match="ZeroDivisionError"):
+        run(tmp_path, source)
+    assert outputs(tmp_path) == {"book.failed.ipynb"}
+    notebook(tmp_path, RECORD)
+    assert run(tmp_path, source)
+    assert outputs(tmp_path) == {"book.ipynb"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "did not finish"),
+        ("import sys\nsys.exit(0)", "did not run"),
+        ("raise SystemExit(3)", "SystemExit"),
+    ],
+)
+def test_a_kernel_that_ends_early_is_no_success(tmp_path, cell, message):
+    with pytest.raises(NotebookError, match=message):
+        run(tmp_path, notebook(tmp_path, cell, RECORD))
+    assert "book.ipynb" not in outputs(tmp_path)
+    assert not list((tmp_path / "store" / "notebooks").glob("*/entry.json"))
+
+
+def test_a_notebook_that_leaves_no_record_is_no_success(tmp_path):
+    with pytest.raises(NotebookError, match="without its record"):
+        run(tmp_path, notebook(tmp_path, "1 + 1"))
+
+
+def test_opened_by_hand_a_notebook_records_nothing(tmp_path):
+    assert record(Store(tmp_path), "", {"a": 1}) is None
+    assert not list(tmp_path.iterdir())

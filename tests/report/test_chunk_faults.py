@@ -1,0 +1,59 @@
+import pytest
+
+from workbench.attribution.chunk_faults import diagnose, section_borders
+
+
+@pytest.fixture(scope="module")
+def faults(shown):
+    def of(start: str):
+        (result,) = [one for one in shown.outcome.results if one.configuration.name.startswith(start)]
+        return {fault.name: fault for fault in diagnose(shown.outcome.bench, result)}
+
+    return of
+
+
+def test_chunks_beyond_the_window_are_counted_with_their_tokens(faults, shown):
+    beyond = faults("fixed-64")
+    lengths = shown.outcome.results[2].lengths
+    assert beyond["longer than the window"].found == (lengths > 48).sum()
+    assert beyond["tokens never embedded"].found == (lengths - 48).clip(0).sum()
+    assert faults("fixed-16")["longer than the window"].found == 0
+
+
+def test_evidence_that_no_chunk_holds_whole_is_cut(faults):
+    small, large = faults("fixed-16")["evidence cut by a boundary"], faults("fixed-64")["evidence cut by a boundary"]
+    assert small.of == large.of == 6
+    assert small.found > large.found
+    # The question about opening hours has three alternatives, and one of them is whole.
+    assert "q5" not in small.examples
+
+
+def test_one_section_is_one_topic(run):
+    outcome = run(name="sections", pipeline={"chunking": {"kind": "markdown", "size": 256}})
+    faults = {fault.name: fault for fault in diagnose(outcome.bench, outcome.results[0])}
+    assert faults["several topics"].found == 0
+
+
+def test_several_sections_in_a_chunk_are_several_topics(faults):
+    assert faults("fixed-64")["several topics"].found > 0
+
+
+def test_equal_texts_are_duplicates(run):
+    outcome = run(name="repeated", pipeline={"chunking": {"kind": "recursive", "size": 32, "tokens": "characters"}})
+    faults = {fault.name: fault for fault in diagnose(outcome.bench, outcome.results[0])}
+    assert faults["exact duplicates"].found >= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "borders"),
+    [
+        ("plain text", [0, 10]),
+        ("# A\n\ntext", [0, 9]),
+        ("# A\n\n## B\n\ntext", [0, 15]),
+        ("before\n\n# A\n\ntext", [0, 8, 17]),
+        ("# A\n\ntext\n\n## B\n\nmore", [0, 11, 21]),
+        ("\n\n# A\n\n## B\n\ntext", [0, 17]),
+    ],
+)
+def test_a_heading_with_nothing_under_it_belongs_to_what_follows(text, borders):
+    assert section_borders(text).tolist() == borders

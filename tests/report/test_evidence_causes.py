@@ -1,0 +1,271 @@
+"""Each cause by hand, and all of them against an oracle that works on sets of characters."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workbench.attribution.duplicate_hits import repeats
+from workbench.attribution.embedded_extent import Seen, seen_of
+from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES, causes_by_query, missed_documents, missed_needs, misses_of
+from workbench.metrics.case import Case, Cut
+from workbench.metrics.inputs import Labels, Retrieved
+from workbench.metrics.names import Metric
+from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
+from workbench.records import Dataset, Document, Need, Qrel, Query, Span
+
+#        0         1         2         3
+#        0123456789012345678901234567890123456789
+TEXT = "one two three. four five six. seven ate."
+EVIDENCE = [(0, 15, 29)]  # four five six.
+FOUR = [(0, 0, 14), (0, 15, 29), (0, 30, 40)]
+
+
+def case_of(texts, needs, chunks, *hits, qrels=()) -> Case:
+    """`needs` [[(doc, start, end), ...], ...] of a query each; chunks and hits as in tests/metrics/conftest.py."""
+    dataset = Dataset(
+        name="small",
+        documents=tuple(Document(f"d{doc}", text) for doc, text in enumerate(texts)),
+        queries=tuple(Query(f"q{q}", "?") for q in range(len(hits))),
+        qrels=tuple(Qrel(f"q{q}", f"d{doc}", 1) for q, doc in qrels),
+        needs=tuple(Need(f"q{q}", tuple(Span(f"d{doc}", *span) for doc, *span in need)) for q, own in enumerate(needs) for need in own),
+    )
+    columns = ["doc", "start", "end", "delivered_start", "delivered_end"]
+    table = pd.DataFrame([chunk if len(chunk) == 5 else (*chunk, *chunk[1:]) for chunk in chunks], columns=columns, dtype="int64")
+    rows = [(q, rank, chunk, 1 / rank) for q, row in enumerate(hits) for rank, chunk in enumerate(row, 1)]
+    found = pd.DataFrame(rows, columns=["query", "rank", "chunk", "score"]).astype({"query": int, "rank": int, "chunk": int})
+    ranking = found.assign(doc=table["doc"].to_numpy()[found["chunk"].to_numpy()]).drop_duplicates(["query", "doc"])
+    ranking = ranking.assign(rank=ranking.groupby("query").cumcount() + 1)[["query", "rank", "doc", "score"]]
+    return Case(Labels.of(dataset), Retrieved(table, found, ranking.reset_index(drop=True), np.zeros(len(hits))), "exact")
+
+
+def seen(case: Case, ends: list[int] | None = None) -> Seen:
+    whole = case.retrieved.chunks["end"].to_numpy(np.int64)
+    found = whole if ends is None else np.array(ends, dtype=np.int64)
+    return Seen(found, found < whole)
+
+
+def missed(case: Case, cut: Cut, ends: list[int] | None = None, k: int = 3) -> list[tuple[str, int]]:
+    table = missed_needs(case, cut, seen(case, ends), k)
+    return list(zip(table["cause"], table["rank"].tolist(), strict=True))
+
+
+def test_evidence_delivered_whole_is_not_missed() -> None:
+    assert missed(case_of([TEXT], [[EVIDENCE]], FOUR, [1]), Cut(k=1)) == []
+    # The blank between two delivered chunks is no loss.
+    assert missed(case_of([TEXT], [[[(0, 0, 29)]]], FOUR, [1, 0]), Cut(k=2)) == []
+
+
+def test_evidence_in_no_chunk_was_dropped() -> None:
+    assert missed(case_of([TEXT], [[EVIDENCE]], [(0, 0, 14), (0, 15, 25)], [1, 0]), Cut(k=1)) == [("dropped", 1)]
+
+
+def test_evidence_beyond_the_window_of_its_chunk_was_never_embedded() -> None:
+    case = case_of([TEXT], [[EVIDENCE]], [(0, 0, 29), (0, 30, 40)], [1, 0])
+    assert missed(case, Cut(k=1), [20, 40]) == [("window", 2)]
+    assert missed(case, Cut(k=1), [29, 40]) == [("rank", 2)]
+
+
+def test_a_second_chunk_that_embeds_the_evidence_takes_the_blame_from_the_window() -> None:
+    case = case_of([TEXT], [[EVIDENCE]], [(0, 0, 29), (0, 15, 40)], [], [])
+    assert missed(case, Cut(k=1), [20, 40]) == [("rank", 0)]
+
+
+def test_evidence_of_which_a_part_is_delivered_was_cut_by_a_boundary() -> None:
+    halves = [(0, 0, 19), (0, 20, 40), (1, 0, 5)]
+    assert missed(case_of([TEXT, "other"], [[EVIDENCE]], halves, [0, 2, 1]), Cut(k=1)) == [("boundary", 1)]
+    # With both halves far below it is their rank.
+    assert missed(case_of([TEXT, "other"], [[EVIDENCE]], halves, [2, 0, 1]), Cut(k=1)) == [("rank", 2)]
+
+
+def test_an_alternative_that_is_whole_takes_the_blame_from_the_boundary() -> None:
+    both = [[(0, 15, 29), (1, 0, 5)]]
+    case = case_of([TEXT, "other"], [both], [(0, 0, 19), (0, 20, 40), (1, 0, 5)], [0, 1, 2])
+    assert missed(case, Cut(k=1)) == [("rank", 3)]
+
+
+def test_children_of_a_parent_that_holds_the_evidence_cut_nothing() -> None:
+    children = [(0, 0, 19, 0, 40), (0, 20, 40, 0, 40), (1, 0, 5)]
+    assert missed(case_of([TEXT, "other"], [[EVIDENCE]], children, [2, 0]), Cut(k=1)) == [("rank", 2)]
+
+
+@pytest.mark.parametrize(
+    "again", [(0, 8, 14), (2, 0, 14)], ids=["a slice that overlaps one before it by half", "the same text in another document"]
+)
+def test_evidence_behind_repeated_text_would_be_delivered_without_it(again) -> None:
+    case = case_of([TEXT, "other", "one two three."], [[EVIDENCE]], [(0, 0, 14), again, (0, 15, 29), (1, 0, 5)], [0, 1, 2])
+    assert missed(case, Cut(k=2)) == [("duplicate", 3)]
+    # One place more than the repeats free is its rank.
+    assert missed(
+        case_of([TEXT, "other", "one two three."], [[EVIDENCE]], [(0, 0, 14), again, (0, 15, 29), (1, 0, 5)], [0, 3, 1, 2]), Cut(k=2)
+    ) == [("rank", 4)]
+
+
+def test_what_overlaps_only_a_repeat_is_none() -> None:
+    text = "abcdefghijklmnopqrstuvwxyz"
+    case = case_of([text], [[[(0, 25, 26)]]], [(0, 0, 8), (0, 4, 12), (0, 8, 16), (0, 20, 26)], [0, 1, 2, 3])
+    assert repeats(case, np.arange(4)).tolist() == [False, True, False, False]
+
+
+def test_a_hit_beyond_the_tokens_is_a_matter_of_the_budget() -> None:
+    case = case_of([TEXT, "other"], [[EVIDENCE]], [(0, 0, 14), (1, 0, 5), (0, 15, 29)], [0, 1, 2])
+    # four five six . are four tokens, behind one two three . other
+    assert missed(case, Cut(tokens=8)) == [("budget", 3)]
+    assert missed(case, Cut(tokens=9)) == []
+    assert missed(case, Cut(tokens=8), k=2) == [("rank", 3)]
+
+
+def test_repeats_pay_for_tokens_too() -> None:
+    case = case_of([TEXT, "one two three."], [[EVIDENCE]], [(0, 0, 14), (1, 0, 14), (0, 15, 29)], [0, 1, 2])
+    assert missed(case, Cut(tokens=8)) == [("duplicate", 3)]
+    assert missed(case, Cut(tokens=7)) == [("budget", 3)]
+
+
+def test_the_cause_of_a_query_is_its_earliest() -> None:
+    table = pd.DataFrame({"query": [0, 0, 2], "cause": ["rank", "boundary", "budget"]})
+    assert causes_by_query(table, 4).tolist() == ["boundary", "", "budget", ""]
+
+
+def test_missed_documents_rank_too_low_or_were_cut_by_the_window() -> None:
+    case = case_of([TEXT, "other", "third"], [], [*FOUR, (1, 0, 5), (2, 0, 5)], [0, 3], [3, 4], qrels=[(0, 0), (0, 1), (1, 0), (1, 2)])
+    found = np.array([0 * 3 + 0, 1 * 3 + 1])
+    table = missed_documents(case, found, seen(case, [14, 20, 40, 5, 5]), np.array([True, True]))
+    rows = table[["query", "doc", "cause", "rank"]].to_numpy().tolist()
+    assert rows == [[0, 1, "rank", 2], [1, 0, "window", 0], [1, 2, "rank", 2]]
+    assert set(DOCUMENT_CAUSES) < set(CAUSES)
+
+
+@st.composite
+def _interval(draw, texts: list[str]) -> tuple[int, int, int]:
+    doc = draw(st.integers(0, len(texts) - 1))
+    start = draw(st.integers(0, len(texts[doc]) - 1))
+    return doc, start, draw(st.integers(start + 1, len(texts[doc])))
+
+
+@st.composite
+def worlds(draw):
+    """Documents, needs with alternatives, chunks with or without parents, where each was cut, hits."""
+    texts = draw(st.lists(st.text("ab \n.é", min_size=4, max_size=24), min_size=1, max_size=3))
+    visible = _interval(texts).filter(lambda span: texts[span[0]][span[1] : span[2]].strip())
+    queries = draw(st.lists(st.lists(st.lists(visible, min_size=1, max_size=3), max_size=3), min_size=1, max_size=3))
+    own = draw(st.lists(_interval(texts), min_size=1, max_size=7, unique=True))
+    chunks = [(doc, s, e, *draw(st.sampled_from([(s, e), (s, e), (0, len(texts[doc]))]))) for doc, s, e in own]
+    ends = [draw(st.sampled_from([chunk[2], chunk[2], (chunk[1] + chunk[2]) // 2])) for chunk in chunks]
+    order = st.permutations(range(len(chunks))).flatmap(lambda rows: st.integers(0, len(rows)).map(lambda depth: rows[:depth]))
+    return texts, queries, chunks, ends, [draw(order) for _ in queries]
+
+
+cuts = st.one_of(st.integers(1, 4).map(lambda k: Cut(k=k)), st.integers(1, 12).map(lambda tokens: Cut(tokens=tokens)))
+
+
+class Oracle:
+    """One query's causes, from sets of (document, position)."""
+
+    def __init__(self, world, q: int, cut: Cut, k: int) -> None:
+        self.texts, _, self.chunks, self.ends, hits = world
+        self.cut, self.k = cut, k
+        pieces = [(self.chunks[row][0], *self.chunks[row][3:]) for row in hits[q]]
+        self.slices = [piece for i, piece in enumerate(pieces) if piece not in pieces[:i]]
+        self.limit = cut.k or cut.tokens
+
+    def solid(self, doc: int, start: int, end: int) -> set[tuple[int, int]]:
+        return {(doc, place) for place in range(start, end) if not self.texts[doc][place].isspace()}
+
+    def tokens(self, doc: int, start: int, end: int) -> list[int]:
+        return [place for place in tokenise(self.texts, BUDGET_VOCABULARY)[doc].starts.tolist() if start <= place < end]
+
+    def cost(self, piece: tuple[int, int, int]) -> int:
+        return 1 if self.cut.k else len(self.tokens(*piece))
+
+    def before(self, place: int) -> int:
+        return sum(map(self.cost, self.slices[:place]))
+
+    def repeated(self, place: int) -> bool:
+        doc, start, end = self.slices[place]
+        for earlier, (other, low, high) in enumerate(self.slices[:place]):
+            if self.texts[other][low:high].strip() == self.texts[doc][start:end].strip():
+                return True
+            shared = min(end, high) - max(start, low)
+            if other == doc and shared > 0 and 2 * shared >= min(end - start, high - low) and not self.repeated(earlier):
+                return True
+        return False
+
+    def delivered(self) -> set[tuple[int, int]]:
+        text: set = set()
+        for place, (doc, start, end) in enumerate(self.slices):
+            left, inside = self.limit - self.before(place), self.tokens(doc, start, end)
+            if left > 0:
+                text |= self.solid(doc, start, end if self.cut.k or len(inside) <= left else inside[left])
+        return text
+
+    def cause(self, need: list[tuple[int, int, int]]) -> str:
+        if any(self.solid(*one) <= self.delivered() for one in need):
+            return ""
+        chunked = set().union(*(self.solid(*chunk[:3]) for chunk in self.chunks))
+        embedded = set().union(*(self.solid(*chunk[:2], end) for chunk, end in zip(self.chunks, self.ends, strict=True)))
+        if not any(self.solid(*one) <= chunked for one in need):
+            return "dropped"
+        if not any(self.solid(*one) <= embedded for one in need):
+            return "window"
+        whole = [self.solid(chunk[0], *chunk[3:]) for chunk in self.chunks]
+        sound = [one for one in need if self.solid(*one) <= embedded and any(self.solid(*one) <= text for text in whole)]
+        touched = [piece for place, piece in enumerate(self.slices) if self.before(place) < self.limit]
+        if not sound and any(self.solid(*one) & self.solid(*piece) for one in need for piece in touched):
+            return "boundary"
+        places = [(place, one) for one in sound for place, piece in enumerate(self.slices) if self.solid(*one) <= self.solid(*piece)]
+        if any(self.spared(place, one) for place, one in places):
+            return "duplicate"
+        return "budget" if self.cut.tokens and any(place < self.k for place, _ in places) else "rank"
+
+    def spared(self, place: int, one: tuple[int, int, int]) -> bool:
+        repeated = sum(self.cost(self.slices[earlier]) for earlier in range(place) if self.repeated(earlier))
+        doc, start, _ = self.slices[place]
+        needed = 1 if self.cut.k else len(self.tokens(doc, start, one[2]))
+        return self.before(place) - repeated + needed <= self.limit
+
+
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@given(world=worlds(), cut=cuts, k=st.integers(1, 4))
+def test_causes_equal_those_of_character_sets(world, cut: Cut, k: int) -> None:
+    texts, queries, chunks, ends, hits = world
+    case = case_of(texts, queries, chunks, *hits)
+    table = missed_needs(case, cut, seen(case, ends), k)
+    found = dict(zip(table["need"].tolist(), table["cause"], strict=True))
+    needs = [(q, need) for q, own in enumerate(queries) for need in own]
+    assert [found.get(place, "") for place in range(len(needs))] == [Oracle(world, q, cut, k).cause(need) for q, need in needs]
+
+
+def test_every_query_that_is_not_complete_has_a_cause(outcome_of_sizes: Callable) -> None:
+    outcome = outcome_of_sizes()
+    for result in outcome.results:
+        causes = causes_by_query(misses_of(outcome.bench, result, Metric.parse("complete@2")), 6)
+        scores = result.scores.table("scores")
+        complete = scores[scores["metric"] == "complete@2"].set_index("query")["value"]
+        assert ((causes == "") == (complete.reindex(range(6)) == 1)).all()
+
+
+def test_what_the_window_cut_off_ends_where_its_last_token_ends(outcome_of_sizes: Callable) -> None:
+    outcome = outcome_of_sizes()
+    (result,) = [one for one in outcome.results if one.truncated.any()]
+    found, chunks = seen_of(outcome.bench, result), result.chunks.table("chunks")
+    moved = np.flatnonzero(found.ends < chunks["end"].to_numpy())
+    assert len(moved)
+    assert found.cut[moved].all()
+    for row in moved.tolist():
+        doc, start = chunks["doc"][row], chunks["start"][row]
+        text = outcome.bench.dataset.documents[doc].text
+        # The window holds two special tokens besides.
+        assert len(tokenise([text[start : found.ends[row]]], BUDGET_VOCABULARY)[0].starts) == result.window - 2
+
+
+def test_without_evidence_documents_are_missed(run: Callable) -> None:
+    outcome = run(evidence=False, name="labels")
+    table = misses_of(outcome.bench, outcome.results[0], Metric.parse("recall@1"))
+    scores = outcome.results[0].scores.table("scores")
+    lost = scores[(scores["metric"] == "recall@3") & (scores["value"] < 1)]["query"]
+    assert set(lost) <= set(table["query"])
+    assert (table["need"] == -1).all()
+    assert set(table["cause"]) <= set(DOCUMENT_CAUSES)

@@ -1,0 +1,164 @@
+"""Contrasts of outcomes written by hand: chunks and hits are given, everything after them is computed."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench.analysis.failure_summary import faults_of, weakest_slice
+from workbench.analysis.pairwise import OTHER, contrast, small
+from workbench.chunking.fixed import FixedChunker
+from workbench.execution.local import Result
+from workbench.experiment.read import Configuration
+from workbench.metrics.evaluate import evaluate
+from workbench.metrics.inputs import Retrieved
+from workbench.metrics.names import Metric
+from workbench.pipeline.context import Bench, Workplace
+from workbench.records import Dataset, Document, Need, Qrel, Query, Span
+from workbench.retrieval.bm25 import Bm25Retriever
+
+TEXT = "one two three. four five six. seven ate."
+METRICS = tuple(map(Metric.parse, ("complete@1", "span_precision@1", "recall@1", "irrelevant@1")))
+WHOLE, HALVES = [(0, 14), (15, 29), (30, 40)], [(0, 19), (20, 40)]
+
+
+def bench_of(folder: Path, queries: int, kinds: Sequence[str] = ("easy", "hard")) -> Bench:
+    """Every query asks for `four five six.` of a document of its own, with a second document that is irrelevant and a third unjudged."""
+    documents = [Document(f"d{number}", TEXT) for number in range(queries)] + [Document("bad", "bad"), Document("new", "new")]
+    dataset = Dataset(
+        name="by hand",
+        documents=tuple(documents),
+        queries=tuple(Query(f"q{number}", "?", metadata={"kind": kinds[number % len(kinds)]}) for number in range(queries)),
+        qrels=tuple(Qrel(f"q{n}", f"d{n}", 1) for n in range(queries)) + tuple(Qrel(f"q{n}", "bad", -1) for n in range(queries)),
+        needs=tuple(Need(f"q{number}", (Span(f"d{number}", 15, 29),)) for number in range(queries)),
+    )
+    return Bench(Workplace(folder, folder / "store"), dataset, METRICS, "exact")
+
+
+@pytest.fixture
+def made() -> Callable[..., Result]:
+    """A finished configuration: `own` (start, end) are the chunks of every document, `hits` (document, chunk) of each query by rank."""
+
+    def make(bench: Bench, name: str, own: Sequence[tuple[int, int]], hits: Sequence[Sequence[tuple[int, int]]]) -> Result:
+        queries = len(bench.dataset.queries)
+        rows = [(doc, start, end) for doc in range(queries) for start, end in own] + [(queries, 0, 3), (queries + 1, 0, 3)]
+        chunks = pd.DataFrame(rows, columns=["doc", "start", "end"]).assign(header="", tokens=4)
+        chunks = chunks.assign(delivered_start=chunks["start"], delivered_end=chunks["end"])
+        first = [doc * len(own) for doc in range(queries + 1)] + [queries * len(own) + 1]
+        found = [(q, rank, first[doc] + chunk, doc, 1 / rank) for q, of in enumerate(hits) for rank, (doc, chunk) in enumerate(of, 1)]
+        table = pd.DataFrame(found, columns=["query", "rank", "chunk", "doc", "score"])
+        ranking = table.drop_duplicates(["query", "doc"])
+        ranking = ranking.assign(rank=ranking.groupby("query").cumcount() + 1)[["query", "rank", "doc", "score"]].reset_index(drop=True)
+        about = pd.DataFrame({"query": range(queries), "spread": 0.1, "top": 1.0, "tied": False})
+        retrieved = Retrieved(chunks, table.drop(columns="doc"), ranking, np.full(queries, 0.1))
+        scores = evaluate(bench.labels, retrieved, bench.metrics)
+        store = bench.workplace.store
+        tables = {"exact_hits": retrieved.hits, "exact_ranking": ranking, "exact_about": about}
+        entries = [
+            store.obtain("chunks", name, lambda draft: draft.table("chunks", chunks)),
+            store.obtain("hits", name, lambda draft: [draft.table(key, value) for key, value in tables.items()]),
+            store.obtain("scores", name, lambda draft: draft.table("scores", scores)),
+        ]
+        configuration = Configuration(name, FixedChunker(size=16), None, Bm25Retriever(k=3))
+        return Result(configuration, entries[0], None, entries[1], entries[2])
+
+    return make
+
+
+@pytest.fixture
+def two(made: Callable[..., Result], tmp_path: Path) -> tuple[Bench, Result, Result]:
+    """a has whole evidence for q0, q1 and q2 and the wrong chunk first for q3; b cuts q0's, has nothing whole for any."""
+    bench = bench_of(tmp_path, 4)
+    a = made(bench, "a", WHOLE, [[(0, 1)], [(1, 1)], [(2, 1)], [(3, 0), (3, 1)]])
+    b = made(bench, "b", [(0, 29), (30, 40)], [[(0, 1), (0, 0)], [(1, 0)], [(4, 0), (2, 0)], [(3, 0)]])
+    return bench, a, b
+
+
+def test_queries_are_won_alone_and_grouped_by_the_losers_cause(two, made) -> None:
+    bench, a, b = two
+    found = contrast(bench, a, b, Metric.parse("complete@1"))
+    assert (found.a.winner, found.a.loser) == ("a", "b")
+    assert found.a.causes == {"rank": ("q0", "q2")}
+    assert found.b.causes == {"rank": ("q3",)}
+    assert found.ties == 1
+    assert found.a.queries + found.b.queries + found.ties == found.parts[0].difference.n
+    cut = made(bench, "cut", HALVES, [[(n, 0)] for n in range(4)])
+    assert contrast(bench, a, cut, Metric.parse("complete@1")).a.causes == {"boundary": ("q0", "q1", "q2")}
+
+
+def test_turned_round_it_says_the_same(two) -> None:
+    bench, a, b = two
+    found, turned = (contrast(bench, one, other, METRICS[0]) for one, other in ((a, b), (b, a)))
+    assert (found.a, found.b) == (turned.b, turned.a)
+    assert found.parts[0].difference.value == -turned.parts[0].difference.value
+
+
+def test_what_differs_without_a_miss_is_told_apart(two) -> None:
+    bench, a, b = two
+    found = contrast(bench, a, b, Metric.parse("span_precision@1"))
+    # q1: both deliver all of the evidence, b with more text around it.
+    assert found.a.causes == {"rank": ("q0", "q2"), OTHER: ("q1",)}
+
+
+def test_slices_have_n_a_difference_and_say_that_they_are_small(two) -> None:
+    bench, a, b = two
+    parts = {part.name: part for part in contrast(bench, a, b, METRICS[0]).parts}
+    assert list(parts) == ["all", "kind=easy", "kind=hard"]
+    easy, hard = parts["kind=easy"], parts["kind=hard"]
+    assert (easy.difference.n, easy.difference.value, easy.won_by_a, easy.won_by_b, easy.ties) == (2, 1.0, {"rank": 2}, {}, 0)
+    assert (hard.difference.n, hard.difference.value, hard.won_by_a, hard.won_by_b, hard.ties) == (2, -0.5, {}, {"rank": 1}, 1)
+    assert easy.small == "fewer than 20 questions, from fewer than 5 documents"
+
+
+def test_a_slice_is_small_by_questions_or_by_documents() -> None:
+    assert small(np.arange(20)) == ""
+    assert small(np.arange(19)) == "fewer than 20 questions"
+    assert small(np.repeat(np.arange(4), 6)) == "from fewer than 5 documents"
+
+
+def test_fewer_faults_win_and_miss_nothing(two) -> None:
+    bench, a, b = two
+    found = contrast(bench, a, b, Metric.parse("irrelevant@1"))
+    assert (found.a.causes, found.b.causes) == ({OTHER: ("q2",)}, {})
+
+
+def test_the_share_judged_stands_beside_metrics_over_documents(two, made) -> None:
+    bench, a, b = two
+    unjudged = made(bench, "unjudged", WHOLE, [[(0, 1)], [(5, 0)], [(2, 1)], [(3, 1)]])
+    found = contrast(bench, a, unjudged, Metric.parse("recall@1"))
+    assert found.judged == (1.0, 0.75)
+    assert found.a.causes == {"rank": ("q1",)}
+    assert contrast(bench, a, b, METRICS[0]).judged is None
+
+
+def test_faults_are_counted_by_query_and_a_small_slice_is_not_the_weakest(two, made) -> None:
+    bench, a, _ = two
+    cut = made(bench, "cut", HALVES, [[(0, 0)], [(1, 0)], [(2, 0)], [(5, 0), (3, 0)]])
+    found = faults_of(bench, cut, METRICS[0])
+    assert (found.of, found.causes, found.weakest) == (4, {"boundary": (3, 0.75), "rank": (1, 0.25)}, None)
+    assert faults_of(bench, a, METRICS[0]).causes == {"rank": (1, 0.25)}
+
+
+def test_the_weakest_slice_is_the_worst_of_the_large_ones(made, tmp_path: Path) -> None:
+    kinds = ["easy", "hard"] * 20 + ["rare"] * 10
+    bench = bench_of(tmp_path, 50, kinds)
+    hits = [[(n, 1)] if kind == "easy" and n else [(n, 0), (n, 1)] for n, kind in enumerate(kinds)]
+    result = made(bench, "a", WHOLE, hits)
+    found = weakest_slice(bench, result, Metric.parse("complete@1"))
+    assert (found.slice, found.mean.value, found.mean.n) == ("kind=hard", 0.0, 20)
+
+
+def test_real_configurations_contrast_as_their_scores_do(outcome_of_sizes: Callable) -> None:
+    outcome = outcome_of_sizes()
+    small_chunks, large_chunks = outcome.results[0], outcome.results[1]
+    metric = Metric.parse("span_recall@2")
+    found = contrast(outcome.bench, small_chunks, large_chunks, metric)
+    values = [
+        scores[scores["metric"] == str(metric)].set_index("query")["value"]
+        for scores in (one.scores.table("scores") for one in (small_chunks, large_chunks))
+    ]
+    gap = (values[0] - values[1]).to_numpy()
+    assert (found.a.queries, found.b.queries, found.ties) == ((gap > 1e-9).sum(), (gap < -1e-9).sum(), (abs(gap) <= 1e-9).sum())
+    assert found.parts[0].difference.value == pytest.approx(gap.mean())

@@ -1,0 +1,167 @@
+import ast
+import html
+import re
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from workbench.analysis.findings import findings
+from workbench.execution.local import Outcome
+from workbench.report.comparison import ComparisonView
+from workbench.report.render.display import Fragment
+from workbench.report.render.terminal import summary_lines
+from workbench.report.text.summary import Answers, answers
+from workbench.statistics.verdict import METHODS
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "comparison.ipynb"
+# What a null result must say of nothing.
+CLAIMS = ("winner", "winners", "wins", "win", "won", "best", "better", "beats", "beat", "superior", "outperforms", "leads", "victory")
+# What is said of none: the question, its denial, and what the methods are called.
+DENIALS = ("What won?", "No winner", *METHODS)
+N = 120
+noise = np.random.default_rng(5)
+BASE = noise.random(N) * 0.5
+
+
+def asked(outcome: Outcome) -> Answers:
+    return answers(findings(outcome))
+
+
+def told(said: Answers) -> str:
+    return "\n".join(f"{one.question} {one.sentence} {one.detail}" for one in said)
+
+
+def rendered(outcome: Outcome) -> str:
+    """All that the cells of the comparison notebook display, and what the terminal prints."""
+    view, parts = ComparisonView(outcome), []
+    code = [cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells if cell.cell_type == "code"]
+    for source in code[3:-1]:
+        (expression,) = ast.parse(source).body
+        shown = eval(ast.unparse(expression), {"view": view, "display": lambda *shown: shown})
+        parts += shown if isinstance(shown, tuple) else [shown]
+    parts.append(view.overview())
+    words = [str(part.html) if isinstance(part, Fragment) else part.alt for part in parts]
+    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", " ".join(words), flags=re.DOTALL)
+    return html.unescape(" ".join(text.split())) + "\n".join(summary_lines(outcome)) + told(asked(outcome))
+
+
+def claims(text: str) -> list[str]:
+    for denial in DENIALS:
+        text = text.replace(denial, "")
+    return [word for word in re.findall(r"\w+", text.lower()) if word in CLAIMS]
+
+
+@pytest.fixture(scope="module")
+def equal(made) -> Outcome:
+    """One and the same chunking, delivered to the same budget, under two names."""
+    return made.ran(1, sweep={"retrieval": [{"kind": "bm25", "k": 5}, {"kind": "bm25", "k": 6}]}, name="equal")
+
+
+@pytest.fixture(scope="module")
+def tied(made) -> Outcome:
+    return made.valued([np.clip(BASE + noise.normal(0, 0.3, N), 0, 1) for _ in range(3)], name="tied")
+
+
+@pytest.fixture(scope="module")
+def clear(made) -> Outcome:
+    return made.valued([BASE, BASE + 0.3 + noise.random(N) * 0.1, BASE + 0.1 * noise.random(N)], name="clear")
+
+
+def test_equal_configurations_read_as_equal_everywhere(equal: Outcome) -> None:
+    said, text = asked(equal), rendered(equal)
+    assert said.won.sentence == "No winner: fixed-256-0-k5 and fixed-256-0-k6 have the same span_recall@60t on every question."
+    assert said.margin.sentence.startswith("By nothing: ")
+    assert said.certainty.sentence == "There is no difference to test."
+    assert said.more.sentence == "No number of questions would tell equal configurations apart."
+    assert "the same" in text
+    assert claims(text) == []
+
+
+def test_what_cannot_be_told_apart_is_a_set_without_a_winner(tied: Outcome) -> None:
+    said, text = asked(tied), rendered(tied)
+    assert said.won.sentence.startswith("No winner: the 3 configurations cannot be told apart by span_recall@60t (fixed-")
+    assert "which may be nothing" in said.margin.sentence
+    assert re.search(r"cannot be told apart: p = [01]\.\d{3} after correction for 3 comparisons", said.certainty.sentence)
+    assert re.search(r"more questions, [\d,]+ in all, would tell fixed-\d+-0 and fixed-\d+-0 apart\.|More than 100,000", said.more.sentence)
+    assert "= cannot be told apart" in "\n".join(summary_lines(tied))
+    assert claims(text) == []
+
+
+def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
+    few = made.valued([BASE[:20], BASE[:20] + 0.3], documents=2, name="few")
+    assert asked(few).won.sentence == "No winner: only 20 questions have a value for every configuration, and it takes 30 to name one."
+    assert asked(few).more.sentence == "At least 10 more questions, for any claim at all."
+    alone = made.ran(1)
+    assert asked(alone).won.sentence == "No winner: fixed-16-0 has nothing to be compared with."
+    assert asked(alone).margin.sentence.startswith("There is no second one to compare with; fixed-16-0 has span_recall@60t ")
+    assert claims(rendered(few)) == claims(rendered(alone)) == []
+
+
+def test_where_nothing_is_ranked_it_says_why(outcome_of_sizes, made) -> None:
+    sizes = outcome_of_sizes()
+    windowed = Outcome(sizes.experiment, sizes.bench, sizes.primary, [one for one in sizes.results if one.truncated.any()])
+    assert "scores tell of the window, not of the chunking" in asked(windowed).won.sentence
+    assert asked(windowed).won.detail == "Window, not chunking, and so not compared: fixed-64-0."
+    unscored = made.valued([np.full(N, np.nan), np.full(N, np.nan)], name="unscored")
+    assert asked(unscored).won.sentence == "No winner: no question has a value of span_recall@60t."
+    failed = Outcome(sizes.experiment, sizes.bench, sizes.primary, [], {"one": "no model"})
+    assert asked(failed).won == ("What won?", "No winner: every configuration failed.", "Failed: one.")
+    for outcome in (windowed, unscored, failed):
+        assert claims(rendered(outcome)) == []
+
+
+def test_a_winner_is_named_with_margin_certainty_and_cost(clear: Outcome) -> None:
+    said = asked(clear)
+    assert said.won.sentence == "fixed-24-0 wins by span_recall@60t: with 95 % confidence it is the best of 3 configurations."
+    assert re.match(
+        r"By \+0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over fixed-32-0 on 120 questions: span_recall@60t 0\.\d{3} against", said.margin.sentence
+    )
+    assert said.certainty.sentence.startswith("With 95 % confidence every other one is behind; fixed-24-0 against fixed-32-0: p < 0.001")
+    assert "0 s of encoding" in said.cost.sentence
+    assert said.more.sentence.startswith("No more questions are needed; ")
+    assert "120 questions" in said.data.sentence
+    assert "fixed-24-0" in (line := "\n".join(summary_lines(clear)))
+    assert "winner" in line
+
+
+def test_few_documents_limit_the_claim(made) -> None:
+    said = asked(made.valued([BASE[:60], BASE[:60] + 0.3 + 0.1 * noise.random(60)], documents=6, name="conditional"))
+    assert "over questions of these documents only" in said.won.sentence
+    assert said.certainty.sentence.endswith("All this holds over questions of these documents only: there are 6 documents.")
+
+
+def test_fewer_faults_win_where_the_metric_counts_them(made) -> None:
+    rows = [BASE + 0.4, BASE, BASE + 0.3 + 0.1 * noise.random(N)]
+    said = asked(made.valued(rows, primary="irrelevant@3", name="lower"))
+    assert said.won.sentence.startswith("fixed-24-0 wins by irrelevant@3")
+    assert re.match(r"By −0\.\d{3} \[−", said.margin.sentence)
+    assert said.margin.sentence.endswith("and less is wanted.")
+    assert said.margin.detail.startswith("The lowest of several is also the luckiest")
+    assert said.faults.sentence == "irrelevant@3 counts faults itself and has no causes."
+
+
+def test_a_baseline_is_called_so(made) -> None:
+    said = asked(made.valued([BASE, BASE + 0.3, BASE + 0.1 * noise.random(N)], baseline="fixed-16-0", name="based"))
+    assert "over the baseline fixed-16-0" in said.margin.sentence
+    lost = asked(made.valued([np.full(N, np.nan), BASE + 0.3, BASE], baseline="fixed-16-0", name="unbased"))
+    assert lost.won.detail == "The baseline fixed-16-0 cannot be compared, so all pairs were."
+
+
+def test_faults_and_slices_are_those_of_the_first(made) -> None:
+    said = asked(made.ran(2))
+    assert re.match(
+        r"fixed-(16|24)-0 misses evidence on \d+ of 120 questions \(\d+\.\d\s%\), (on \d+ of these|each time) because (it|a chunk boundary|repeated text) \w+",
+        said.faults.sentence,
+    )
+    assert re.match(r"fixed-(16|24)-0 is weakest on kind=(even|odd) \(60 questions\): span_recall@60t ", said.weakest.sentence)
+
+
+def test_every_answer_is_a_sentence(equal, tied, clear, made) -> None:
+    for outcome in (equal, tied, clear, made.ran(1)):
+        for one in asked(outcome):
+            assert one.question.endswith("?")
+            assert one.sentence.endswith(".")
+            assert not one.detail or one.detail.endswith(".")
+            assert not re.search(r"nan|None\b(?!;)|  |\.\.", one.sentence + one.detail)

@@ -1,0 +1,215 @@
+import pickle
+import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from workbench.errors import InputError, StoreError
+from workbench.execution.local import Outcome
+from workbench.results.history import COLUMNS, append, changes, history_path, read_history
+
+NOON = datetime(2026, 5, 1, 12, 0, 0, 999_999, tzinfo=UTC)
+CHILD = """
+import os, pickle, sys
+from datetime import UTC, datetime
+from pathlib import Path
+import pyarrow.parquet as pq
+from workbench.results.history import append
+outcome, outputs, times = pickle.loads(Path(sys.argv[1]).read_bytes()), Path(sys.argv[2]), int(sys.argv[3])
+for _ in range(times):
+    append(outcome, outputs, datetime.now(UTC))
+if not times:
+    whole = pq.write_table
+    def half(table, where, **options):
+        whole(table, where, **options)
+        os.truncate(where, os.path.getsize(where) // 2)
+        os.kill(os.getpid(), 9)
+    pq.write_table = half
+    append(outcome, outputs, datetime.now(UTC))
+"""
+
+
+def changed(outcome: Outcome, **stages) -> Outcome:
+    """The outcome with other settings of the first configuration, its results left as they are."""
+    first, *others = outcome.results
+    configuration = first.configuration
+    for stage, values in stages.items():
+        configuration = replace(configuration, **{stage: getattr(configuration, stage).model_copy(update=values)})
+    return Outcome(outcome.experiment, outcome.bench, outcome.primary, [replace(first, configuration=configuration), *others])
+
+
+def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, tmp_path):
+    run = append(outcome, tmp_path, NOON)
+    history = read_history(history_path(tmp_path))
+    assert tuple(history.columns) == COLUMNS
+    assert set(history["run"]) == {run}
+    assert set(history["time"]) == {pd.Timestamp("2026-05-01T12:00:00Z")}
+    metrics = pd.read_parquet(outcome.folder / "metrics.parquet")
+    metrics = metrics[metrics["slice"] == "all"].reset_index(drop=True)
+    shared = ["configuration", "condition", "metric", "slice", "value", "low", "high"]
+    pd.testing.assert_frame_equal(history[shared], metrics[shared])
+    assert set(history.loc[history["primary"], "metric"]) == {"span_recall@2000t"}
+    assert history["prompt"].isna().all()
+    assert history["chunking"].nunique() == 3
+    assert history["embedding"].nunique() == 1
+    assert set(history["corpus"]) == {outcome.bench.identity.corpus}
+
+
+def test_the_types_of_the_columns_are_fixed(outcome, tmp_path):
+    append(outcome, tmp_path, NOON)
+    kinds = {field.name: str(field.type) for field in pq.read_schema(history_path(tmp_path))}
+    assert list(kinds) == list(COLUMNS)
+    assert kinds.pop("time") == "timestamp[ms, tz=UTC]"
+    assert kinds.pop("primary") == "bool"
+    assert {kinds.pop(name) for name in ("value", "low", "high")} == {"double"}
+    assert {kinds.pop(name) for name in ("n", "clusters")} == {"int64"}
+    assert set(kinds.values()) == {"string"}
+
+
+def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(outcome, tmp_path):
+    runs = [append(outcome, tmp_path, NOON) for _ in range(3)]
+    history = read_history(history_path(tmp_path))
+    assert len(set(runs)) == 3
+    assert history["run"].drop_duplicates().tolist() == runs
+    assert len(history) == 3 * len(history[history["run"] == runs[0]])
+
+
+def test_time_is_told_in_utc(outcome, tmp_path):
+    append(outcome, tmp_path, NOON.astimezone(timezone(timedelta(hours=5))))
+    assert read_history(history_path(tmp_path))["time"].iloc[0] == pd.Timestamp("2026-05-01T12:00:00Z")
+
+
+def test_a_run_that_finished_nothing_leaves_no_history(outcome, tmp_path):
+    assert append(Outcome(outcome.experiment, outcome.bench, outcome.primary), tmp_path, NOON) == ""
+    assert not history_path(tmp_path).exists()
+
+
+@pytest.mark.parametrize(
+    ("stages", "told"),
+    [
+        ({}, ""),
+        ({"retrieval": {"k": 7}}, "retrieval"),
+        ({"chunking": {"size": 100}}, "chunking"),
+        ({"embedding": {"max_tokens": 100}}, "embedding"),
+        ({"embedding": {"max_tokens": 100}, "chunking": {"size": 100}}, "chunking, embedding"),
+    ],
+)
+def test_a_stage_that_is_another_is_named_and_none_of_those_behind_it(outcome, tmp_path, stages, told):
+    append(outcome, tmp_path, NOON)
+    append(changed(outcome, **stages), tmp_path, NOON)
+    history = read_history(history_path(tmp_path))
+    assert changes(history, "small", outcome.results[0].configuration.name, "recall@5")["changed"].tolist() == ["", told]
+    assert changes(history, "small", outcome.results[1].configuration.name, "recall@5")["changed"].tolist() == ["", ""]
+
+
+def test_other_labels_and_another_definition_of_spans_are_told(outcome, tmp_path):
+    append(outcome, tmp_path, NOON)
+    bench = replace(outcome.bench, dataset=replace(outcome.bench.dataset, qrels=outcome.bench.dataset.qrels[1:]))
+    append(Outcome(outcome.experiment, bench, outcome.primary, outcome.results), tmp_path, NOON)
+    append(Outcome(outcome.experiment, replace(bench, spans="chroma"), outcome.primary, outcome.results), tmp_path, NOON)
+    found = changes(read_history(history_path(tmp_path)), "small", "fixed-128-0", "recall@5")
+    assert found["changed"].tolist() == ["", "labels", "labels"]
+
+
+def test_a_value_that_changes_by_itself_is_unexplained(past):
+    rows = [{"run": 0, "value": 0.5}, {"run": 1, "value": 0.5}, {"run": 2, "value": 0.6}, {"run": 3, "value": 0.7, "labels": "b"}]
+    found = changes(read_history(history_path(past(rows))), "mine", "whole", "recall@5")
+    assert found["unexplained"].tolist() == [False, False, True, False]
+    assert found["changed"].tolist() == ["", "", "", "labels"]
+    assert found["difference"].round(9).tolist()[1:] == [0, 0.1, 0.1]
+
+
+def test_a_fingerprint_that_comes_or_goes_is_a_change(past):
+    rows = [{"run": run, "value": 0.5, "embedding": given} for run, given in enumerate([None, None, "a", None])]
+    found = changes(read_history(history_path(past(rows))), "mine", "whole", "recall@5")
+    assert found["changed"].tolist() == ["", "", "embedding", "embedding"]
+
+
+def test_what_was_not_scored_and_what_is_of_others_is_left_out(past):
+    others = [{"metric": "mrr@10"}, {"configuration": "fixed"}, {"experiment": "other"}, {"condition": "gold"}]
+    rows = [{"run": 0, "value": 0.5}, *({"run": 1, "value": 0.9} | other for other in others), {"run": 2, "value": float("nan")}]
+    assert changes(read_history(history_path(past(rows))), "mine", "whole", "recall@5")["value"].tolist() == [0.5]
+
+
+def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(outcome, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    append(outcome, tmp_path, NOON)
+    (tmp_path / "prompt.txt").write_text("one")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "prompt.txt"], [*who, "commit", "-qm", "first"], [*who, "tag", "-am", "one", "v1"]):
+        subprocess.run(["git", *words], check=True)
+    append(outcome, tmp_path, NOON)
+    (tmp_path / "prompt.txt").write_text("two")
+    append(outcome, tmp_path, NOON)
+    commits = read_history(history_path(tmp_path)).drop_duplicates("run")["commit"].tolist()
+    head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert pd.isna(commits[0])
+    assert commits[1:] == [head, f"{head}-dirty"]
+
+
+def test_two_processes_that_append_at_once_lose_nothing(start, outcome, tmp_path):
+    (tmp_path / "outcome").write_bytes(pickle.dumps(outcome))
+    both = [start(CHILD, tmp_path / "outcome", tmp_path, 12) for _ in range(2)]
+    assert [process.wait(timeout=120) for process in both] == [0, 0], [process.stderr.read() for process in both]
+    history = read_history(history_path(tmp_path))
+    assert history["run"].nunique() == 24
+    assert len(set(history.groupby("run").size())) == 1
+    assert (history["run"] != history["run"].shift()).sum() == 24
+
+
+def test_a_process_killed_while_it_writes_leaves_the_old_file_and_does_not_block_the_next(start, outcome, tmp_path):
+    (tmp_path / "outcome").write_bytes(pickle.dumps(outcome))
+    first = append(outcome, tmp_path, NOON)
+    before = history_path(tmp_path).read_bytes()
+    child = start(CHILD, tmp_path / "outcome", tmp_path, 0)
+    assert child.wait(timeout=120) == -9
+    assert history_path(tmp_path).read_bytes() == before
+    assert list(tmp_path.glob(".history.parquet.*.tmp"))
+    second = append(outcome, tmp_path, NOON)
+    assert read_history(history_path(tmp_path))["run"].drop_duplicates().tolist() == [first, second]
+    assert not list(tmp_path.glob(".history.parquet.*.tmp"))
+
+
+@pytest.mark.parametrize("content", [b"", b"no parquet at all", b"PAR1" + bytes(100) + b"PAR1"])
+def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(outcome, tmp_path, content):
+    history_path(tmp_path).write_bytes(content)
+    for use in (lambda: append(outcome, tmp_path, NOON), lambda: read_history(history_path(tmp_path))):
+        with pytest.raises(StoreError, match="is corrupt") as caught:
+            use()
+        (line,) = caught.value.lines
+        assert str(history_path(tmp_path)) in line
+        assert "move it away" in line
+    assert history_path(tmp_path).read_bytes() == content
+
+
+def test_half_a_history_is_corrupt(outcome, tmp_path):
+    append(outcome, tmp_path, NOON)
+    whole = history_path(tmp_path).read_bytes()
+    history_path(tmp_path).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StoreError, match=r"history\.parquet is corrupt"):
+        append(outcome, tmp_path, NOON)
+
+
+def test_another_table_is_not_lengthened(outcome, tmp_path):
+    pd.DataFrame({"a": [1]}).to_parquet(history_path(tmp_path))
+    with pytest.raises(StoreError, match="its columns are a"):
+        append(outcome, tmp_path, NOON)
+    assert pd.read_parquet(history_path(tmp_path))["a"].tolist() == [1]
+
+
+def test_without_a_history_the_fix_is_a_sweep(tmp_path):
+    with pytest.raises(InputError, match="workbench sweep"):
+        read_history(history_path(tmp_path))
+
+
+def test_a_run_takes_little_room(outcome, tmp_path):
+    sizes = []
+    for number in range(40):
+        append(outcome, tmp_path, NOON + timedelta(days=number))
+        sizes.append(history_path(tmp_path).stat().st_size)
+    rows = len(read_history(history_path(tmp_path))) / 40
+    assert (sizes[-1] - sizes[0]) / 39 < 20 * rows

@@ -1,0 +1,213 @@
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.errors import IndexBuildError
+from workbench.records import Chunk
+from workbench.retrieval.chroma_index import COLLECTION, SPACE, _client, build_index, folder_bytes, index_key, open_collection
+from workbench.storage.vector_cache import Vectors
+
+# Builds the index of the vectors in a file and prints whether it did.
+BUILD = """
+import sys
+from pathlib import Path
+import numpy as np
+from workbench.retrieval.chroma_index import build_index
+from workbench.records import Chunk
+vectors = np.load(sys.argv[2])
+print(build_index(Path(sys.argv[1]), [Chunk(f"d{n}", n, n + 10) for n in range(len(vectors))], vectors))
+"""
+
+
+def chunks(n: int) -> list[Chunk]:
+    return [Chunk(f"d{number}", number, number + 10) for number in range(n)]
+
+
+def nearest(folder: Path, vectors: Vectors) -> list[str]:
+    with open_collection(folder) as collection:
+        return [ids[0] for ids in collection.query(query_embeddings=vectors, n_results=1, include=[])["ids"]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "indexes" / "key"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, like_embeddings: Callable) -> Path:
+    folder = tmp_path_factory.mktemp("finished") / "key"
+    build_index(folder, chunks(1_200), like_embeddings(1_200))
+    return folder
+
+
+@pytest.fixture
+def built(folder: Path, finished: Path) -> Path:
+    """A finished index that a test may damage."""
+    return Path(shutil.copytree(finished, folder))
+
+
+def test_an_index_holds_the_vectors_with_their_ids_space_and_metadata(built: Path, like_embeddings: Callable) -> None:
+    vectors = like_embeddings(1_200)
+    with open_collection(built) as collection:
+        held = collection.get(ids=["d7:7-17", "d1199:1199-1209"], include=["embeddings", "metadatas", "documents"])
+        assert collection.count() == 1_200
+        assert collection.name == COLLECTION
+        assert collection.configuration_json["hnsw"]["space"] == SPACE == "cosine"
+        answer = collection.query(query_embeddings=vectors[:1], n_results=1_200, include=["distances"])
+    order = [held["ids"].index(name) for name in ("d7:7-17", "d1199:1199-1209")]
+    np.testing.assert_allclose(np.asarray(held["embeddings"])[order], vectors[[7, 1_199]], atol=1e-6)
+    assert [held["metadatas"][place] for place in order] == [
+        {"doc_id": "d7", "start": 7, "end": 17},
+        {"doc_id": "d1199", "start": 1199, "end": 1209},
+    ]
+    assert held["documents"] == [None, None]
+    places = [int(name[1 : name.index(":")]) for name in answer["ids"][0]]
+    np.testing.assert_allclose(answer["distances"][0], 1 - vectors[places] @ vectors[0], atol=1e-5)
+    assert nearest(built, vectors) == [chunk.chunk_id for chunk in chunks(1_200)]
+
+
+def test_the_manifest_tells_what_was_built(built: Path) -> None:
+    manifest = json.loads((built / "workbench.json").read_text())
+    assert (manifest["vectors"], manifest["space"]) == (1_200, "cosine")
+    assert manifest["files"]["chroma.sqlite3"] > 0
+    assert folder_bytes(built) == sum(path.stat().st_size for path in built.rglob("*") if path.is_file()) > 1_200 * 32 * 4
+
+
+def test_an_index_is_built_once_and_anew_when_it_was_deleted(built: Path, like_embeddings: Callable) -> None:
+    assert not build_index(built, chunks(5), like_embeddings(5))
+    with open_collection(built) as collection:
+        assert collection.count() == 1_200
+    shutil.rmtree(built)
+    assert build_index(built, chunks(5), like_embeddings(5))
+    assert nearest(built, like_embeddings(5)) == [chunk.chunk_id for chunk in chunks(5)]
+
+
+def test_the_key_follows_the_vectors() -> None:
+    assert index_key("a") == index_key("a")
+    assert index_key("a") != index_key("b")
+
+
+def test_more_vectors_than_chroma_takes_at_once_and_repeated_ones_are_all_held(folder: Path, like_embeddings: Callable) -> None:
+    vectors = np.concatenate([like_embeddings(5_500), np.repeat(like_embeddings(1), 40, axis=0)])
+    with _client(folder.parent / "asked") as client:
+        assert client.get_max_batch_size() < len(vectors)
+    assert build_index(folder, chunks(len(vectors)), vectors)
+    with open_collection(folder) as collection:
+        assert set(collection.get(include=[])["ids"]) == {chunk.chunk_id for chunk in chunks(len(vectors))}
+        answer = collection.query(query_embeddings=vectors, n_results=1, include=["distances"])
+    assert np.max(answer["distances"]) < 1e-4
+
+
+def test_one_chunk_is_enough(folder: Path, like_embeddings: Callable) -> None:
+    assert build_index(folder, chunks(1), like_embeddings(1))
+    assert nearest(folder, like_embeddings(1)) == ["d0:0-10"]
+
+
+def test_ids_are_any_text(folder: Path, like_embeddings: Callable) -> None:
+    odd = [Chunk(name, 0, 5) for name in ("../../etc/passwd", "<script>", "a b\tc", "日本語", "d:0-5")]
+    assert build_index(folder, odd, like_embeddings(5))
+    assert nearest(folder, like_embeddings(5)) == [chunk.chunk_id for chunk in odd]
+
+
+def test_a_killed_build_leaves_nothing_that_is_believed(folder: Path, tmp_path: Path, start: Callable, like_embeddings: Callable) -> None:
+    np.save(tmp_path / "vectors.npy", like_embeddings(12_000, 64))
+    child = start(BUILD, folder, tmp_path / "vectors.npy")
+    aside = folder.with_name("key.tmp")
+    while not list(aside.glob("*/data_level0.bin")):
+        assert child.poll() is None, child.communicate()
+    child.kill()
+    child.wait()
+    assert not folder.exists()
+    with pytest.raises(IndexBuildError, match="is not whole"):
+        nearest(folder, like_embeddings(1))
+    assert build_index(folder, chunks(300), like_embeddings(300))
+    assert nearest(folder, like_embeddings(300)) == [chunk.chunk_id for chunk in chunks(300)]
+    assert not aside.exists()
+
+
+def test_of_two_processes_one_builds_and_every_vector_finds_itself(
+    folder: Path, tmp_path: Path, start: Callable, like_embeddings: Callable
+) -> None:
+    np.save(tmp_path / "vectors.npy", like_embeddings(2_000))
+    children = [start(BUILD, folder, tmp_path / "vectors.npy") for _ in range(2)]
+    answers = [child.communicate(timeout=60) for child in children]
+    assert sorted(out.strip() for out, _ in answers) == ["False", "True"], answers
+    assert nearest(folder, like_embeddings(2_000)) == [chunk.chunk_id for chunk in chunks(2_000)]
+
+
+def test_an_index_that_lost_a_vector_is_refused(built: Path) -> None:
+    with _client(built) as client:
+        client.get_collection(COLLECTION, embedding_function=None).delete(ids=["d7:7-17"])
+    with pytest.raises(IndexBuildError, match=r"key holds 1199 of 1200 vectors; delete the folder and run again"), open_collection(built):
+        pass
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "gone": shutil.rmtree,
+    "no manifest": lambda folder: (folder / "workbench.json").unlink(),
+    "half a manifest": lambda folder: (folder / "workbench.json").write_text('{"vectors": 1'),
+    "another manifest": lambda folder: (folder / "workbench.json").write_text("[]"),
+    "no database": lambda folder: (folder / "chroma.sqlite3").unlink(),
+    "no database but text": lambda folder: (folder / "chroma.sqlite3").write_bytes(b"x" * (folder / "chroma.sqlite3").stat().st_size),
+    "half a database": lambda folder: os.truncate(folder / "chroma.sqlite3", 100_000),
+    "no graph": lambda folder: [shutil.rmtree(path) for path in folder.iterdir() if path.is_dir()],
+    "half a graph": lambda folder: [os.truncate(path, 1_000) for path in folder.glob("*/data_level0.bin")],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_index_is_refused_in_one_line(built: Path, damage: Callable[[Path], object]) -> None:
+    damage(built)
+    with pytest.raises(IndexBuildError) as caught, open_collection(built) as collection:
+        collection.query(query_embeddings=np.ones((1, 32), np.float32), n_results=3)
+    (line,) = caught.value.lines
+    assert str(built) in line
+    assert line.endswith("delete the folder and run again, it will be built anew")
+
+
+def test_vectors_that_do_not_find_themselves_are_not_kept(folder: Path, like_embeddings: Callable) -> None:
+    vectors = like_embeddings(20)
+    vectors[::2] = 0
+    with pytest.raises(IndexBuildError, match="of the sampled vectors find themselves"):
+        build_index(folder, chunks(20), vectors)
+    assert not folder.exists()
+    vectors[0, 0] = np.nan
+    with pytest.raises(IndexBuildError, match="NaN"):
+        build_index(folder, chunks(20), vectors)
+    assert not [path for path in folder.parent.iterdir() if path.is_dir()]
+
+
+def test_a_disk_that_is_full_is_one_line_and_leaves_nothing(
+    folder: Path, tmp_path: Path, run_python: Callable, like_embeddings: Callable
+) -> None:
+    np.save(tmp_path / "vectors.npy", like_embeddings(6_000, 64))
+    script = f"""
+import resource, signal
+from workbench.errors import RunError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+try:
+    {BUILD.strip().replace(chr(10), chr(10) + "    ")}
+except RunError as error:
+    print(error.lines)
+"""
+    line = run_python(script, folder, tmp_path / "vectors.npy")
+    assert line.count("\n") == 0
+    assert "see that the disk has room" in line
+    assert [path for path in folder.parent.iterdir() if path.is_dir()] == []
+
+
+def test_chroma_tells_nobody_about_it(run_python: Callable, tmp_path: Path) -> None:
+    script = """
+import os, sys
+from pathlib import Path
+from workbench.retrieval.chroma_index import _client
+with _client(Path(sys.argv[1])) as client:
+    print(os.environ["ANONYMIZED_TELEMETRY"], client.get_settings().anonymized_telemetry)
+"""
+    assert run_python(script, tmp_path, env={"ANONYMIZED_TELEMETRY": "True"}) == "False False"

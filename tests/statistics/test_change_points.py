@@ -1,0 +1,76 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench.statistics.change_points import FEWEST_RUNS, LEVEL, MOST_RUNS, change_points
+
+HISTORIES, RUNS = 150, 30
+
+
+def series(values) -> pd.Series:
+    return pd.Series(values, index=[f"r{place}" for place in range(len(values))], dtype=float)
+
+
+def noise(seed: int, runs: int = RUNS) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0.7, 0.01, (HISTORIES, runs))
+
+
+def test_a_step_is_found_with_its_run_and_the_levels_on_either_side():
+    found = change_points(series([0.8] * 6 + [0.7] * 6))
+    (point,) = found.points
+    assert (point.run, point.before, point.after) == ("r6", pytest.approx(0.8), pytest.approx(0.7))
+    assert point.p <= LEVEL
+    assert (found.runs, found.enough) == (12, True)
+
+
+def test_two_steps_are_two_points_and_levels_lie_between_them():
+    found = change_points(series([0.5] * 10 + [0.6] * 10 + [0.5] * 10))
+    assert [point.run for point in found.points] == ["r10", "r20"]
+    assert [round(point.after, 6) for point in found.points] == [0.6, 0.5]
+
+
+@pytest.mark.parametrize("runs", range(FEWEST_RUNS))
+def test_too_few_runs_say_so_and_claim_nothing(runs):
+    found = change_points(series([0.1] * (runs // 2) + [0.9] * (runs - runs // 2)))
+    assert not found.points
+    assert not found.enough
+
+
+def test_the_fewest_runs_are_enough_for_the_cleanest_step():
+    half = FEWEST_RUNS // 2
+    values = [0.1] * half + [0.9] * (FEWEST_RUNS - half)
+    assert [point.run for point in change_points(series(values)).points] == [f"r{half}"]
+
+
+def test_identical_values_are_one_level_and_what_was_not_scored_is_left_out():
+    assert change_points(series([0.7] * 30)).points == ()
+    assert change_points(series([0.7, np.nan] * 5)).runs == 5
+    values = [0.8] * 6 + [np.nan] + [0.7] * 6
+    assert [point.run for point in change_points(series(values)).points] == ["r7"]
+
+
+def test_one_run_that_is_off_is_no_level():
+    assert change_points(series([0.7, 0.71] * 7 + [0.1])).points == ()
+
+
+def test_the_same_series_gives_the_same_points():
+    values = series(noise(0)[0])
+    assert change_points(values) == change_points(values)
+
+
+def test_noise_alone_is_split_in_few_histories():
+    share = np.mean([bool(change_points(series(values)).points) for values in noise(1)])
+    assert share <= 0.10
+
+
+def test_a_step_of_three_standard_deviations_is_found_within_a_run():
+    steps = noise(2) + 0.03 * (np.arange(RUNS) >= 15)
+    hits = [any(point.run in ("r14", "r15", "r16") for point in change_points(series(values)).points) for values in steps]
+    extra = [len(change_points(series(values)).points) > 1 for values in steps]
+    assert np.mean(hits) >= 0.90
+    assert np.mean(extra) <= 0.15
+
+
+def test_a_long_history_is_looked_at_from_its_end():
+    found = change_points(series([0.9] * 100 + [0.7, 0.71] * (MOST_RUNS // 2)))
+    assert (found.runs, found.points) == (MOST_RUNS, ())

@@ -1,0 +1,147 @@
+"""A store under a URL, on a real FTP server: a process of its own on loopback."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.errors import InputError, StoreError
+from workbench.storage.remote_store import RemoteStore, is_url, mirror_of, shown
+from workbench.storage.result_store import Draft, Entry
+
+
+@pytest.fixture
+def machine(server, tmp_path: Path) -> Callable[[str], RemoteStore]:
+    """The store as a machine of this name has it, with a copy of its own."""
+    return lambda name: RemoteStore(server.url, tmp_path / name)
+
+
+def fill(draft: Draft) -> None:
+    draft.array("numbers", np.arange(50_000))
+    draft.values("about", {"of": "numbers"})
+
+
+def refuse(_: Draft) -> None:
+    raise AssertionError("it was computed again")
+
+
+def check(entry: Entry) -> None:
+    np.testing.assert_array_equal(entry.array("numbers"), np.arange(50_000))
+    assert entry.values("about") == {"of": "numbers"}
+
+
+def test_what_one_machine_computes_another_one_reads(machine, server):
+    one, other = machine("one"), machine("other")
+    assert not other.has("kind", "key")
+    assert one.obtain("kind", "key", fill).computed
+    assert other.has("kind", "key")
+    found = other.obtain("kind", "key", refuse)
+    assert not found.computed
+    check(found)
+    assert len(server.files()) == 3
+    # Now from the copy: the server is not asked.
+    shutil.rmtree(server.folder)
+    check(other.obtain("kind", "key", refuse))
+
+
+def test_an_upload_that_broke_off_is_never_believed(machine, server):
+    machine("one").obtain("kind", "key", fill)
+    (manifest,) = server.folder.rglob("entry.json")
+    whole = manifest.read_bytes()
+    for rest in (None, b"", whole[: len(whole) // 2], whole[:-1]):
+        manifest.unlink(missing_ok=True)
+        if rest is not None:
+            manifest.write_bytes(rest)
+        assert not machine("other").has("kind", "key")
+        assert machine("other").get("kind", "key") is None
+    # Who computes it makes it whole again.
+    assert machine("other").obtain("kind", "key", fill).computed
+    check(machine("third").obtain("kind", "key", refuse))
+
+
+def test_a_damaged_or_missing_file_is_told_with_its_place_and_without_the_password(machine, server):
+    machine("one").obtain("kind", "key", fill)
+    (path,) = server.folder.rglob("*numbers.npy")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8] + b"changed!")
+    with pytest.raises(StoreError, match=r"the store entry ftp://127.0.0.1:\d+/shared/kind/key is corrupt \(numbers.npy\); delete ftp"):
+        machine("other").get("kind", "key")
+    path.unlink()
+    with pytest.raises(StoreError, match=r"ftp://127.0.0.1:\d+/shared/kind/key is corrupt \(numbers.npy\); delete ftp") as found:
+        machine("third").get("kind", "key")
+    assert "secret" not in str(found.value)
+    assert not (machine("third").root / "kind" / "key").exists()
+
+
+def test_two_that_upload_the_same_entry_leave_one_that_is_whole(machine, server):
+    def another(draft: Draft) -> None:
+        draft.array("numbers", np.arange(50_000)[::-1])
+        draft.values("about", {"of": "numbers"})
+
+    one, other = machine("one"), machine("other")
+    one.obtain("kind", "key", fill)
+    first = {path: path.read_bytes() for path in server.folder.rglob("*") if path.is_file()}
+    shutil.rmtree(server.folder)
+    other.obtain("kind", "key", another)
+    # The files of both lie there, in whatever order they came; each manifest names its own.
+    for path, content in first.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.name != "entry.json":
+            path.write_bytes(content)
+    np.testing.assert_array_equal(machine("third").get("kind", "key").array("numbers"), np.arange(50_000)[::-1])
+    next(server.folder.rglob("entry.json")).write_bytes(next(content for path, content in first.items() if path.name == "entry.json"))
+    check(machine("fourth").get("kind", "key"))
+
+
+def test_what_was_computed_while_the_server_was_away_is_kept_and_uploaded_later(machine, server):
+    def compute(draft: Draft) -> None:
+        fill(draft)
+        server.end()
+
+    with pytest.raises(StoreError, match=r"the store ftp://127.0.0.1:\d+/shared cannot be used .*see that it can be reached") as found:
+        machine("one").obtain("kind", "key", compute)
+    assert "secret" not in str(found.value)
+    with pytest.raises(StoreError, match="cannot be used"):
+        machine("other").get("kind", "key")
+    server.begin()
+    check(machine("one").obtain("kind", "key", refuse))
+    check(machine("other").obtain("kind", "key", refuse))
+
+
+def test_urls_are_known_from_paths_and_a_password_decides_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
+    assert is_url("s3://bucket/store")
+    assert not is_url("/a/path")
+    assert not is_url("C:/a/path")
+    assert shown("ftp://user:word@host:21/store") == "ftp://host:21/store"
+    assert mirror_of("ftp://user:word@host/store") == mirror_of("ftp://host/store")
+    assert mirror_of("ftp://host/store") != mirror_of("ftp://host/other")
+
+
+def test_a_protocol_that_nobody_has_is_told_in_one_line(tmp_path):
+    with pytest.raises((InputError, StoreError), match="nonsense"):
+        RemoteStore("nonsense://host/store", tmp_path).has("kind", "key")
+
+
+def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(server, tmp_path, handbook_few, run_python, cache_with_models):
+    """The same experiment twice, with outputs and copy of their own: the second computes nothing but its index."""
+    script = (
+        "import json, sys\nfrom pathlib import Path\n"
+        "from workbench.execution.outputs import write_outputs\nfrom workbench.execution.local import run_experiment\n"
+        "from workbench.experiment.read import experiment_of\n"
+        "settings = {'name': 'small', 'dataset': {'kind': 'golden', 'path': sys.argv[1], 'split': 'dev'}}\n"
+        "said = []\noutcome = run_experiment(experiment_of(settings, 'test'), Path(sys.argv[2]), said.append)\n"
+        "write_outputs(outcome)\nassert not outcome.failures, outcome.failures\nprint(json.dumps(said))"
+    )
+    said, tables = [], []
+    for name in ("one", "other"):
+        environment = {"WORKBENCH_STORE": server.url, "WORKBENCH_CACHE": str(cache_with_models(tmp_path / name))}
+        said += json.loads(run_python(script, handbook_few, tmp_path / name / "outputs", env=environment))
+        tables.append((tmp_path / name / "outputs" / "small" / "metrics.parquet").read_bytes())
+        assert not (tmp_path / name / "outputs" / ".store").exists()
+    assert "vectors" in said[0]
+    assert said[1].startswith("[1/1] fixed-256-0: index")
+    assert tables[0] == tables[1]

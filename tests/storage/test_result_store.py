@@ -1,0 +1,260 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench.errors import InputError, StoreError
+from workbench.storage.result_store import MANIFEST, Draft, Store, write_atomically, write_text
+
+# Computes an entry; each computation leaves a mark, waits for a line on stdin if told to, and writes 100,000 numbers.
+OBTAIN = """
+import os, sys, time, uuid
+from pathlib import Path
+import numpy as np
+from workbench.storage.result_store import Store
+root, marks, wait = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+def compute(draft):
+    draft.array("numbers", np.arange(100_000))
+    (marks / uuid.uuid4().hex).touch()
+    print("computing", flush=True)
+    if wait == "for ever":
+        time.sleep(600)
+    time.sleep(0.2)
+entry = Store(root).obtain("kind", "key", compute)
+print(entry.computed, int(entry.array("numbers").sum()))
+"""
+# Runs a statement where no file may grow beyond 4,096 bytes, as on a full disk, and prints the StoreError.
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+import numpy as np
+import pandas as pd
+from workbench.errors import StoreError
+from workbench.storage.result_store import Store, write_text
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+root = Path(sys.argv[1])
+try:
+    {statement}
+except StoreError as error:
+    print(*error.lines)
+"""
+
+
+def fill(draft: Draft) -> None:
+    draft.table("rows", pd.DataFrame({"query": [0, 1], "text": ["a", "é😀"]}))
+    draft.array("vectors", np.arange(6, dtype=np.float32).reshape(2, 3))
+    draft.values("about", {"n": 2, "name": "é"})
+
+
+def refuse(_: Draft) -> None:
+    raise AssertionError("computed again")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def test_an_entry_gives_back_what_was_put_in_and_is_computed_once(store: Store) -> None:
+    made = store.obtain("kind", "key", fill)
+    found = Store(store.root).obtain("kind", "key", refuse)
+    assert (made.computed, found.computed) == (True, False)
+    assert found.seconds == made.seconds >= 0
+    for entry in (made, found):
+        pd.testing.assert_frame_equal(entry.table("rows"), pd.DataFrame({"query": [0, 1], "text": ["a", "é😀"]}))
+        np.testing.assert_array_equal(entry.array("vectors"), np.arange(6, dtype=np.float32).reshape(2, 3))
+        assert entry.array("vectors").dtype == np.float32
+        assert entry.values("about") == {"n": 2, "name": "é"}
+    with pytest.raises(ValueError, match="read-only"):
+        found.array("vectors")[0, 0] = 1
+
+
+def test_keys_and_kinds_do_not_share_entries(store: Store) -> None:
+    store.obtain("kind", "key", fill)
+    assert store.get("kind", "other") is None
+    assert store.get("other", "key") is None
+    assert store.has("kind", "key")
+    assert not store.has("kind", "other")
+
+
+def test_a_computation_that_fails_leaves_nothing_and_can_be_tried_again(store: Store) -> None:
+    def fail(draft: Draft) -> None:
+        fill(draft)
+        raise InputError("the input says the disk is full of cats")
+
+    with pytest.raises(InputError, match="cats"):
+        store.obtain("kind", "key", fail)
+    assert not store.has("kind", "key")
+    assert [path.name for path in (store.root / "kind").iterdir() if path.is_dir()] == []
+    assert store.obtain("kind", "key", fill).computed
+
+
+def test_what_is_no_number_is_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="Out of range float"):
+        store.obtain("kind", "key", lambda draft: draft.values("about", {"x": float("nan")}))
+    with pytest.raises(ValueError, match="Object arrays"):
+        store.obtain("kind", "key", lambda draft: draft.array("about", np.array([{}], dtype=object)))
+    assert not store.has("kind", "key")
+
+
+def _flip(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "one bit": lambda folder: _flip(folder / "vectors.npy"),
+    "a file gone": lambda folder: (folder / "rows.parquet").unlink(),
+    "a file cut": lambda folder: (folder / "about.json").write_text(""),
+    "no manifest but text": lambda folder: (folder / MANIFEST).write_text("{"),
+    "another manifest": lambda folder: (folder / MANIFEST).write_text("[]"),
+    "an odd manifest": lambda folder: (folder / MANIFEST).write_text('{"files": [], "seconds": 1}'),
+    "an empty manifest": lambda folder: (folder / MANIFEST).write_text("{}"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_entry_names_its_folder_and_the_fix_which_works(store: Store, damage: Callable[[Path], object]) -> None:
+    folder = store.obtain("kind", "key", fill).folder
+    damage(folder)
+    with pytest.raises(StoreError) as caught:
+        store.obtain("kind", "key", refuse)
+    (line,) = caught.value.lines
+    assert line.startswith(f"the store entry {folder} is corrupt")
+    assert line.endswith(f"delete the folder {folder} and run again, it will be computed anew")
+    # A deletion that was interrupted counts: what has no manifest is no entry.
+    (folder / MANIFEST).unlink()
+    assert store.obtain("kind", "key", fill).computed
+    assert store.obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
+
+
+def test_a_killed_computation_is_never_seen_and_does_not_block_the_next(tmp_path: Path, start: Callable) -> None:
+    root, marks = tmp_path / "store", tmp_path / "marks"
+    marks.mkdir()
+    child = start(OBTAIN, root, marks, "for ever")
+    assert child.stdout.readline() == "computing\n"
+    assert list((root / "kind").rglob("numbers.npy"))
+    assert Store(root).get("kind", "key") is None
+    child.kill()
+    child.wait()
+    assert Store(root).get("kind", "key") is None
+    made = Store(root).obtain("kind", "key", fill)
+    assert made.computed
+    assert sorted(path.name for path in made.folder.iterdir()) == ["about.json", MANIFEST, "rows.parquet", "vectors.npy"]
+    assert [path.name for path in (root / "kind").iterdir() if path.is_dir()] == ["key"]
+
+
+def test_of_several_processes_one_computes_and_all_get_it(tmp_path: Path, start: Callable) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    children = [start(OBTAIN, tmp_path / "store", marks, "no") for _ in range(4)]
+    last = [child.communicate(timeout=60)[0].splitlines()[-1] for child in children]
+    assert sorted(last) == ["False 4999950000"] * 3 + ["True 4999950000"]
+    assert len(list(marks.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'Store(root).obtain("kind", "key", lambda draft: draft.array("numbers", np.zeros(10_000)))',
+        'Store(root).obtain("kind", "key", lambda draft: draft.table("rows", pd.DataFrame({"x": np.arange(10_000)})))',
+        'Store(root).obtain("kind", "key", lambda draft: draft.values("text", "x" * 10_000))',
+        'write_text(root / "report.html", "x" * 10_000)',
+    ],
+    ids=["array", "table", "values", "file"],
+)
+def test_a_full_disk_is_one_line_with_its_fix_and_leaves_nothing(tmp_path: Path, run_python: Callable, statement: str) -> None:
+    line = run_python(FULL.replace("{statement}", statement), tmp_path)
+    assert line == f"the disk is full at {tmp_path}; free space and run again: what was finished is kept"
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".lock")]
+    assert left == []
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreError, match=r"file/kind cannot be written; choose another --outputs"):
+        Store(tmp_path / "file").obtain("kind", "key", fill)
+    with pytest.raises(StoreError, match=r"file cannot be written"):
+        write_text(tmp_path / "file" / "report.html", "x")
+
+
+def test_writing_atomically_replaces_the_file(tmp_path: Path) -> None:
+    write_text(tmp_path / "new" / "report.txt", "one")
+    write_text(tmp_path / "new" / "report.txt", "twö")
+    assert (tmp_path / "new" / "report.txt").read_bytes() == "twö".encode()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["report.txt"]
+
+
+def test_writing_that_fails_keeps_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.txt"
+    write_text(path, "old")
+
+    def fail(aside: Path) -> None:
+        aside.write_text("half of the n")
+        raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        write_atomically(path, fail)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_writer_killed_half_way_keeps_the_old_file(tmp_path: Path, start: Callable) -> None:
+    path = tmp_path / "report.txt"
+    write_text(path, "old")
+    script = """
+import sys, time
+from pathlib import Path
+from workbench.storage.result_store import write_atomically
+def write(aside):
+    aside.write_text("half of the n")
+    print("half", flush=True)
+    time.sleep(600)
+write_atomically(Path(sys.argv[1]), write)
+"""
+    child = start(script, path)
+    assert child.stdout.readline() == "half\n"
+    child.kill()
+    child.wait()
+    assert path.read_text() == "old"
+
+
+def test_the_manifest_tells_size_and_digest_of_every_file(store: Store) -> None:
+    folder = store.obtain("kind", "key", fill).folder
+    manifest = json.loads((folder / MANIFEST).read_text())
+    assert {name: size for name, (size, _) in manifest["files"].items()} == {
+        path.name: path.stat().st_size for path in folder.iterdir() if path.name != MANIFEST
+    }
+
+
+def test_a_table_in_parts_is_read_as_one(store: Store) -> None:
+    rows = pd.DataFrame({"doc": np.arange(9), "header": pd.array(["", "é", ""] * 3, dtype="str")})
+    parts = [rows.iloc[:4], rows.iloc[4:4], rows.iloc[4:]]
+    entry = store.obtain("kind", "key", lambda draft: draft.tables("rows", parts))
+    pd.testing.assert_frame_equal(entry.table("rows"), rows)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (0, 5), (4, 0)])
+def test_an_array_is_written_where_it_lies(store: Store, shape: tuple[int, int]) -> None:
+    numbers = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape)
+
+    def compute(draft: Draft) -> None:
+        array = draft.mapped("vectors", shape)
+        array[: shape[0] // 2] = numbers[: shape[0] // 2]
+        array[shape[0] // 2 :] = numbers[shape[0] // 2 :]
+
+    store.obtain("kind", "key", compute)
+    # Another look checks its digest too.
+    np.testing.assert_array_equal(store.get("kind", "key").array("vectors"), numbers)
+
+
+def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process(tmp_path: Path, run_python: Callable) -> None:
+    statement = 'Store(root).obtain("kind", "key", lambda draft: draft.mapped("vectors", (1_000, 384)))'
+    line = run_python(FULL.format(statement=statement), tmp_path)
+    assert line == f"the disk is full at {tmp_path}; free space and run again: what was finished is kept"
+    assert not list(tmp_path.rglob("*.npy"))

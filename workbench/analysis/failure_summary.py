@@ -1,0 +1,60 @@
+"""What mostly goes wrong with one configuration: how many queries miss evidence by which cause, and the slice it serves worst."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.analysis.pairwise import FEWEST_QUERIES, Examined, examined
+from workbench.attribution.evidence_causes import CAUSES
+from workbench.execution.local import Result
+from workbench.metrics.names import Metric
+from workbench.pipeline.context import Bench
+from workbench.statistics.clusters import query_clusters
+from workbench.statistics.intervals import Interval
+from workbench.statistics.summary import summarise
+
+
+@dataclass(frozen=True)
+class Weakest:
+    """The slice (`field=value`) with the worst mean of a metric."""
+
+    slice: str
+    mean: Interval
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Of `of` scored queries those that miss something by each cause: (queries, share), the most frequent first.
+
+    `weakest` is None where no slice has 20 scored queries.
+    """
+
+    of: int
+    causes: dict[str, tuple[int, float]]
+    weakest: Weakest | None
+
+
+def faults_of(bench: Bench, result: Result, metric: Metric) -> Faults:
+    """The faults of a configuration as the metric sees them."""
+    return Faults(*counted_causes(examined(bench, result, metric)), weakest_slice(bench, result, metric))
+
+
+def counted_causes(looked: Examined) -> tuple[int, dict[str, tuple[int, float]]]:
+    """How many queries are scored, and (queries, share) of them by the cause of what they miss, the most frequent first."""
+    found = looked.causes[~np.isnan(looked.values)]
+    counts = {cause: int((found == cause).sum()) for cause in CAUSES}
+    ordered = sorted((cause for cause in counts if counts[cause]), key=lambda cause: -counts[cause])
+    return len(found), {cause: (counts[cause], counts[cause] / len(found)) for cause in ordered}
+
+
+def weakest_slice(bench: Bench, result: Result, metric: Metric) -> Weakest | None:
+    """The slice with the worst mean among those of 20 scored queries or more; the first of equals."""
+    scores = result.scores.table("scores")
+    metadata = [query.metadata for query in bench.dataset.queries]
+    table = summarise(scores[scores["metric"] == str(metric)], query_clusters(bench.labels), metadata)
+    large = table[(table["slice"] != "all") & (table["n"] >= FEWEST_QUERIES)]
+    if large.empty:
+        return None
+    row = large.sort_values("value", ascending=metric.higher_is_better, kind="stable").iloc[0]
+    mean = Interval(float(row["value"]), float(row["low"]), float(row["high"]), int(row["n"]), int(row["clusters"]))
+    return Weakest(str(row["slice"]), mean)

@@ -1,0 +1,157 @@
+"""What a sweep found, taken together once: terminal, notebooks and report read the same value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from workbench.analysis.failure_summary import Faults, faults_of
+from workbench.analysis.frontier import Cost, Priced, frontier
+from workbench.analysis.pairwise import Contrast, contrast
+from workbench.analysis.standings import Standing, Standings, standings
+from workbench.analysis.verdict import verdict_of
+from workbench.execution.local import Outcome
+from workbench.metrics.names import Metric
+from workbench.metrics.unjudged import UnjudgedValues, unjudged_values
+from workbench.pipeline.context import Bench
+from workbench.pipeline.stages import retrieved_of
+from workbench.records import Dataset
+from workbench.statistics.bounds import Bounds, judged_bounds
+from workbench.statistics.comparison import Comparison
+from workbench.statistics.intervals import Interval
+from workbench.statistics.screening import Screening
+from workbench.statistics.verdict import Reason, Verdict
+
+# What makes one configuration cheaper than another, the first that differs; none depends on the machine.
+_CHEAPNESS: tuple[Cost, ...] = ("encoded", "index", "delivered")
+# A corrected p up to this tells two configurations apart.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What may be said about the configurations of an experiment by its primary metric.
+
+    `standings.ranked` is in the verdict's order. `verdict` is None where no configuration fits its embedder's window and has a score;
+    then all that follows from it is None too. `margin` is the first minus `other`: the baseline where that is another one, else the
+    second. `faults` are the first's, `contrast` is that of first and other. `cheapest` is the cheapest of those that cannot be told
+    from the first, itself included. `bounds` are those of the margin, where first and other differ in how much of what they found was
+    judged. `priced` are all finished configurations. `unbased` is the baseline asked for, where it cannot be one. `screening` is what
+    was put aside before, if anything was looked for.
+    """
+
+    primary: Metric
+    dataset: Dataset
+    standings: Standings
+    verdict: Verdict | None
+    margin: Comparison | None
+    faults: Faults | None
+    contrast: Contrast | None
+    bounds: Bounds | None
+    priced: tuple[Priced, ...]
+    cheapest: Priced | None
+    failures: dict[str, str]
+    unbased: str
+    screening: Screening | None = None
+
+    @property
+    def first(self) -> Standing | None:
+        """The first of the order, which need not differ from the next ones."""
+        return self.standings.ranked[0] if self.verdict else None
+
+    @property
+    def second(self) -> Standing | None:
+        """The second of those with a score."""
+        return self.standings.ranked[1] if self.verdict and len(self.verdict.ranked) > 1 else None
+
+    @property
+    def other(self) -> Standing | None:
+        """What the first is held against: the baseline where that is another one, else the second."""
+        base, first = self.standings.baseline, self.first
+        against = self.verdict is not None and self.verdict.family != "all pairs"
+        return base if against and base is not None and first is not None and base.name != first.name else self.second
+
+    @property
+    def reference(self) -> Standing | None:
+        """What all others are held against in tables and figures: the baseline where the family is against it, else the first."""
+        against = self.verdict is not None and self.verdict.family != "all pairs"
+        return self.standings.baseline if against else self.first
+
+    @property
+    def winner(self) -> str | None:
+        """The configuration that is told apart from all others; None where there is none."""
+        return self.verdict.winner if self.verdict else None
+
+    @property
+    def told(self) -> bool:
+        """Whether there are enough configurations and questions for the set that cannot be told apart to say something."""
+        return self.verdict is not None and self.verdict.reason not in (Reason.FEW, Reason.ALONE)
+
+    def mark(self, name: str) -> str:
+        """`winner`, `=` in the set that cannot be told apart, empty outside it and where nothing can be said."""
+        inside = self.verdict is not None and self.told and name in self.verdict.best
+        return "winner" if inside and name == self.winner else "=" if inside else ""
+
+    def price(self, name: str) -> Priced | None:
+        """What a configuration costs."""
+        return next((one for one in self.priced if one.name == name), None)
+
+    def against(self, name: str, other: str) -> Comparison | None:
+        """The comparison of two configurations as `name` minus `other`; None where the verdict's family has none."""
+        found = self.verdict.between(name, other) if self.verdict else None
+        return found if found is None or found.a == name else _turned(found)
+
+
+@lru_cache(maxsize=4)
+def findings(outcome: Outcome) -> Findings:
+    """The findings on a finished run; kept for the last few runs, since every view asks."""
+    found, bench, primary = verdict_of(outcome), outcome.bench, outcome.primary
+    order = _ordered(outcome, found.ranked if found else ())
+    priced = frontier(outcome, order)
+    failed, unbased, screening = dict(outcome.failures), _unbased(outcome, found), outcome.experiment.screening
+    alone = Findings(primary, bench.dataset, order, found, None, None, None, None, priced, None, failed, unbased, screening)
+    first, other = alone.first, alone.other
+    if found is None or first is None:
+        return alone
+    faults = faults_of(bench, first.result, primary)
+    some = replace(alone, faults=faults, cheapest=_cheapest(priced, found.best if alone.told else (first.name,)))
+    if other is None:
+        return some
+    where = contrast(bench, first.result, other.result, primary)
+    bounds = _bounds(bench, first, other, primary) if where is not None and where.judged and len(set(where.judged)) > 1 else None
+    return replace(some, margin=alone.against(first.name, other.name), contrast=where, bounds=bounds)
+
+
+def _ordered(outcome: Outcome, names: Sequence[str]) -> Standings:
+    """Those that the verdict ranks in its order (equal means may differ in the last digit), then those without a score."""
+    found, place = standings(outcome), {name: number for number, name in enumerate(names)}
+    ranked = tuple(sorted(found.ranked, key=lambda one: place.get(one.name, len(place))))
+    named = [one for one in ranked if one.name == outcome.experiment.baseline and one.name in place]
+    return replace(found, ranked=ranked, baseline=next(iter([*named, *ranked]), None))
+
+
+def _unbased(outcome: Outcome, found: Verdict | None) -> str:
+    """The baseline that was asked for and is not among those compared; empty where there is none such."""
+    named = outcome.experiment.baseline
+    return named if named is not None and (found is None or named not in found.ranked) else ""
+
+
+def _turned(found: Comparison) -> Comparison:
+    kept = found.difference
+    turned = Interval(0.0 - kept.value, 0.0 - kept.high, 0.0 - kept.low, kept.n, kept.clusters)
+    return replace(found, a=found.b, b=found.a, difference=turned)
+
+
+def _cheapest(priced: Sequence[Priced], names: Sequence[str]) -> Priced | None:
+    among = [one for name in names for one in priced if one.name == name]
+    return min(among, key=lambda one: tuple(one.costs[cost] for cost in _CHEAPNESS), default=None)
+
+
+def _bounds(bench: Bench, first: Standing, other: Standing, metric: Metric) -> Bounds | None:
+    if metric.k is None:
+        return None
+    a, b = _unjudged(bench, first, metric), _unjudged(bench, other, metric)
+    return judged_bounds(a.low, a.high, b.low, b.high)
+
+
+def _unjudged(bench: Bench, one: Standing, metric: Metric) -> UnjudgedValues:
+    return unjudged_values(bench.labels, retrieved_of(one.result.chunks, one.result.hits, one.result.search), metric)

@@ -1,0 +1,52 @@
+"""Hits that bring nothing new: text that a hit before them has brought already."""
+
+import numpy as np
+import pandas as pd
+
+from workbench.context.delivery import NO_CUT, ordered, slices
+from workbench.metrics.case import Case
+from workbench.metrics.coverage import Bools, Ints, meeting
+
+
+def repeats(case: Case, rows: Ints) -> Bools:
+    """(rows) which of these rows of `ordered` repeat an earlier one; `rows` are those of whole queries, rising.
+
+    A slice repeats if its text, blanks at its borders aside, is that of an earlier hit of the query, or if it shares at least half of
+    the shorter of the two with an earlier hit that is not a repeat itself.
+    """
+    hits, table = case.shared(ordered, NO_CUT), case.shared(slices, NO_CUT)
+    query, piece = hits.query[rows], hits.piece[rows]
+    found: Bools = pd.DataFrame({"query": query, "text": _texts(case, piece)}).duplicated().to_numpy(np.bool_, copy=True)
+    origin = query * case.labels.width
+    earlier, later = _overlapping(origin + table.starts[piece], origin + table.ends[piece], rows)
+    # By position, over all queries at once: whether a hit is a repeat must be known before it can make another one.
+    position = hits.position[rows][later]
+    order = np.argsort(position, kind="stable")
+    borders = np.flatnonzero(np.diff(position[order])) + 1
+    for same in np.split(order, borders):
+        found[later[same[~found[earlier[same]]]]] = True
+    return found
+
+
+def _overlapping(starts: Ints, ends: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Pairs (earlier, later) of slices that share at least half of the shorter of the two; `rows` rise with the rank."""
+    order = np.argsort(starts, kind="stable")
+    left, right = meeting(starts[order], ends[order], starts, ends)
+    right = order[right]
+    shared = np.minimum(ends[left], ends[right]) - np.maximum(starts[left], starts[right])
+    shorter = np.minimum((ends - starts)[left], (ends - starts)[right])
+    kept = (rows[left] < rows[right]) & (2 * shared >= shorter)
+    return left[kept], right[kept]
+
+
+def _texts(case: Case, piece: Ints) -> Ints:
+    """(piece) a number for the text of each slice, equal for equal texts."""
+    labels, table = case.labels, case.shared(slices, NO_CUT)
+    used, of_row = np.unique(piece, return_inverse=True)
+    doc = table.doc[used]
+    borders = zip(
+        doc.tolist(), (table.starts[used] - labels.offsets[doc]).tolist(), (table.ends[used] - labels.offsets[doc]).tolist(), strict=True
+    )
+    texts = [labels.texts[place][start:end].strip() for place, start, end in borders]
+    codes: Ints = pd.factorize(np.array(texts, dtype=object))[0].astype(np.int64)
+    return codes[of_row]

@@ -1,0 +1,121 @@
+"""Where the parts of a text lie in it, for splitters that give texts without offsets."""
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Optional
+
+from workbench.chunking.text.packing import Slice
+
+# How many places of a part, and ways to have placed those before it, are followed at once. Only texts such as "xxxx" have more.
+_WIDEST = 16
+_SOLID = re.compile(r"\S")
+
+
+def align(text: str, parts: Sequence[str]) -> list[Slice]:
+    """A slice of the text for each part, equal to it, with starts in order: the way that leaves the least text out.
+
+    Of several such ways the one with the most even overlaps; parts that follow each other with only blank between have no other.
+    ValueError, with the first part that has no place, where there is no way at all. Parts are not blank.
+    """
+    return _end_to_end(text, parts) or _Aligner(text, parts).slices()
+
+
+class _Way(NamedTuple):
+    """How the parts up to one may lie: characters left out, unevenness of overlaps, the last start, the furthest end."""
+
+    gap: int
+    unevenness: float
+    start: int
+    reach: int
+    end: int
+    before: Optional["_Way"]
+
+
+def _end_to_end(text: str, parts: Sequence[str]) -> list[Slice] | None:
+    """The slices of parts that follow each other with only blank between; the lengths leave no other way without a gap."""
+    found: list[Slice] = []
+    reach = 0
+    for part in parts:
+        start = _solid(text, reach) - _solid(part, 0)
+        if start < reach or not text.startswith(part, start):
+            return None
+        reach = start + len(part)
+        found.append((start, reach))
+    return None if text[reach:].strip() else found
+
+
+class _Aligner:
+    """The search over all ways, one part after the other, in characters that are not blank."""
+
+    def __init__(self, text: str, parts: Sequence[str]) -> None:
+        self._text = text
+        self._parts = parts
+        self._before = [0, *itertools.accumulate(not character.isspace() for character in text)]
+        surplus = sum(len("".join(part.split())) for part in parts) - self._before[-1]
+        # Without a gap the overlaps of all ways have one sum, so the most even way is the one nearest to their mean.
+        self._overlap = max(0.0, surplus / max(1, len(parts) - 1))
+
+    def slices(self) -> list[Slice]:
+        way = self._best(gaps=False)
+        if way is None or way.gap:
+            way = self._best(gaps=True)
+        found: list[Slice] = []
+        while way is not None and way.before is not None:
+            found.append((way.start, way.end))
+            way = way.before
+        return found[::-1]
+
+    def _best(self, gaps: bool) -> _Way | None:
+        ways = [_Way(0, 0.0, 0, 0, 0, None)]
+        for part in self._parts:
+            ways = self._followed(ways, part, gaps)
+            if not ways and gaps:
+                raise ValueError(part)
+        complete = [way._replace(gap=way.gap + self._before[-1] - self._before[way.reach]) for way in ways]
+        return min(complete, key=_rank, default=None)
+
+    def _followed(self, ways: Sequence[_Way], part: str, gaps: bool) -> list[_Way]:
+        """The ways with one part more."""
+        found: dict[tuple[int, int], _Way] = {}
+        for way in ways:
+            for start in self._starts(way, part, gaps):
+                one = self._placed(way, start, start + len(part))
+                key = one.start, one.reach
+                if key not in found or _rank(one) < _rank(found[key]):
+                    found[key] = one
+        kept = sorted(found.values(), key=_rank)
+        # The earliest leaves most places to what follows: with it a way is found if there is one.
+        return kept[:_WIDEST] + ([min(kept[_WIDEST:], key=lambda way: way.start)] if gaps and len(kept) > _WIDEST else [])
+
+    def _starts(self, way: _Way, part: str, gaps: bool) -> list[int]:
+        """Places of a part that leave no gap, those nearest to the mean overlap; with `gaps` the next one beyond them too."""
+        limit = _solid(self._text, way.reach)
+        starts = list(_places(self._text, part, way.start, limit))
+        if len(starts) > _WIDEST:
+            target = self._before[way.reach] - self._overlap
+            starts = [starts[0], *sorted(starts[1:], key=lambda start: abs(self._before[start] - target))[: _WIDEST - 1]]
+        beyond = self._text.find(part, limit + 1) if gaps else -1
+        return [*starts, beyond] if beyond >= 0 else starts
+
+    def _placed(self, way: _Way, start: int, end: int) -> _Way:
+        gap = self._before[start] - self._before[way.reach]
+        uneven = (-gap - self._overlap) ** 2 if way.before else 0.0
+        return _Way(way.gap + max(0, gap), way.unevenness + uneven, start, max(way.reach, end), end, way)
+
+
+def _places(text: str, part: str, start: int, last: int) -> Iterable[int]:
+    place = text.find(part, start, last + len(part))
+    while place >= 0:
+        yield place
+        place = text.find(part, place + 1, last + len(part))
+
+
+def _solid(text: str, position: int) -> int:
+    """The first character from a position on that is not blank; the text's end if there is none."""
+    found = _SOLID.search(text, position)
+    return found.start() if found else len(text)
+
+
+def _rank(way: _Way) -> tuple[int, float, int]:
+    return way.gap, way.unevenness, way.start

@@ -1,0 +1,200 @@
+"""Chunkers whose cuts are made by somebody else's code, and how its output becomes exact slices."""
+
+import difflib
+import functools
+import json
+import operator
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from workbench.chunking.base import Cut, CuttingChunker, Size
+from workbench.chunking.foreign.aligning import align
+from workbench.chunking.text.headers import Headers
+from workbench.chunking.text.packing import Slice, shrunk
+from workbench.core.fingerprint import fingerprint
+from workbench.errors import InputError, RunError, WorkbenchError
+from workbench.models.tokenizers import CHARACTERS, count
+from workbench.records import Document
+
+_PLAIN = re.compile(r"[a-z0-9]+(\.[0-9]+)?")
+
+
+def _canonical(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    json.dumps(arguments, allow_nan=False)  # a ValueError for NaN, which has no fingerprint
+    return arguments
+
+
+Arguments = Annotated[dict[str, JsonValue], AfterValidator(_canonical)]
+
+
+class ForeignChunker(CuttingChunker, ABC):
+    """A chunker by another library's rules: its chunks are exact slices, but it may leave text out or exceed its size.
+
+    What a splitter leaves out is its own doing and stays left out; a chunk that is not in the document as it stands is an InputError.
+    """
+
+    covers: ClassVar[bool] = False
+
+    arguments: Arguments = {}  # noqa: RUF012  # pydantic copies it
+
+    def __hash__(self) -> int:
+        """By content; a dictionary has no hash of its own."""
+        return hash(self.model_dump_json())
+
+    @property
+    def name(self) -> str:
+        """Kind, what cuts, sizes and arguments, such as `langchain-recursive-256-0`."""
+        return "-".join([self.kind, self._short, *(str(size) for size in self.sizes if size is not None), *argument_names(self.arguments)])
+
+    def identity(self) -> dict[str, Any]:
+        """The settings and the version of the code that cuts."""
+        return super().identity() | {"code": self._code()}
+
+    @property
+    @abstractmethod
+    def _short(self) -> str:
+        """What cuts, for names: lower-case letters, digits, `.`, `_` and `-`."""
+
+    @abstractmethod
+    def _code(self) -> list[str]:
+        """What identifies the code that cuts, such as a package and its version."""
+
+    @abstractmethod
+    def _found(self, text: str, headers: Headers) -> Iterable[object]:
+        """The foreign code's chunks of a text: anything that `placed` reads."""
+
+    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        where = f"chunking {self.name!r} on document {document.doc_id!r}"
+        try:
+            found = list(self._found(document.text, headers))
+        except WorkbenchError:
+            raise
+        except Exception as error:  # foreign code may raise anything
+            raise RunError(f"{where} failed ({reason(error)})") from error
+        try:
+            return [(start, end, None) for start, end in sorted(placed(document.text, found))]
+        except ValueError as error:
+            raise InputError(f"{where}: {error}") from None
+
+
+class SizedChunker(ForeignChunker, ABC):
+    """A foreign chunker of a library whose splitters, most of them, take a size and an overlap."""
+
+    size: Size | None = None
+    overlap: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def sizes(self) -> tuple[int | None, int | None]:
+        """Size and overlap; None where the splitter takes none."""
+        return self.size, None if self.size is None else self.overlap
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> "SizedChunker":
+        if self.overlap >= (self.size or self.overlap + 1):
+            raise ValueError(f"overlap {self.overlap} is not smaller than size {self.size}; lower overlap")
+        try:
+            self._made(self.size, self.overlap)
+        except ValueError:
+            raise
+        except Exception as error:  # a foreign constructor may raise anything
+            raise ValueError(f"{self._short} cannot be made ({reason(error)})") from error
+        return self
+
+    @abstractmethod
+    def _made(self, size: int | None, overlap: int) -> Any:
+        """The library's splitter for a size; ValueError with the fix where there is none."""
+
+    def _fitting(self, headers: Headers) -> Any:
+        """The library's splitter for a document: it knows one size only, so the longest header is taken from that."""
+        if self.size is None:
+            return self._made(None, 0)
+        room = self._room(self.size, headers)
+        fits = room.anywhere()
+        return self._made(fits, shrunk(self.overlap, fits, room) if self.overlap else 0)
+
+
+class _Part(NamedTuple):
+    """One foreign chunk: its text or its place or both."""
+
+    text: str | None
+    place: Slice | None
+
+
+def placed(text: str, found: Sequence[object]) -> list[Slice]:
+    """Foreign chunks as slices of their text; ValueError, in words, where they are none.
+
+    A chunk is a text, a pair (start, end), or a mapping or object with `start_index` and `end_index`, `text` or `page_content`.
+    Offsets are believed if the text given with them, if any, lies there; otherwise all chunks are placed by their texts.
+    """
+    parts = [part for part in map(_part, found) if part.text is None or part.text.strip()]
+    places = [part.place for part in parts if part.place is not None and _lies(text, part)]
+    if len(places) == len(parts):
+        return places
+    texts = [part.text for part in parts if part.text is not None]
+    if len(texts) < len(parts):
+        wrong = next(part.place for part in parts if part.text is None)
+        raise ValueError(f"the chunk {wrong} is no slice of a text of {len(text)} characters; give 0 <= start < end in characters")
+    try:
+        return align(text, texts)
+    except ValueError as error:
+        shown = " ".join(str(error).split())[:60]
+        if str(error) in text:
+            raise ValueError(f"the chunk {shown!r} is not in order of the text; give (start, end) or sort the chunks") from None
+        fix = "use settings that keep the text as it is, or a function that gives (start, end)"
+        raise ValueError(f"the chunk {shown!r} is no slice of the text but a rewriting; {fix}") from None
+
+
+def token_counter(vocabulary: str) -> Callable[[str], int]:
+    """How many tokens a text has, for libraries that ask for every word again and again."""
+    return len if vocabulary == CHARACTERS else functools.lru_cache(maxsize=1 << 16)(lambda text: count(text, vocabulary))
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word nearest to one that is not, in brackets; nothing where none is near."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def reason(error: Exception) -> str:
+    """An error of foreign code in a line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+def argument_names(arguments: Mapping[str, JsonValue]) -> list[str]:
+    """Arguments for a name: `keep_separator.false`; what is no plain word or number is six digits of a hash of them all."""
+    words = [(key.lower(), json.dumps(value).strip('"').lower()) for key, value in sorted(arguments.items())]
+    plain = all(key.isidentifier() and key.isascii() and _PLAIN.fullmatch(value) for key, value in words)
+    if not plain or sum(map(len, map("".join, words))) > 40:
+        return [fingerprint(dict(arguments))[:6]]
+    return [f"{key}.{value}" for key, value in words]
+
+
+def _part(found: object) -> _Part:
+    if isinstance(found, str):
+        return _Part(found, None)
+    if isinstance(found, Mapping):
+        text, start, end = (found.get(key) for key in ("text", "start_index", "end_index"))
+    elif isinstance(found, Sequence) and len(found) == 2:
+        text, start, end = None, *found
+    else:
+        text = getattr(found, "text", getattr(found, "page_content", None))
+        start, end = getattr(found, "start_index", None), getattr(found, "end_index", None)
+    try:
+        place = None if start is None or end is None else (operator.index(start), operator.index(end))
+    except TypeError:
+        place = None
+    if place is None and not isinstance(text, str):
+        shown = " ".join(repr(found).split())[:60]
+        raise ValueError(f"the chunk {shown} is no text, no (start, end) and has no start_index and end_index")
+    return _Part(text if isinstance(text, str) else None, place)
+
+
+def _lies(text: str, part: _Part) -> bool:
+    if part.place is None:
+        return False
+    start, end = part.place
+    return 0 <= start < end <= len(text) and part.text in (None, text[start:end])

@@ -1,0 +1,100 @@
+"""A Python function as a chunker."""
+
+import builtins
+import functools
+import importlib
+import importlib.metadata
+import inspect
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from workbench.chunking.foreign.base import ForeignChunker, nearest, reason
+from workbench.chunking.text.headers import Headers
+from workbench.core.fingerprint import file_digest
+
+
+class CallableChunker(ForeignChunker):
+    """A function `package.module:function` that takes a text, and `arguments`, and gives its chunks.
+
+    Chunks are texts in their order, pairs (start, end) in code points, or mappings or objects with `start_index` and `end_index`.
+    `tokens` means nothing to it. It is known by the source of its module: a change there cuts anew, a change in what
+    that imports does not. Modules in the working directory can be named.
+    """
+
+    examples: ClassVar = (
+        {"callable": "builtins:str.splitlines"},
+        {"callable": "builtins:str.split", "arguments": {"sep": "\n\n"}},
+    )
+
+    kind: Literal["callable"] = "callable"
+    callable: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
+
+    @property
+    def _short(self) -> str:
+        return self.callable.replace(":", ".").lower()
+
+    @model_validator(mode="after")
+    def _can_be_called(self) -> "CallableChunker":
+        function = imported(self.callable)
+        try:
+            signature = inspect.signature(function)
+        except ValueError:  # some functions written in C tell nothing of their parameters
+            return self
+        try:
+            signature.bind("", **self.arguments)
+        except TypeError as error:
+            raise ValueError(f"{self.callable}{signature} cannot take a text and these arguments ({error})") from None
+        return self
+
+    def _code(self) -> list[str]:
+        """The digest of the module that defines the function; for one without a source file, its version."""
+        function = inspect.unwrap(imported(self.callable))
+        module = sys.modules[getattr(function, "__module__", None) or self.callable.partition(":")[0]]
+        file = getattr(module, "__file__", None)
+        if file and Path(file).suffix == ".py":
+            return [file_digest(Path(file))]
+        packages = _packages().get(module.__name__.partition(".")[0], [])
+        return [f"Python {platform.python_version()}", *(f"{one} {importlib.metadata.version(one)}" for one in packages)]
+
+    def _found(self, text: str, headers: Headers) -> Iterable[object]:
+        found: Iterable[object] = imported(self.callable)(text, **self.arguments)
+        return found
+
+
+def imported(path: str) -> Callable[..., Any]:
+    """The function at `package.module:function`; ValueError, in words, where there is none."""
+    name, _, attributes = path.partition(":")
+    try:
+        module = _module(name)
+    except Exception as error:  # importing a stranger's module may raise anything
+        raise ValueError(f"the module {name!r} cannot be imported ({reason(error)}); it is looked for in {os.getcwd()} too") from error
+    try:
+        function = functools.reduce(getattr, attributes.split("."), module)
+    except AttributeError:
+        known = [name for name, value in vars(module).items() if inspect.isroutine(value)]
+        raise ValueError(f"the module {name!r} has no {attributes!r}{nearest(attributes, known)}") from None
+    if not builtins.callable(function):
+        raise ValueError(f"{path} is a {type(function).__name__}, not a function")
+    return function  # type: ignore[no-any-return]  # a stranger's function
+
+
+def _module(name: str) -> Any:
+    if name in sys.modules:
+        return sys.modules[name]
+    # Last, so that a file there takes no package's place; the command's own path lacks the working directory.
+    sys.path.append(os.getcwd())
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(os.getcwd())
+
+
+@functools.cache
+def _packages() -> Mapping[str, list[str]]:
+    return importlib.metadata.packages_distributions()

@@ -1,0 +1,139 @@
+"""The chunkers of chonkie."""
+
+import functools
+import importlib
+import importlib.metadata
+import inspect
+import itertools
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import field_validator
+
+from workbench.chunking.foreign.base import SizedChunker, nearest, token_counter
+from workbench.chunking.text.headers import Headers
+from workbench.models.tokenizers import tokenise
+
+_OURS = ("chunk_size", "chunk_overlap")
+
+
+class ChonkieChunker(SizedChunker):
+    """Any chunker of chonkie by its class name, with its own `arguments` beside `size` and `overlap`.
+
+    Where it takes a tokenizer it gets ours, so that sizes count what `tokens` says and leave room for special tokens and the
+    document's longest header; `arguments: {tokenizer: …}` names another. Others count in their own units (FastChunker
+    in bytes, TableChunker in rows). Its offsets are checked against its texts.
+    """
+
+    examples: ClassVar = (
+        {"chunker": "RecursiveChunker", "size": 64},
+        {"chunker": "SentenceChunker", "size": 64, "overlap": 16},
+        {"chunker": "TokenChunker", "size": 32},
+    )
+
+    kind: Literal["chonkie"] = "chonkie"
+    chunker: str
+
+    @property
+    def _short(self) -> str:
+        return self.chunker.removesuffix("Chunker").lower()
+
+    @field_validator("chunker")
+    @classmethod
+    def _exists(cls, name: str) -> str:
+        known = chunkers()
+        if name not in known:
+            raise ValueError(f"chonkie has no such chunker{nearest(name, known)}; it has {', '.join(known)}")
+        return name
+
+    def _code(self) -> list[str]:
+        return [f"{package} {importlib.metadata.version(package)}" for package in ("chonkie", "chonkie-core")]
+
+    def _made(self, size: int | None, overlap: int) -> Any:
+        return _chunker(self.chunker, json.dumps(self.arguments, sort_keys=True), size, overlap, self.vocabulary)
+
+    def _found(self, text: str, headers: Headers) -> Iterable[object]:
+        return list(self._fitting(headers).chunk(text))
+
+
+def chunkers() -> list[str]:
+    """The names of chonkie's chunkers; ValueError with the pip command where the package is not there."""
+    return sorted(name for name in _library().__all__ if name.endswith("Chunker") and name != "BaseChunker")
+
+
+class SliceTokenizer:
+    """A vocabulary of ours as a chonkie tokenizer that gives every character back: a token is the slice up to the next one.
+
+    The methods are those that chonkie calls; the numbers of tokens are those of first sight.
+    """
+
+    def __init__(self, vocabulary: str) -> None:
+        self._vocabulary = vocabulary
+        self._numbers: dict[str, int] = {}
+        self._slices: list[str] = []
+        self.count_tokens = token_counter(vocabulary)
+
+    def tokenize(self, text: str) -> list[str]:
+        """The slices of a text that begin at its tokens; together they are the text."""
+        starts = tokenise([text], self._vocabulary)[0].starts.tolist()
+        edges = [0, *starts[1:], len(text)]
+        return [text[start:end] for start, end in itertools.pairwise(edges)] if text else []
+
+    def encode(self, text: str) -> list[int]:
+        """The numbers of a text's slices."""
+        return [self._number(part) for part in self.tokenize(text)]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of numbers that `encode` gave."""
+        return "".join(self._slices[token] for token in tokens)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text."""
+        return [self.encode(text) for text in texts]
+
+    def decode_batch(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        """`decode` of each sequence."""
+        return [self.decode(tokens) for tokens in sequences]
+
+    def count_tokens_batch(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has."""
+        return [self.count_tokens(text) for text in texts]
+
+    def _number(self, part: str) -> int:
+        if part not in self._numbers:
+            self._numbers[part] = len(self._slices)
+            self._slices.append(part)
+        return self._numbers[part]
+
+
+def _library() -> Any:
+    try:
+        return importlib.import_module("chonkie")
+    except ImportError:
+        raise ValueError("chonkie is not installed; pip install 'workbench[chunkers]'") from None
+
+
+@functools.lru_cache(maxsize=128)
+def _chunker(name: str, arguments: str, size: int | None, overlap: int, vocabulary: str) -> Any:
+    library = _library()
+    chunker = getattr(library, name)
+    given = json.loads(arguments)
+    taken = [key for key in given if key in _OURS]
+    if taken:
+        raise ValueError(f"arguments.{taken[0]} is given as {taken[0].removeprefix('chunk_')}")
+    known = inspect.signature(chunker).parameters
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{name} has no argument {key!r}{nearest(key, known)}; it has {', '.join(known)}")
+    for key, value in (("chunk_size", size), ("chunk_overlap", overlap or None)):
+        if key not in known and value is not None:
+            raise ValueError(f"{name} takes no {key.removeprefix('chunk_')}; leave it out")
+        if value is not None:
+            given[key] = value
+    if "chunk_size" in known and size is None:
+        raise ValueError(f"{name} needs 'size'")
+    if "tokenizer" in known and name != "TableChunker":
+        library.Tokenizer.register(SliceTokenizer)
+        given.setdefault("tokenizer", SliceTokenizer(vocabulary))
+    return chunker(**given)

@@ -1,0 +1,90 @@
+"""What is put before a chunk when it is embedded, and the room it leaves for the chunk itself."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from workbench.chunking.text.outline import Heading, outline
+from workbench.models.tokenizers import count, special_tokens
+from workbench.records import Document
+
+
+class Headers:
+    """The header of a chunk by where it starts: the title at 0; with `enrich`, title and heading path everywhere."""
+
+    def __init__(self, document: Document, enrich: bool) -> None:
+        self._title = document.title if document.title.strip() else ""
+        self._enrich = enrich
+        headings = outline(document.text) if enrich else []
+        self._starts = [heading.start for heading in headings]
+        # A chunk that starts in the blank before a heading starts, to the eye, with the heading.
+        self._reaches = [_before_blank(document.text, heading.start) for heading in headings]
+        self._above, self._under = _paths(self._title, headings)
+
+    def at(self, position: int) -> str:
+        """The header of a chunk that starts at a position; headings that the chunk starts with are not repeated."""
+        if not self._enrich:
+            return self._title if position == 0 else ""
+        last = bisect_right(self._reaches, position) - 1
+        if last < 0:
+            return self._title
+        return self._above[last] if position <= self._starts[last] else self._under[last]
+
+    def every(self) -> set[str]:
+        """All headers that chunks of the document may have."""
+        return {self._title, *self._above, *self._under}
+
+
+class Room:
+    """How many tokens of content a chunk may have, by where it starts.
+
+    Without `headers`, `size` counts the content alone. With them it is the embedder's whole input in the model's `vocabulary`:
+    special tokens + header + content; the content keeps a quarter at least, however long the header.
+    """
+
+    def __init__(self, size: int, headers: Headers | None = None, vocabulary: str = "") -> None:
+        self.most = size - (special_tokens(vocabulary) if headers else 0)
+        self.least = size // 4 if headers else size
+        self._headers = headers
+        self._vocabulary = vocabulary
+        self._lengths = {"": 0}
+
+    def at(self, position: int) -> int:
+        """The room of a chunk that starts at a position, in tokens."""
+        if self._headers is None:
+            return self.most
+        return self._under(self._headers.at(position))
+
+    def anywhere(self) -> int:
+        """The room of a chunk wherever it starts, in tokens: what the document's longest header leaves."""
+        return self.most if self._headers is None else min(self._under(header) for header in self._headers.every())
+
+    def _under(self, header: str) -> int:
+        if header not in self._lengths:
+            self._lengths[header] = count(header, self._vocabulary)
+        return max(self.most - self._lengths[header], self.least)
+
+
+def _before_blank(text: str, position: int) -> int:
+    while position and text[position - 1].isspace():
+        position -= 1
+    return position
+
+
+def _paths(title: str, headings: Sequence[Heading]) -> tuple[list[str], list[str]]:
+    """For each heading, the header above it (its ancestors) and the header of what follows it."""
+    above, under = [], []
+    stack: list[Heading] = []
+    for heading in headings:
+        while stack and stack[-1].level >= heading.level:
+            stack.pop()
+        above.append(_joined(title, stack))
+        stack.append(heading)
+        under.append(_joined(title, stack))
+    return above, under
+
+
+def _joined(title: str, path: Sequence[Heading]) -> str:
+    names = [heading.title for heading in path]
+    if title and names[:1] != [title]:
+        names.insert(0, title)
+    return " > ".join(names)

@@ -1,0 +1,108 @@
+"""Greedy packing of a text's pieces into chunks, the one loop that all sliding cuts share."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.chunking.text.headers import Room
+from workbench.models.tokenizers import Ints, Tokens
+
+# [start, end) in code points
+Slice = tuple[int, int]
+
+
+class Pieces(NamedTuple):
+    """n pieces of a text in their order: slices [starts, ends) in code points, tokens [first, last); all int64 (n).
+
+    Pieces i to j - 1 together have last[j - 1] - first[i] tokens.
+    """
+
+    starts: Ints
+    ends: Ints
+    first: Ints
+    last: Ints
+
+
+def pieces(tokens: Tokens, found: Iterable[Slice]) -> Pieces:
+    """Slices as pieces; a token that reaches over an edge (cl100k has one for ".\\n\\n") belongs to both of them."""
+    starts, ends = np.array(list(found), dtype=np.int64).reshape(-1, 2).T
+    # Where a character is several tokens, all but the first are empty and lie at its end.
+    ended = np.searchsorted(tokens.ends, ends, side="right")
+    first = np.searchsorted(tokens.ends, starts, side="right").astype(np.int64)
+    return Pieces(starts, ends, first, np.maximum(tokens.before(ends), ended))
+
+
+def alone(found: Pieces) -> Pieces:
+    """Pieces whose common length is the sum of their lengths: as if each were tokenised by itself."""
+    lengths = found.last - found.first
+    last = np.cumsum(lengths)
+    return found._replace(first=last - lengths, last=last)
+
+
+def pack(found: Pieces, room: Room, overlap: int = 0) -> list[tuple[int, int]]:
+    """Runs [i, j) of pieces, as long as they fit; each begins with at most `overlap` tokens of the one before.
+
+    The merge of LangChain's text splitters, by binary search: a piece that fits nowhere is a run of its own.
+    """
+    runs = []
+    i, n = 0, len(found.starts)
+    while i < n:
+        fits = room.at(int(found.starts[i]))
+        j = max(i + 1, int(np.searchsorted(found.last, found.first[i] + fits, side="right")))
+        runs.append((i, j))
+        i = n if j >= n else _next(found, room, (i, j), shrunk(overlap, fits, room))
+    return runs
+
+
+def slices(found: Pieces, room: Room, overlap: int = 0) -> list[Slice]:
+    """The packed runs as slices [start, end) of the text."""
+    return [(int(found.starts[i]), int(found.ends[j - 1])) for i, j in pack(found, room, overlap)]
+
+
+def words(tokens: Tokens, start: int, end: int, room: Room) -> Pieces:
+    """The words of [start, end) as pieces without gaps; a word longer than its room is cut into its tokens.
+
+    Characters that are no token (a model drops control characters) go with the word before them.
+    """
+    low, high = (int(index) for index in tokens.before(np.array([start, end], dtype=np.int64)))
+    if low == high:
+        return pieces(tokens, [(start, end)])
+    numbers = tokens.words[low:high]
+    begins = np.concatenate([[True], numbers[1:] != numbers[:-1]])
+    first = np.flatnonzero(begins)
+    lengths = np.diff(np.append(first, high - low))
+    for word in np.flatnonzero(lengths > room.least):
+        if lengths[word] > room.at(int(tokens.starts[low + first[word]])):
+            begins[first[word] : first[word] + lengths[word]] = True
+    first = np.flatnonzero(begins).astype(np.int64) + low
+    starts = tokens.starts[first]
+    starts[0] = start
+    return Pieces(starts, np.append(starts[1:], end), first, np.append(first[1:], high))
+
+
+def trimmed(text: str, start: int, end: int) -> Slice:
+    """A slice without the blank at its ends, as `str.strip` would leave it; (start, start) if there is nothing else."""
+    content = text[start:end]
+    left = len(content) - len(content.lstrip())
+    return (start, start) if left == len(content) else (start + left, start + len(content.rstrip()))
+
+
+def shrunk(overlap: int, fits: int, room: Room) -> int:
+    """The overlap that a long header leaves to chunks of `fits` tokens.
+
+    Without this, steps of one token could make a thousand chunks of a page.
+    """
+    step = max(1, (room.most - overlap + 1) // 2)
+    return max(0, min(overlap, fits - step))
+
+
+def _next(found: Pieces, room: Room, run: tuple[int, int], overlap: int) -> int:
+    """Where the run after [i, j) begins: so that it repeats at most `overlap` tokens and has room for piece j."""
+    i, j = run
+    if not overlap:
+        return j
+    following = max(i + 1, int(np.searchsorted(found.first, found.last[j - 1] - overlap, side="left")))
+    while following < j and found.last[j] - found.first[following] > room.at(int(found.starts[following])):
+        following += 1
+    return min(following, j)

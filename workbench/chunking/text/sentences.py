@@ -1,0 +1,47 @@
+"""Sentences as exact slices, and what becomes of a slice that is too long for a chunk."""
+
+import itertools
+import re
+from collections.abc import Sequence
+
+import sentencex
+
+from workbench.chunking.text.headers import Room
+from workbench.chunking.text.packing import Pieces, Slice, pieces, slices, trimmed, words
+from workbench.models.tokenizers import Tokens
+
+_PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
+
+
+def sentences(text: str) -> list[Slice]:
+    """The sentences of a text without the blank between them; they end where paragraphs end."""
+    starts = {match.end() for match in _PARAGRAPH_BREAK.finditer(text)}
+    cursor = 0
+    for sentence in sentencex.segment("en", text):
+        if content := sentence.strip():
+            # sentencex gives sentences in order but not where they are, and it may leave out what is blank.
+            start = text.index(content, cursor)
+            starts.add(start)
+            cursor = start + len(content)
+    return partition(text, sorted(starts))
+
+
+def partition(text: str, starts: Sequence[int]) -> list[Slice]:
+    """The slices between ordered positions, each without the blank around it; what is blank is left out."""
+    edges = [0, *(start for start in starts if start > 0), len(text)]
+    parts = (trimmed(text, start, end) for start, end in itertools.pairwise(edges))
+    return [(start, end) for start, end in parts if start < end]
+
+
+def cut_long(text: str, tokens: Tokens, found: Sequence[Slice], room: Room) -> Pieces:
+    """Slices as pieces, each longer than its room replaced by fragments that fit, cut between words."""
+    whole = pieces(tokens, found)
+    kept: list[Slice] = []
+    for (start, end), length in zip(found, (whole.last - whole.first).tolist(), strict=True):
+        kept += [(start, end)] if length <= room.at(start) else _fragments(text, tokens, (start, end), room)
+    return pieces(tokens, kept)
+
+
+def _fragments(text: str, tokens: Tokens, long: Slice, room: Room) -> list[Slice]:
+    parts = [trimmed(text, start, end) for start, end in slices(words(tokens, *long, room), room)]
+    return [(start, end) for start, end in parts if start < end]

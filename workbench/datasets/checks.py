@@ -1,0 +1,118 @@
+"""Every fault of a dataset at once; a dataset is made only from a draft that has none."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from workbench.datasets.draft import Draft, EvidenceRow
+from workbench.errors import DatasetError
+from workbench.records import Dataset, Document, Need, Span
+
+
+def faults(draft: Draft) -> list[str]:
+    """What is wrong with a draft, one line a fault, each with its place; empty if nothing is."""
+    found = list(draft.faults)
+    found += _duplicates("document", ((document.doc_id, where) for document, where in draft.documents))
+    found += _duplicates("query", ((query.query_id, where) for query, where in draft.queries))
+    found += _documents(draft)
+    found += _judgements(draft)
+    documents = {document.doc_id: document for document, _ in draft.documents}
+    queries = {query.query_id for query, _ in draft.queries}
+    for row in draft.evidence:
+        found += _evidence(row, documents, queries)
+    return list(dict.fromkeys(found))
+
+
+def notes(draft: Draft) -> list[str]:
+    """What is no fault but should be known, one line each: what was not understood, and what is ambiguous."""
+    unread = [
+        f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is not understood and left out"
+        for (file, key), rows in draft.unread.items()
+    ]
+    return unread + list(dict.fromkeys(draft.notes))
+
+
+def dataset_of(draft: Draft) -> Dataset:
+    """The dataset, if the draft has no fault; else DatasetError with all of them. Labels come in the order of the queries."""
+    found = faults(draft)
+    if found:
+        raise DatasetError(f"dataset {draft.name}", found)
+    needs: dict[tuple[str, str], list[Span]] = {}
+    for row in draft.evidence:
+        needs.setdefault((row.query_id, row.need), []).append(Span(row.doc_id, row.start, row.end))
+    place = {query.query_id: number for number, (query, _) in enumerate(draft.queries)}
+    qrels = dict.fromkeys(qrel for qrel, _ in draft.qrels)
+    made = [Need(query_id, tuple(dict.fromkeys(spans))) for (query_id, _), spans in needs.items()]
+    return Dataset(
+        draft.name,
+        tuple(document for document, _ in draft.documents),
+        tuple(query for query, _ in draft.queries),
+        tuple(sorted(qrels, key=lambda qrel: (place[qrel.query_id], 0 if qrel.relevance > 0 else 1 - qrel.relevance))),
+        tuple(sorted(made, key=lambda need: place[need.query_id])),
+    )
+
+
+def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for identity, where in rows:
+        if not identity:
+            yield f"{where} has an empty {what} id"
+        elif identity in first:
+            yield f"{where} repeats the {what} id {identity!r} of {first[identity]}; ids must be unique"
+        first.setdefault(identity, where)
+
+
+def _documents(draft: Draft) -> Iterator[str]:
+    if not draft.documents:
+        yield "there is no document; a corpus needs at least one"
+    if not draft.queries:
+        yield "there is no query; check the split and the file of questions"
+    for document, where in draft.documents:
+        if not document.text.strip():
+            yield f"{where} document {document.doc_id!r} is empty"
+        if "\x00" in document.text:
+            yield f"{where} document {document.doc_id!r} holds NUL characters, which is what a binary or UTF-16 file looks like"
+    for query, where in draft.queries:
+        if not query.text.strip():
+            yield f"{where} query {query.query_id!r} is empty"
+
+
+def _judgements(draft: Draft) -> Iterator[str]:
+    documents = {document.doc_id for document, _ in draft.documents}
+    queries = {query.query_id for query, _ in draft.queries}
+    seen: dict[tuple[str, str], int] = {}
+    for qrel, where in draft.qrels:
+        if qrel.doc_id not in documents:
+            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, and there is no such document"
+        if qrel.query_id not in queries:
+            yield f"{where} judges query {qrel.query_id!r}, and there is no such query"
+        earlier = seen.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance)
+        if earlier != qrel.relevance:
+            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r} a second time, differently"
+    relevant = Counter(qrel.query_id for qrel, _ in draft.qrels if qrel.relevance > 0)
+    for query, where in draft.queries:
+        if query.answerable and not relevant[query.query_id]:
+            yield f"{where} query {query.query_id!r} has no relevant document and is not marked unanswerable"
+        if not query.answerable and relevant[query.query_id]:
+            yield f"{where} query {query.query_id!r} is marked unanswerable but has {relevant[query.query_id]} relevant document(s)"
+
+
+def _evidence(row: EvidenceRow, documents: dict[str, Document], queries: set[str]) -> Iterator[str]:
+    place = f"{row.where} evidence of query {row.query_id!r}"
+    if row.query_id not in queries:
+        yield f"{place} belongs to no query"
+    document = documents.get(row.doc_id)
+    if document is None:
+        yield f"{place} points to document {row.doc_id!r}, and there is no such document"
+        return
+    if not 0 <= row.start < row.end <= len(document.text):
+        yield f"{place} is [{row.start}, {row.end}) in document {row.doc_id!r} of {len(document.text)} characters"
+        return
+    found = document.text[row.start : row.end]
+    if row.text is not None and found != row.text:
+        yield f"{place} says {_short(row.text)}, but document {row.doc_id!r} has {_short(found)} at [{row.start}, {row.end})"
+    elif not found.strip():
+        yield f"{place} is blank: [{row.start}, {row.end}) in document {row.doc_id!r}"
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")

@@ -1,0 +1,95 @@
+"""BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv and, where evidence is known, evidence.jsonl.
+
+`evidence.jsonl` holds {query_id, doc_id, start, end, text}; rows of one query that share a `need` are alternatives, a row
+without one is a need of its own.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from workbench.datasets.draft import Draft, EvidenceRow, json_lines, read_text, require, text_field
+from workbench.datasets.formats.documents import read_documents
+from workbench.records import Qrel, Query
+
+
+def read_beir(folder: Path, split: str | None) -> Draft:
+    """All of a BEIR folder; with a split, the queries that are judged in it or marked unanswerable."""
+    draft = Draft(folder.name)
+    require(folder, "the BEIR folder")
+    read_documents(require(folder / "corpus.jsonl", "the corpus"), draft)
+    for path in _qrel_files(folder, split):
+        _read_qrels(path, draft)
+    _read_queries(require(folder / "queries.jsonl", "the queries"), split, draft)
+    evidence = folder / "evidence.jsonl"
+    if evidence.exists():
+        kept = {query.query_id for query, _ in draft.queries} if split else None
+        read_evidence(evidence, kept, draft)
+    return draft
+
+
+def _qrel_files(folder: Path, split: str | None) -> list[Path]:
+    if split:
+        return [require(folder / "qrels" / f"{split}.tsv", f"the judgements of split {split!r}")]
+    return sorted(require(folder / "qrels", "the folder of judgements").glob("*.tsv"))
+
+
+def _read_qrels(path: Path, draft: Draft) -> None:
+    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
+        where = f"{path}:{number}"
+        if not line.strip() or (number == 1 and line.startswith(("query-id", "query_id"))):
+            continue
+        try:
+            query_id, doc_id, relevance = line.split("\t")
+            draft.qrels.append((Qrel(query_id, doc_id, int(relevance)), where))
+        except ValueError:
+            draft.faults.append(f"{where} is not query-id, corpus-id and a whole score, separated by tabs")
+
+
+def _read_queries(path: Path, split: str | None, draft: Draft) -> None:
+    judged = {qrel.query_id for qrel, _ in draft.qrels}
+    for row, where in json_lines(path, draft):
+        query_id = text_field(row, ("_id",), where, draft)
+        text = text_field(row, ("text",), where, draft)
+        if query_id is None or text is None:
+            continue
+        draft.leave(row, ("_id", "text", "metadata"), path)
+        metadata = row.get("metadata") or {}
+        if not isinstance(metadata, dict):
+            draft.faults.append(f"{where} has 'metadata' that is not an object")
+            continue
+        query = query_of(query_id, text, dict(metadata), where, draft)
+        ours = query_id in judged or (not query.answerable and query.metadata.get("split", split) == split)
+        if split is None or ours:
+            draft.queries.append((query, where))
+
+
+def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: Draft) -> Query:
+    """A query from its metadata: `answerable: false` or `type: unanswerable` marks it unanswerable, `answer` is expected."""
+    answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
+    if not isinstance(marked, bool):
+        draft.faults.append(f"{where} query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
+    answerable = bool(marked) and metadata.get("type") != "unanswerable"
+    return Query(query_id, text, answerable, str(answer or ""), metadata)
+
+
+def read_evidence(path: Path, kept: set[str] | None, draft: Draft) -> None:
+    """Evidence rows; `kept` limits them to the queries of a split."""
+    for number, (row, where) in enumerate(json_lines(path, draft)):
+        query_id = text_field(row, ("query_id",), where, draft)
+        if query_id is None or (kept is not None and query_id not in kept):
+            continue
+        draft.leave(row, ("query_id", "need", "doc_id", "start", "end", "text"), path)
+        need = row.get("need")
+        append_evidence(row, query_id, f"row {number}" if need is None else f"need {need}", where, draft)
+
+
+def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, draft: Draft) -> None:
+    """One span as one alternative of a need; a span that is not {doc_id, start, end} becomes a fault."""
+    doc_id = text_field(row, ("doc_id",), where, draft)
+    start, end, text = row.get("start"), row.get("end"), row.get("text")
+    if doc_id is None:
+        return
+    if not (isinstance(start, int) and isinstance(end, int)):
+        draft.faults.append(f"{where} has evidence of query {query_id} without whole numbers 'start' and 'end'")
+        return
+    draft.evidence.append(EvidenceRow(query_id, need, doc_id, start, end, text if isinstance(text, str) else None, where))

@@ -1,0 +1,73 @@
+"""The project's own format, and the plain list of {query, relevant_doc_ids, irrelevant_doc_ids}.
+
+A golden dataset is a folder with `documents/` (Markdown, text or HTML; the doc_id is the path below it without its suffix) or
+`documents.jsonl` ({doc_id, title, text}), and `questions.jsonl` or `questions.json`; or one JSON file {documents, questions}.
+A plain list is a JSON file of questions; its documents are named beside it. `questions` says what a question holds.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from workbench.datasets.anchoring import anchor
+from workbench.datasets.draft import Draft, Rows, json_lines, parse_json, read_text, reason, require
+from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
+from workbench.datasets.questions import read_questions
+from workbench.errors import InputError
+
+
+def read_golden(path: Path, documents: Path | None, split: str | None) -> Draft:
+    """A golden folder or file, or a plain list with its documents."""
+    draft = Draft(path.stem)
+    require(path, "the dataset")
+    if path.is_dir():
+        _read_folder(path, documents, split, draft)
+    else:
+        _read_file(path, documents, split, draft)
+    anchor(draft)
+    return draft
+
+
+def _read_folder(folder: Path, documents: Path | None, split: str | None, draft: Draft) -> None:
+    read_documents(documents or documents_of(folder), draft)
+    lines = folder / "questions.jsonl"
+    file = lines if lines.exists() else require(folder / "questions.json", "the questions")
+    read_questions(_rows_of_file(file, draft), split, draft)
+
+
+def _read_file(path: Path, documents: Path | None, split: str | None, draft: Draft) -> None:
+    content = _json_file(path, draft)
+    if not isinstance(content, list | dict):
+        raise InputError(f"{path} is a JSON {type(content).__name__}", "it should be a list of questions or {documents, questions}")
+    whole = {"questions": content} if isinstance(content, list) else content
+    draft.leave(whole, ("questions", "documents"), path)
+    inside = whole.get("documents", [])
+    if documents is None and not inside:
+        raise InputError(f"{path} is a list of questions without documents", "name them: dataset.documents or --documents")
+    if documents is not None:
+        read_documents(documents, draft)
+    read_document_rows(_numbered(inside, f"{path} document", draft), path, draft)
+    read_questions(_numbered(whole.get("questions", []), f"{path} question", draft), split, draft)
+
+
+def _rows_of_file(path: Path, draft: Draft) -> Rows:
+    if path.suffix == ".jsonl":
+        return json_lines(path, draft)
+    return _numbered(_json_file(path, draft), f"{path} question", draft)
+
+
+def _numbered(rows: Any, what: str, draft: Draft) -> Rows:
+    """Rows of a JSON list with their place; what is no object becomes a fault."""
+    found = []
+    for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
+        if isinstance(row, dict):
+            found.append((row, f"{what} {number}"))
+        else:
+            draft.faults.append(f"{what} {number} is a JSON {type(row).__name__}, not an object")
+    return found
+
+
+def _json_file(path: Path, draft: Draft) -> Any:
+    try:
+        return parse_json(read_text(path, draft))
+    except ValueError as error:
+        raise InputError(f"{path}:{getattr(error, 'lineno', 1)} is not JSON ({reason(error)})", "mend the file") from None

@@ -1,0 +1,88 @@
+"""A dataset as the rows of the golden format, and a golden folder written whole or not at all."""
+
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.datasets.questions import LABELS, REFUSED
+from workbench.errors import DatasetError, InputError
+from workbench.records import Dataset, Need, Qrel
+
+
+def document_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    """{doc_id, title, text} of every document."""
+    for document in dataset.documents:
+        yield {"doc_id": document.doc_id, "title": document.title, "text": document.text}
+
+
+def question_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    """Every query with its labels, spans with their text; DatasetError where a metadata field has the name of a label."""
+    taken = [
+        f"query {query.query_id!r} has metadata {key!r}, which is a field of the format; rename it in the source"
+        for query in dataset.queries
+        for key in query.metadata
+        if key in (*LABELS, "answer", "answerable")
+    ]
+    if taken:
+        raise DatasetError(f"dataset {dataset.name}", taken)
+    texts = {document.doc_id: document.text for document in dataset.documents}
+    qrels, needs = defaultdict[str, list[Qrel]](list), defaultdict[str, list[Need]](list)
+    for qrel in dataset.qrels:
+        qrels[qrel.query_id].append(qrel)
+    for need in dataset.needs:
+        needs[need.query_id].append(need)
+    for query in dataset.queries:
+        row: dict[str, Any] = {"query_id": query.query_id, "query": query.text} | _judgements(qrels[query.query_id])
+        if needs[query.query_id]:
+            row["evidence"] = [_alternatives(need, texts) for need in needs[query.query_id]]
+        if query.answer:
+            row["answer"] = query.answer
+        if not query.answerable:
+            row["answerable"] = False
+        yield row | dict(query.metadata)
+
+
+def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
+    grades = {qrel.doc_id: qrel.relevance for qrel in qrels}
+    refused = {key: [doc_id for doc_id, given in grades.items() if given == grade] for key, grade in REFUSED.items()}
+    relevant = {doc_id: grade for doc_id, grade in grades.items() if grade not in REFUSED.values()}
+    found: dict[str, Any] = {}
+    if relevant:
+        found["relevant_doc_ids"] = list(relevant) if set(relevant.values()) == {1} else relevant
+    return found | {key: doc_ids for key, doc_ids in refused.items() if doc_ids}
+
+
+def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"doc_id": span.doc_id, "start": span.start, "end": span.end, "text": texts[span.doc_id][span.start : span.end]}
+        for span in need.alternatives
+    ]
+
+
+def write_golden(dataset: Dataset, folder: Path) -> None:
+    """documents.jsonl and questions.jsonl in a new folder, made beside it and renamed: nothing half written is ever there."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise InputError(f"{folder} is there and not an empty folder", "name a new one with --to")
+    files = {"documents.jsonl": _lines(document_rows(dataset)), "questions.jsonl": _lines(question_rows(dataset))}
+    place = folder.resolve()
+    aside = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        aside.mkdir(parents=True)
+        for name, text in files.items():
+            (aside / name).write_bytes(text.encode("utf-8"))
+        os.replace(aside, place)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written ({error.strerror})", "name another folder with --to") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> str:
+    try:
+        return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    except ValueError as error:
+        raise InputError(f"a number is beyond what JSON holds ({error})", "mend the metadata of the questions") from None

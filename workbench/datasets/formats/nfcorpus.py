@@ -1,0 +1,98 @@
+"""NFCorpus (Boteva et al., ECIR 2016) in BEIR's edition: from a folder, the cache, or the network once.
+
+The archive is believed when its counts are the published ones; its SHA-256 is recorded then, and checked ever after.
+"""
+
+import os
+import shutil
+import zipfile
+import zlib
+from pathlib import Path
+
+import requests
+from filelock import FileLock
+from tqdm import tqdm
+
+from workbench.core.fingerprint import file_digest
+from workbench.core.locations import cache_folder, data_folder
+from workbench.datasets.draft import Draft
+from workbench.datasets.formats.beir import read_beir
+from workbench.errors import InputError
+
+URL = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/nfcorpus.zip"
+COUNTS = {"documents": 3_633, "queries": 3_237, "test judgements": 12_334}
+# The queries that are quoted for this corpus elsewhere; expected are the documents judged 2.
+FIVE = ("PLAIN-2630", "PLAIN-2660", "PLAIN-2510", "PLAIN-2430", "PLAIN-2690")
+_SECONDS = 30
+
+
+def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> Draft:
+    """NFCorpus's draft; `five` keeps the five named queries with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
+    draft = read_beir(folder or _found() or _obtained(), split)
+    if five:
+        draft.queries = [(query, where) for query, where in draft.queries if query.query_id in FIVE]
+        draft.qrels = [(qrel, where) for qrel, where in draft.qrels if qrel.query_id in FIVE and qrel.relevance == 2]
+    return draft
+
+
+def _found() -> Path | None:
+    for folder in (data_folder() / "nfcorpus", cache_folder() / "nfcorpus"):
+        if (folder / "corpus.jsonl").is_file():
+            return folder
+    return None
+
+
+def _obtained() -> Path:
+    cache = cache_folder()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with FileLock(cache / "nfcorpus.lock"):
+            return _found() or _downloaded(cache)
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:  # requests' errors are OSErrors
+        what = f"{type(error).__name__}: {error.strerror}" if isinstance(error, OSError) and error.strerror else type(error).__name__
+        fix = "give dataset.path a folder that holds it, or set WORKBENCH_DATA to the folder above it"
+        raise InputError(f"NFCorpus could not be fetched into {cache} ({what})", fix) from error
+
+
+def _downloaded(cache: Path) -> Path:
+    """Fetch the archive, check it, unpack it beside its place and rename: a killed download leaves nothing that is believed."""
+    # The lock is held: what lies aside, or in the place without a corpus, is what a killed process left.
+    archive, aside = cache / "nfcorpus.zip", cache / "nfcorpus.part"
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        _fetch(os.environ.get("WORKBENCH_NFCORPUS_URL", URL), aside / "nfcorpus.zip")
+        with zipfile.ZipFile(aside / "nfcorpus.zip") as packed:
+            packed.extractall(aside)
+        _check_counts(aside / "nfcorpus")
+        _check_digest(aside / "nfcorpus.zip", cache / "nfcorpus.zip.sha256")
+        os.replace(aside / "nfcorpus.zip", archive)
+        shutil.rmtree(cache / "nfcorpus", ignore_errors=True)
+        os.replace(aside / "nfcorpus", cache / "nfcorpus")
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return cache / "nfcorpus"
+
+
+def _fetch(url: str, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with requests.get(url, stream=True, timeout=_SECONDS) as answer, target.open("wb") as stream:
+        answer.raise_for_status()
+        size = int(answer.headers.get("content-length", 0)) or None
+        with tqdm(total=size, unit="B", unit_scale=True, desc="NFCorpus") as bar:
+            for block in answer.iter_content(1 << 16):
+                bar.update(stream.write(block))
+
+
+def _check_counts(folder: Path) -> None:
+    whole, test = read_beir(folder, None), read_beir(folder, "test")
+    found = dict(zip(COUNTS, (len(whole.documents), len(whole.queries), len(test.qrels)), strict=True))
+    if found != COUNTS:
+        raise InputError(f"the downloaded NFCorpus has {found}, not {COUNTS}", "give dataset.path a folder that holds the published one")
+
+
+def _check_digest(archive: Path, record: Path) -> None:
+    digest = file_digest(archive)
+    recorded = record.read_text().split()[:1] if record.exists() else []
+    if recorded and recorded != [digest]:
+        raise InputError(f"the downloaded NFCorpus differs from the one recorded in {record}", f"delete {record} if the change is known")
+    record.write_text(f"{digest}  nfcorpus.zip\n")

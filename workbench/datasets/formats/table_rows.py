@@ -1,0 +1,106 @@
+"""Rows of CSV and parquet files: CSV cells are text, parquet cells what they are; an empty cell is absent."""
+
+import csv
+import difflib
+import io
+import math
+import sys
+from collections.abc import Sequence
+from datetime import date, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from workbench.datasets.draft import Draft, Rows, read_text
+from workbench.errors import InputError
+
+SUFFIXES = (".csv", ".parquet")
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is a table, by its name."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def read_rows(path: Path, draft: Draft) -> tuple[list[str], Rows]:
+    """The columns and the rows of a table, each row with its place; what cannot be read becomes a fault."""
+    read = _read_parquet if path.suffix.lower() == ".parquet" else _read_csv
+    columns, rows = read(path, draft)
+    for name in dict.fromkeys(columns):
+        if columns.count(name) > 1:
+            draft.faults.append(f"{path}:1 has {columns.count(name)} columns {name!r}")
+    return columns, [({key: value for key, value in row.items() if key and value not in (None, "")}, where) for row, where in rows]
+
+
+def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: Draft) -> bool:
+    """Faults for columns that are needed and missing, and for those that look like a known one misspelt; whether none is missing."""
+    absent = [name for name in (*needed, *others) if name not in columns]
+    meant = {}
+    for column in columns:
+        written = column.strip().lower().replace(" ", "_").replace("-", "_")
+        close = difflib.get_close_matches(written, absent, n=1, cutoff=0.8)
+        if column not in (*needed, *others) and close:
+            meant[close[0]] = column
+            draft.faults.append(f"{path}:1 has no use for column {column!r} (did you mean {close[0]!r}?); rename it")
+    missing = [name for name in needed if name in absent and name not in meant]
+    draft.faults += [f"{path}:1 has no column {name!r}; its columns are {', '.join(map(repr, columns)) or 'none'}" for name in missing]
+    draft.unread.update((str(path), "(column without a name)") for column in columns if not column)
+    return not any(name in absent for name in needed)
+
+
+def _read_csv(path: Path, draft: Draft) -> tuple[list[str], Rows]:
+    # Excel begins its UTF-8 files with a byte order mark; no offset counts from there.
+    reader = csv.reader(io.StringIO(read_text(path, draft, mark=True), newline=""), strict=True)
+    columns: list[str] = []
+    rows = []
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        columns = next(reader, [])
+        before = reader.line_num
+        for cells in reader:
+            where, before = f"{path}:{before + 1}", reader.line_num
+            if cells and len(cells) != len(columns):
+                draft.faults.append(f"{where} has {len(cells)} cells, and the header has {len(columns)}; quote what holds a comma")
+            elif cells:
+                rows.append((dict(zip(columns, cells, strict=True)), where))
+    except csv.Error as error:
+        draft.faults.append(f"{path}:{reader.line_num} is not CSV ({error})")
+    finally:
+        csv.field_size_limit(limit)
+    return columns, rows
+
+
+def _read_parquet(path: Path, draft: Draft) -> tuple[list[str], Rows]:
+    from pyarrow import ArrowException, parquet  # heavy
+
+    try:
+        table = parquet.read_table(path)
+    except ArrowException as error:
+        raise InputError(f"{path} is not a parquet file ({str(error).splitlines()[0]})", "write it anew, or give CSV") from None
+    rows = [({key: _plain(value) for key, value in row.items()}, f"{path} row {number}") for number, row in enumerate(table.to_pylist(), 1)]
+    strange = {(key, type(value).__name__) for row, _ in rows for key, value in row.items() if not _is_json(value)}
+    draft.faults += [f"{path} has a {kind} in column {key!r}; write it as text" for key, kind in sorted(strange)]
+    return list(table.column_names), rows
+
+
+def _plain(value: Any) -> Any:
+    """A parquet value as JSON would hold it: pandas' NaN is absent, its 3.0 among them the number 3; dates are text."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    return value
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    if isinstance(value, dict):
+        return all(map(_is_json, value.values()))
+    return value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))

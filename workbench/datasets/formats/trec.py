@@ -1,0 +1,170 @@
+"""TREC: topics, qrels (`query_id 0 doc_id relevance`) and runs (`query_id Q0 doc_id rank score tag`), separated by blanks or tabs.
+
+Formats as trec_eval reads them (https://github.com/usnistgov/trec_eval); what it would skip or take for 0 is a fault here.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from workbench.datasets.draft import Draft, json_lines, read_text, require, text_field
+from workbench.datasets.formats.beir import query_of
+from workbench.datasets.formats.documents import documents_of, read_documents
+from workbench.errors import DatasetError, InputError
+from workbench.records import Qrel
+
+_TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
+_QRELS = ("qrels.txt", "qrels.tsv", "qrels")
+_HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredDoc:
+    """A line of a run: a document that a query retrieved, its rank from 1 or 0 and its score, the higher the better."""
+
+    query_id: str
+    doc_id: str
+    rank: int
+    score: float
+
+
+def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None) -> Draft:
+    """Topics, qrels and documents; `path` is the topics file, or a folder where those not named are found by their usual names."""
+    draft = Draft(path.stem)
+    require(path, "the dataset")
+    folder = path if path.is_dir() else path.parent
+    topics = (topics_of(path) or require(path / _TOPICS[0], "the topics")) if path.is_dir() else path
+    read_documents(documents or documents_of(folder), draft)
+    left = _read_topics(topics, split, draft)
+    judgements = qrels or _first(folder, _QRELS) or folder / _QRELS[0]
+    found = _qrels(require(judgements, "the judgements"), draft)
+    draft.qrels += [(qrel, where) for qrel, where in found if qrel.query_id not in left]
+    return draft
+
+
+def topics_of(folder: Path) -> Path | None:
+    """The topics file of a folder, by its usual names."""
+    return _first(folder, _TOPICS)
+
+
+def _first(folder: Path, names: Iterable[str]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def _read_topics(path: Path, split: str | None, draft: Draft) -> set[str]:
+    """Topics into the draft; returns the ids of those that are of another split."""
+    left = set()
+    if path.suffix.lower() == ".jsonl":
+        for row, where in json_lines(path, draft):
+            query_id = text_field(row, ("query_id", "_id", "id"), where, draft)
+            text = text_field(row, ("query", "text"), where, draft)
+            if query_id is not None and split is not None and row.get("split", split) != split:
+                left.add(query_id)
+            elif query_id is not None and text is not None:
+                metadata = {key: value for key, value in row.items() if key not in ("query_id", "_id", "id", "query", "text")}
+                draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
+        return left
+    for line, where in _lines(path, draft):
+        query_id, tab, text = line.partition("\t")
+        if tab:
+            draft.queries.append((query_of(query_id, text, {}, where, draft), where))
+        else:
+            draft.faults.append(f"{where} is not a query id and its text, separated by a tab")
+    return left
+
+
+def read_qrels(path: Path) -> tuple[Qrel, ...]:
+    """The judgements of a qrels file; DatasetError with every malformed line."""
+    return _whole(path, _qrels)
+
+
+def read_run(path: Path) -> tuple[ScoredDoc, ...]:
+    """The lines of a run; DatasetError with every malformed line and every document that a query has twice."""
+    return _whole(path, _run)
+
+
+def write_qrels(path: Path, qrels: Iterable[Qrel]) -> None:
+    """A qrels file; InputError for an id that the format cannot hold."""
+    _write(path, (f"{_id(row.query_id)} 0 {_id(row.doc_id)} {row.relevance}" for row in qrels))
+
+
+def write_run(path: Path, run: Iterable[ScoredDoc], tag: str) -> None:
+    """A run with all digits of its scores; InputError for an id or a score that the format cannot hold."""
+    _write(path, (f"{_id(row.query_id)} Q0 {_id(row.doc_id)} {row.rank} {_score(row.score)} {_id(tag)}" for row in run))
+
+
+def _qrels(path: Path, draft: Draft) -> Iterator[tuple[Qrel, str]]:
+    for cells, where in _cells(path, 4, "query_id 0 doc_id relevance", draft):
+        try:
+            yield Qrel(cells[0], cells[2], _whole_number(cells[3])), where
+        except ValueError:
+            draft.faults.append(f"{where} has the relevance {cells[3]!r}, not a whole number")
+
+
+def _run(path: Path, draft: Draft) -> Iterator[tuple[ScoredDoc, str]]:
+    first: dict[tuple[str, str], str] = {}
+    for (query_id, _, doc_id, rank, score, _), where in _cells(path, 6, "query_id Q0 doc_id rank score tag", draft):
+        try:
+            yield ScoredDoc(query_id, doc_id, _whole_number(rank), _finite(score)), where
+        except ValueError:
+            draft.faults.append(f"{where} has rank {rank!r} and score {score!r}, not a whole and a finite number")
+        earlier = first.setdefault((query_id, doc_id), where)
+        if earlier != where:
+            draft.faults.append(f"{where} repeats document {doc_id!r} of query {query_id!r} of {earlier}")
+
+
+def _whole(path: Path, read: Callable[[Path, Draft], Iterator[tuple[Row, str]]]) -> tuple[Row, ...]:
+    draft = Draft(path.stem)
+    rows = tuple(row for row, _ in read(require(path, "the TREC file"), draft))
+    if draft.faults:
+        raise DatasetError(str(path), draft.faults)
+    return rows
+
+
+def _lines(path: Path, draft: Draft) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
+        if line.strip() and not (number == 1 and _HEADER.match(line)):
+            yield line.removesuffix("\r"), f"{path}:{number}"
+
+
+def _cells(path: Path, count: int, form: str, draft: Draft) -> Iterator[tuple[list[str], str]]:
+    for line, where in _lines(path, draft):
+        # Not split(): an id may hold U+00A0 or U+0085.
+        cells = re.split("[ \t]+", line.strip(" \t"))
+        if len(cells) == count:
+            yield cells, where
+        else:
+            draft.faults.append(f"{where} has {len(cells)} fields, not the {count} of {form}")
+
+
+def _whole_number(cell: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", cell):
+        raise ValueError(cell)
+    return int(cell)
+
+
+def _finite(cell: str) -> float:
+    if not math.isfinite(number := float(cell)):
+        raise ValueError(cell)
+    return number
+
+
+def _id(text: str) -> str:
+    if not text or re.search(r"[ \t\r\n]", text) or text.startswith("\ufeff"):
+        raise InputError(f"{text!r} cannot stand in a TREC file", "ids and tags there are not empty and have no blanks")
+    return text
+
+
+def _score(score: float) -> str:
+    if not math.isfinite(score):
+        raise InputError(f"the score {score} cannot stand in a TREC file", "give a finite number")
+    return repr(float(score))
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    path.write_bytes(text.encode("utf-8"))

@@ -1,0 +1,82 @@
+"""A question and its labels, as the project's own format and tables write them.
+
+`query` and, where known: `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade -1),
+`judged_doc_ids` (read and found not relevant, grade 0), `evidence` (a list of needs, each a list of alternative spans {doc_id, start, end, text}), `relevant_chunks` (texts or {doc_id, text}, found by
+`anchors`), `answer`, `answerable`, `type`, `split` and any other field, kept as metadata.
+"""
+
+from typing import Any
+
+from workbench.core.fingerprint import fingerprint
+from workbench.datasets.draft import Draft, Quote, Rows, text_field
+from workbench.datasets.formats.beir import append_evidence, query_of
+from workbench.records import Qrel
+
+REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
+LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "relevant_chunks")
+
+
+def read_questions(rows: Rows, split: str | None, draft: Draft) -> None:
+    """Rows of questions into the draft; with a split, those of it and those without one."""
+    for row, where in rows:
+        if split is not None and row.get("split", split) != split:
+            continue
+        text = text_field(row, ("query",), where, draft)
+        if text is None:
+            continue
+        # A plain list has no ids; the text is what stays the same when the list is reordered.
+        unnamed = row.get("query_id") in (None, "")
+        query_id = f"q-{fingerprint(text)[:8]}" if unnamed else text_field(row, ("query_id",), where, draft)
+        if query_id is None:
+            continue
+        metadata = {key: value for key, value in row.items() if key not in LABELS}
+        draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
+        _read_labels(row, query_id, where, draft)
+
+
+def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: Draft) -> None:
+    relevant = row.get("relevant_doc_ids", [])
+    grades = dict(relevant) if isinstance(relevant, dict) else dict.fromkeys(_ids(relevant, "relevant_doc_ids", where, draft), 1)
+    for key, refused in REFUSED.items():
+        for doc_id in _ids(row.get(key, []), key, where, draft):
+            if grades.setdefault(doc_id, refused) != refused:
+                earlier = "relevant" if grades[doc_id] not in REFUSED.values() else "a hard negative"
+                now = "irrelevant" if refused else "judged without being either"
+                draft.faults.append(f"{where} query {query_id} calls document {doc_id!r} both {earlier} and {now}")
+    for doc_id, grade in grades.items():
+        if isinstance(grade, int) and not isinstance(grade, bool):
+            draft.qrels.append((Qrel(query_id, doc_id, grade), where))
+        else:
+            draft.faults.append(f"{where} query {query_id} grades document {doc_id!r} with {grade!r}, not a whole number")
+    for number, need in enumerate(_listed(row.get("evidence", []), "evidence", where, draft)):
+        for span in need if isinstance(need, list) else [need]:
+            if isinstance(span, dict):
+                append_evidence(span, query_id, str(number), where, draft)
+            else:
+                draft.faults.append(f"{where} query {query_id} has evidence that is not a list of needs, each a list of spans")
+    for number, chunk in enumerate(_listed(row.get("relevant_chunks", []), "relevant_chunks", where, draft)):
+        _read_chunk(chunk, query_id, f"chunk {number}", where, draft)
+
+
+def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: Draft) -> None:
+    given = chunk if isinstance(chunk, dict) else {"text": chunk}
+    text, doc_id = given.get("text"), given.get("doc_id")
+    if not (isinstance(text, str) and text.strip()) or isinstance(doc_id, bool) or not isinstance(doc_id, str | int | None):
+        draft.faults.append(f"{where} query {query_id!r} has {chunk!r} in 'relevant_chunks', which is neither a text nor {{doc_id, text}}")
+        return
+    draft.leave(given, ("text", "doc_id"), where.rpartition(":")[0] or where)
+    draft.quotes.append(Quote(query_id, need, text, None if doc_id is None else str(doc_id), where))
+
+
+def _ids(value: Any, key: str, where: str, draft: Draft) -> list[str]:
+    """Document ids; a number is an id written without quotes."""
+    listed = _listed(value, key, where, draft)
+    draft.faults += [f"{where} has {item!r} in {key!r}, which is not a document id" for item in listed if not isinstance(item, str | int)]
+    return [str(item) for item in listed if isinstance(item, str | int)]
+
+
+def _listed(value: Any, key: str, where: str, draft: Draft) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    draft.faults.append(f"{where} has {key!r} that is not a list")
+    return []

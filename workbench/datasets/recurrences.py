@@ -1,0 +1,24 @@
+"""Evidence that stands in the documents more than once: any of its places will do."""
+
+from workbench.datasets.text_search import Places
+from workbench.records import Dataset, Need, Span
+
+
+def with_recurrences(dataset: Dataset) -> Dataset:
+    """Every verbatim recurrence of a span, in its own or another document, becomes an alternative of the span's need.
+
+    The alternatives given come first, then the recurrences by document and position. Judgements stay as they are: that a
+    document repeats the words does not make it relevant. Doing it twice changes nothing.
+    """
+    if not dataset.needs:
+        return dataset
+    texts = {document.doc_id: document.text for document in dataset.documents}
+    places = Places(dataset.documents)
+    found: dict[str, list[Span]] = {}
+    needs = []
+    for need in dataset.needs:
+        wanted = dict.fromkeys(texts[span.doc_id][span.start : span.end] for span in need.alternatives)
+        found |= {text: places.verbatim(text) for text in wanted if text not in found}
+        recurring = (span for text in wanted for span in found[text])
+        needs.append(Need(need.query_id, tuple(dict.fromkeys((*need.alternatives, *recurring)))))
+    return Dataset(dataset.name, dataset.documents, dataset.queries, dataset.qrels, tuple(needs))

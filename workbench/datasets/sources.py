@@ -1,0 +1,172 @@
+"""Where a dataset comes from: one frozen value a kind, the `dataset:` of an experiment."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workbench.core.locations import expand
+from workbench.datasets.checks import dataset_of
+from workbench.datasets.draft import Draft
+from workbench.datasets.formats.beir import read_beir
+from workbench.datasets.formats.golden import read_golden
+from workbench.datasets.formats.nfcorpus import read_nfcorpus
+from workbench.datasets.formats.table import questions_of, read_table
+from workbench.datasets.formats.table_rows import is_table
+from workbench.datasets.formats.trec import read_trec, topics_of
+from workbench.datasets.recurrences import with_recurrences
+from workbench.errors import InputError
+from workbench.records import Dataset
+
+
+class Source(BaseModel, ABC):
+    """A dataset's place and the part of it that is used; `split` None takes every question."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    kind: str
+    split: str | None = None
+
+    @abstractmethod
+    def draft(self) -> Draft:
+        """Everything that is there, with its faults."""
+
+    def load(self) -> Dataset:
+        """The dataset; DatasetError with every fault if it has any."""
+        return self.dataset(self.read())
+
+    def read(self) -> Draft:
+        """Everything that is there, with its faults; InputError where a file cannot be read."""
+        try:
+            return self.draft()
+        except OSError as error:
+            raise InputError(f"{error.filename} cannot be read ({error.strerror})", "give a readable file or folder") from error
+
+    def dataset(self, draft: Draft) -> Dataset:
+        """The dataset of what was read; DatasetError with every fault if it has any."""
+        return dataset_of(draft)
+
+
+class EvidenceSource(Source):
+    """A source that may have evidence spans; `recurrences` makes their verbatim recurrences alternatives."""
+
+    recurrences: bool = False
+
+    def dataset(self, draft: Draft) -> Dataset:
+        """The dataset of what was read, with the recurrences of its evidence; DatasetError with every fault if it has any."""
+        return with_recurrences(dataset_of(draft)) if self.recurrences else dataset_of(draft)
+
+
+class GoldenSource(EvidenceSource):
+    """The project's own format: a folder or a JSON file; `documents` names them where they are not inside."""
+
+    kind: Literal["golden"] = "golden"
+    path: str
+    documents: str | None = None
+
+    def draft(self) -> Draft:
+        """Everything that is there, with its faults."""
+        return read_golden(expand(self.path), _place(self.documents), self.split)
+
+
+class ListSource(EvidenceSource):
+    """A plain JSON list of {query, relevant_doc_ids, irrelevant_doc_ids} and the documents it is about."""
+
+    kind: Literal["list"] = "list"
+    path: str
+    documents: str
+
+    def draft(self) -> Draft:
+        """Everything that is there, with its faults."""
+        return read_golden(expand(self.path), expand(self.documents), self.split)
+
+
+class BeirSource(EvidenceSource):
+    """A BEIR folder."""
+
+    kind: Literal["beir"] = "beir"
+    path: str
+    split: str | None = "test"
+
+    def draft(self) -> Draft:
+        """Everything that is there, with its faults."""
+        return read_beir(expand(self.path), self.split)
+
+
+class NfcorpusSource(Source):
+    """NFCorpus; without a path from WORKBENCH_DATA, the cache or the network. `subset: five` keeps the five named queries."""
+
+    kind: Literal["nfcorpus"] = "nfcorpus"
+    path: str | None = None
+    split: str | None = "test"
+    subset: Literal["five"] | None = None
+
+    def draft(self) -> Draft:
+        """Everything that is there, with its faults."""
+        return read_nfcorpus(_place(self.path), self.split, self.subset == "five")
+
+
+class TrecSource(Source):
+    """TREC topics with qrels and documents; `path` is the topics file, or a folder that has all three under their usual names."""
+
+    kind: Literal["trec"] = "trec"
+    path: str
+    qrels: str | None = None
+    documents: str | None = None
+
+    def draft(self) -> Draft:
+        """Everything that is there, with its faults."""
+        return read_trec(expand(self.path), _place(self.qrels), _place(self.documents), self.split)
+
+
+class TableSource(EvidenceSource):
+    """A table of questions, CSV or parquet, and the documents it is about; or a folder with both."""
+
+    kind: Literal["table"] = "table"
+    path: str
+    documents: str | None = None
+
+    def draft(self) -> Draft:
+        """Everything that is there, with its faults."""
+        return read_table(expand(self.path), _place(self.documents), self.split)
+
+
+SOURCES: dict[str, type[Source]] = {
+    "golden": GoldenSource,
+    "list": ListSource,
+    "beir": BeirSource,
+    "nfcorpus": NfcorpusSource,
+    "trec": TrecSource,
+    "table": TableSource,
+}
+
+
+def _place(path: str | None) -> Path | None:
+    return expand(path) if path else None
+
+
+def recognise(path: str, split: str | None, **given: str | None) -> Source:
+    """The source at a path: of the `kind` that is given, else of the one it looks like.
+
+    A folder with corpus.jsonl is BEIR, one with topics TREC, one with a table of questions a table; so are a file of topics
+    (.tsv) and a table (.csv, .parquet). Everything else is golden. The other options go to the source, which may refuse them.
+    """
+    place = expand(path)
+    if not place.exists():
+        raise InputError(f"the dataset {path} does not exist", "give the path of a folder or a file")
+    kind = given.pop("kind", None) or _looks_like(place)
+    options = {name: value for name, value in given.items() if value is not None}
+    try:
+        return SOURCES[kind].model_validate({"path": path, "split": split} | options)
+    except ValidationError as error:
+        details = [(str(detail["loc"][0]), detail["type"]) for detail in error.errors()]
+        wrong = [f"needs --{name}" if why == "missing" else f"has no use for --{name}" for name, why in details]
+        raise InputError(f"a dataset of the kind {kind!r} {' and '.join(wrong)}", f"kinds are {', '.join(SOURCES)}") from None
+
+
+def _looks_like(place: Path) -> str:
+    if (place / "corpus.jsonl").exists():
+        return "beir"
+    if topics_of(place) or place.suffix.lower() == ".tsv":
+        return "trec"
+    return "table" if questions_of(place) or (is_table(place) and place.is_file()) else "golden"

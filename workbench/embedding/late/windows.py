@@ -1,0 +1,128 @@
+"""A document in overlapping windows of a model, and the means of its tokens' vectors as the windows come by.
+
+"Long late chunking" of Günther, Mohr, Williams, Wang and Xiao 2024 (arXiv:2409.04701).
+"""
+
+import functools
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.embedding.torch_model import model_settings
+from workbench.models.files import locate
+from workbench.models.tokenizers import Ints, model_tokenizer, special_ids
+from workbench.storage.vector_cache import Vectors
+
+# The least that two neighbouring windows share, of their room (docs/decisions.md).
+OVERLAP = 0.25
+# What decides a late vector besides model, window and document; the version is raised when the same settings give other vectors.
+LATE = {"version": 1, "overlap": OVERLAP, "weights": "triangular"}
+
+Doubles = NDArray[np.float64]
+
+
+class Frame(NamedTuple):
+    """What every window has around its tokens (special ones and the prompt), and the room between."""
+
+    before: list[int]
+    after: list[int]
+    room: int
+
+    def rows(self, ids: Sequence[int]) -> Iterator[list[int]]:
+        """The windows of a document's tokens as rows of ids for the model."""
+        for start in window_starts(len(ids), self.room).tolist():
+            yield [*self.before, *ids[start : start + self.room], *self.after]
+
+    def inner(self, states: Vectors) -> Vectors:
+        """The vectors of a window's own tokens, of those of its row."""
+        return states[len(self.before) : len(states) - len(self.after)]
+
+    def encoded(self, tokens: int) -> int:
+        """How many tokens the model reads of a document with so many, all windows and what is around them included."""
+        windows = len(window_starts(tokens, self.room))
+        return windows * (len(self.before) + len(self.after) + min(tokens, self.room))
+
+
+@functools.lru_cache(maxsize=8)
+def frame_of(model: str, window: int, prompt: str) -> Frame:
+    """The frame of a model's windows; the prompt stands in each of them, after the special tokens, and is not pooled."""
+    first, last = special_ids(model)
+    before = [*first.tolist(), *model_tokenizer(model).encode(prompt, add_special_tokens=False).ids]
+    return Frame(before, last.tolist(), window - len(before) - len(last))
+
+
+def window_starts(tokens: int, room: int) -> Ints:
+    """Where the windows of a document start: as few as share OVERLAP of their room, evenly spread, all of them full but a lone one."""
+    if tokens <= room:
+        return np.zeros(1, dtype=np.int64)
+    gaps = -(-(tokens - room) // max(1, room - int(room * OVERLAP)))
+    return np.arange(gaps + 1, dtype=np.int64) * (tokens - room) // gaps
+
+
+class Pool:
+    """The mean directions of ranges of a document's tokens, from its windows in order; it holds one window and the ranges that are open.
+
+    Where windows overlap a token's vectors are averaged, with weights that fall towards a window's edges. Means come from running sums in
+    float64 over the whole document, so a range's mean is the same bit by bit whatever else is asked.
+    """
+
+    def __init__(self, tokens: int, room: int, first: Ints, last: Ints) -> None:
+        """Ranges [first, last) of at least one token each: int64 (n)."""
+        self._edges = [*window_starts(tokens, room).tolist(), tokens]
+        self._window, self._done = 0, 0
+        self._ranges = list(zip(first.tolist(), last.tolist(), strict=True))
+        self._opening = sorted(range(len(self._ranges)), key=lambda place: -self._ranges[place][0])
+        self._closing = sorted(range(len(self._ranges)), key=lambda place: -self._ranges[place][1])
+        self._open: dict[int, Doubles] = {}
+        width = min(tokens, room)
+        # Twice the distance to the nearer edge, at the token's middle.
+        self._weights = 2.0 * np.minimum(np.arange(width), np.arange(width)[::-1]) + 1.0
+        self._shares, self._sums, self._before = np.zeros(width), np.zeros((width, 0)), np.zeros(0)
+
+    def add(self, states: Vectors) -> Iterator[tuple[int, Vectors]]:
+        """The next window's vectors, float32 (tokens, dimension); gives (place, unit vector) of each range that ends where no later window reaches."""
+        if not self._window:
+            self._sums, self._before = np.zeros(states.shape), np.zeros(states.shape[1])
+        sums = np.cumsum(np.concatenate([self._before[None], self._means(states)]), axis=0)
+        self._before = sums[-1]
+        start, self._done = self._done, self._done + len(sums) - 1
+        while self._opening and self._ranges[self._opening[-1]][0] < self._done:
+            place = self._opening.pop()
+            self._open[place] = sums[self._ranges[place][0] - start].copy()
+        while self._closing and self._ranges[self._closing[-1]][1] <= self._done:
+            place = self._closing.pop()
+            total = sums[self._ranges[place][1] - start] - self._open.pop(place)
+            yield place, (total / np.linalg.norm(total)).astype(np.float32)
+
+    def _means(self, states: Vectors) -> Doubles:
+        """The averaged vectors of the tokens that no later window holds: float64 (tokens, dimension)."""
+        self._sums += self._weights[:, None] * states
+        self._shares += self._weights
+        step = self._edges[self._window + 1] - self._edges[self._window]
+        self._window += 1
+        means = self._sums[:step] / self._shares[:step, None]
+        for held in (self._sums, self._shares):
+            held[:-step] = held[step:]
+            held[-step:] = 0
+        return np.asarray(means)
+
+
+def unpoolable(model: str, window: int, prompt: str) -> str:
+    """Why a model's tokens cannot be pooled by chunk, by its settings alone; empty if they can."""
+    listed = locate(model) / "modules.json"
+    modules = json.loads(listed.read_text("utf-8")) if listed.is_file() else []
+    names = [str(module["type"]).rpartition(".")[2] for module in modules]
+    if modules and names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        return f"it is {', '.join(names)}, not a transformer with mean pooling"
+    pooling = model_settings(model, f"{modules[1]['path']}/config.json") if modules else {}
+    chosen = [name.removeprefix("pooling_mode_") for name, on in pooling.items() if name.startswith("pooling_mode_") and on]
+    if pooling.get("pooling_mode", "mean") not in ("mean", ["mean"]) or chosen not in ([], ["mean_tokens"]):
+        return f"it pools by {pooling.get('pooling_mode') or ' and '.join(chosen)}, not by the mean"
+    if model_settings(model, "config_sentence_transformers.json").get("truncate_dim"):
+        return "it keeps only the first of its dimensions"
+    if frame_of(model, window, prompt).room < 1:
+        return f"the prompt leaves no room in its {window} tokens"
+    return ""

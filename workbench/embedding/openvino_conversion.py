@@ -1,0 +1,191 @@
+"""Sentence-transformers models converted for OpenVINO: once a machine, checked against torch, kept in WORKBENCH_CACHE."""
+
+import functools
+import importlib.metadata
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+
+import numpy as np
+
+from workbench.core.fingerprint import fingerprint
+from workbench.core.locations import cache_folder
+from workbench.embedding import openvino_model
+from workbench.embedding.openvino_model import Precision
+from workbench.embedding.torch_model import model_settings, positions, read
+from workbench.models.files import locate, model_fingerprint
+from workbench.storage.result_store import Draft, Store
+from workbench.storage.vector_cache import Vectors
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+# What a graph gives: the vector of a text, or those of its tokens, for `pooling: late`.
+Output = Literal["sentence", "tokens"]
+
+# Raised when the same model would be converted or judged otherwise.
+_VERSION = 2
+_GRAPH = "model.xml"
+# The smallest cosine to torch in float32 that a precision may have: float32 is the same vector, bfloat16 a rounded one.
+_LEAST: dict[Precision, float] = {"float32": 1 - 1e-6, "bfloat16": 0.9999}
+_MODULES = ("Transformer", "Pooling", "Dense", "Normalize")
+_PROBED_WINDOW = 512
+# What a conversion goes wrong on: no text, one word, cases, scripts, and more than any window, beside each other.
+_PROBES = (
+    "",
+    "harbour",
+    "The Quick brown FOX jumps over 13 lazy dogs.",
+    "😀 naïve café",
+    "日本語のテキスト",
+    "| Day | Until |\n|---|---|\n| Monday | 17:30 |",
+    "Which berths are closed when the wind is above force nine, and who decides that they are? " * 3,
+    "The harbour master keeps the log. " * 200,
+)
+
+
+class Conversion(NamedTuple):
+    """What came of converting a model: its graph and the precision it runs in; `refused` says why there is none."""
+
+    graph: Path
+    precision: Precision
+    refused: str
+
+
+def encode(texts: list[str], model: str, window: int) -> Vectors:
+    """Unit vectors, float32 (n, dimension), of texts with their prompts, by the model's conversion."""
+    conversion = conversion_of(model)
+    return openvino_model.run(_compiled(conversion.graph, conversion.precision), texts, model, window)
+
+
+def states(rows: Sequence[Sequence[int]], model: str) -> list[Vectors]:
+    """The vectors of each row's tokens, float32 (tokens, hidden), by the model's second conversion."""
+    conversion = conversion_of(model, "tokens")
+    return openvino_model.states(_compiled(conversion.graph, conversion.precision), rows, model)
+
+
+def conversion_of(model: str, output: Output = "sentence") -> Conversion:
+    """The model's conversion, made if it is not there yet; StoreError if it was damaged or cannot be kept."""
+    return _conversion(model, output, cache_folder())
+
+
+@functools.cache
+def _conversion(model: str, output: Output, cache: Path) -> Conversion:
+    # Prompts are put before texts, not into the graph.
+    files = model_fingerprint(model, "config_sentence_transformers.json")
+    dimensions = model_settings(model, "config_sentence_transformers.json").get("truncate_dim")
+    recipe = {"version": _VERSION, "model": files, "dimensions": dimensions, "bfloat16": openvino_model.has_bfloat16()}
+    recipe |= {name: importlib.metadata.version(name) for name in ("openvino", "transformers", "sentence-transformers")}
+    recipe |= {"output": output} if output != "sentence" else {}
+    entry = Store(cache).obtain("openvino", fingerprint(recipe), lambda draft: _convert(model, output, draft))
+    verdict = entry.values("verdict")
+    if entry.computed and verdict["refused"]:
+        print(f"workbench: {model} is embedded with torch, not with openvino: {verdict['refused']}", file=sys.stderr)
+    return Conversion(entry.folder / _GRAPH, cast(Precision, verdict["precision"]), verdict["refused"])
+
+
+def _convert(model: str, output: Output, draft: Draft) -> None:
+    """File `model.xml` with its weights, unless the model is refused; `verdict`: refused (why, or empty), precision, cosines."""
+    refused, cosines = _unlike(model), dict[str, float]()
+    if not refused:
+        loaded = read(model, min(_PROBED_WINDOW, positions(model)), "cpu").float().eval()
+        refused, cosines = _tried(loaded, model, output, draft.folder / _GRAPH)
+        if refused:
+            # A row of a mask that hides everything, as local attention has beside padding, is not a number in OpenVINO's fused attention.
+            plain, found = _tried(loaded, model, output, draft.folder / _GRAPH, "eager")
+            refused, cosines = (plain, found) if not plain else (refused, cosines)
+    precision = "bfloat16" if cosines.get("bfloat16", 0) >= _LEAST["bfloat16"] else "float32"
+    draft.values("verdict", {"refused": refused, "precision": precision, "cosines": cosines})
+
+
+def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Path, attention: str = "") -> tuple[str, dict[str, float]]:
+    """A conversion with the attention that the model has or another of transformers' kinds: why it is refused, or empty, and its cosines."""
+    try:
+        if attention:
+            loaded[0].auto_model.set_attn_implementation(attention)
+        openvino_model.runtime().save_model(_graph(loaded, output), graph, compress_to_fp16=False)
+        cosines = _cosines(loaded, model, output, graph)
+    except Exception as error:  # whatever a tracer or a graph meets in a strange model: it then runs with torch as before
+        graph.unlink(missing_ok=True)
+        return f"it cannot be converted ({type(error).__name__}: {' '.join(str(error).split())[:200]})", {}
+    if cosines["float32"] >= _LEAST["float32"]:
+        return "", cosines
+    return f"its vectors would be others (cosine {cosines['float32']:.6f})", cosines
+
+
+def _unlike(model: str) -> str:
+    """Why a model is none of what is converted, by its settings alone; empty if they do not say so."""
+    listed = locate(model) / "modules.json"
+    modules = json.loads(listed.read_text("utf-8")) if listed.is_file() else []
+    for module in modules:
+        package, _, name = str(module["type"]).rpartition(".")
+        if not package.startswith("sentence_transformers") or name not in _MODULES:
+            return f"its module {module['type']} is not of {', '.join(_MODULES)}"
+        if name == "Pooling" and not model_settings(model, f"{module['path']}/config.json").get("include_prompt", True):
+            return "its pooling leaves the prompt out"
+    return "" if (locate(model) / "tokenizer.json").is_file() else "it has no tokenizer.json"
+
+
+def _graph(loaded: "SentenceTransformer", output: Output) -> Any:
+    """Transformer, pooling and normalisation as one graph from token ids and their mask; the transformer alone for `tokens`."""
+    import torch
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    ids = torch.arange(200, 232).reshape(2, 16) % loaded[0].auto_model.config.vocab_size
+    mask = torch.ones_like(ids)
+    mask[1, 10:] = 0
+    with torch.no_grad(), warnings.catch_warnings():
+        # A tracer warns of every branch that it takes; whether the graph holds for other inputs is checked by probes.
+        warnings.simplefilter("ignore")
+        return openvino_model.runtime().convert_model(_joined(loaded, output), example_input={"input_ids": ids, "attention_mask": mask})
+
+
+def _joined(loaded: "SentenceTransformer", output: Output) -> "torch.nn.Module":
+    import torch
+
+    class Joined(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.modules_in_order = loaded if output == "sentence" else torch.nn.ModuleList([loaded[0]])
+
+        def forward(self, input_ids: "torch.Tensor", attention_mask: "torch.Tensor") -> "torch.Tensor":
+            features = {"input_ids": input_ids, "attention_mask": attention_mask}
+            for module in self.modules_in_order:
+                features = module(features)
+            if output == "tokens":
+                return features["token_embeddings"]
+            # Models of nested dimensions may say that theirs are the first so many.
+            return torch.nn.functional.normalize(features["sentence_embedding"][:, : loaded.truncate_dim], dim=1)
+
+    return Joined()
+
+
+def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: Path) -> dict[str, float]:
+    """By precision the smallest cosine of a probe to what sentence-transformers gives in float32; 0 where it is not finite.
+
+    Vectors of tokens are judged by their mean, which is what the model itself makes of them.
+    """
+    # An empty prompt must be said: None would stand for the model's default one.
+    theirs = loaded.encode(list(_PROBES), prompt="", normalize_embeddings=True, show_progress_bar=False).astype(np.float64)
+    found = {}
+    for precision in ("float32", *(["bfloat16"] if openvino_model.has_bfloat16() else [])):
+        compiled = openvino_model.compiled(graph, cast(Precision, precision))
+        ours = (openvino_model.run if output == "sentence" else _means)(compiled, _PROBES, model, loaded.max_seq_length)
+        cosines = (ours * theirs).sum(axis=1) / np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours.astype(np.float64), axis=1)
+        found[precision] = float(cosines.min()) if np.isfinite(cosines).all() else 0.0
+    return found
+
+
+def _means(compiled: Any, texts: Sequence[str], model: str, window: int) -> Vectors:
+    rows = [encoding.ids for encoding in openvino_model.cutting_tokenizer(model, window).encode_batch_fast(list(texts))]
+    return np.stack([states.mean(axis=0) for states in openvino_model.states(compiled, rows, model)])
+
+
+@functools.lru_cache(maxsize=3)
+def _compiled(graph: Path, precision: Precision) -> Any:
+    """The last three stay in memory."""
+    return openvino_model.compiled(graph, precision)

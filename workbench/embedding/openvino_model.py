@@ -1,0 +1,110 @@
+"""A converted model on a CPU: token ids in sorted batches to unit vectors, by OpenVINO."""
+
+import functools
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from workbench.core import cpu
+from workbench.embedding.torch_model import model_settings, positions
+from workbench.models.tokenizers import model_tokenizer, padded
+from workbench.storage.vector_cache import Vectors
+
+if TYPE_CHECKING:
+    import tokenizers
+
+Precision = Literal["float32", "bfloat16"]
+
+_HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
+# Padded tokens of a batch, for every thread (docs/performance.md).
+_TOKENS_A_THREAD = 512
+# The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
+# the third decimal of a vector. So a vector is the same whatever stands beside its text.
+_GROUP = 16
+
+
+def installed() -> bool:
+    """Whether OpenVINO is there, without importing it."""
+    return importlib.util.find_spec("openvino") is not None
+
+
+def runtime() -> Any:
+    """The package, imported without its telemetry, which would write to the home folder and report conversions."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # None makes an import fail, and OpenVINO do without
+    import openvino
+
+    return openvino
+
+
+def has_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 by itself; known of Linux on x86 only."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+def compiled(graph: Path, precision: Precision) -> Any:
+    """A converted model ready to run, on all cores or as many as OMP_NUM_THREADS says."""
+    # Pinned, two processes of one thread each would both take the first core.
+    settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision], "ENABLE_CPU_PINNING": False}
+    if threads := cpu.asked():
+        settings["INFERENCE_NUM_THREADS"] = threads
+    return runtime().Core().compile_model(str(graph), "CPU", settings)
+
+
+def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
+    """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model that brings the tokeniser."""
+    rows = [encoding.ids for encoding in cutting_tokenizer(name, window).encode_batch_fast(list(texts))]
+    found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
+    for batch, vectors in _answers(model, rows, name):
+        found[batch] = vectors
+    return found
+
+
+def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors]:
+    """The vectors of each row's tokens, float32 (tokens, hidden), by a graph that gives those; rows hold their special tokens."""
+    found = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
+    return [found[place][: len(row)] for place, row in enumerate(rows)]
+
+
+def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[list[int], Vectors]]:
+    """Batches of places of rows, with what the graph gives for them."""
+    padding, most = int(model_settings(name, "config.json").get("pad_token_id") or 0), positions(name)
+    lengths = [_grouped(len(row), most) for row in rows]
+    request = model.create_infer_request()
+    for batch in batches(lengths, _TOKENS_A_THREAD * int(model.get_property("INFERENCE_NUM_THREADS"))):
+        ids, mask = padded([rows[place] for place in batch], lengths[batch[0]], padding)
+        yield batch, request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)[0]
+
+
+def _grouped(length: int, most: int) -> int:
+    """A length up to the next whole group, where the model has positions for that."""
+    return max(length, min(-(-length // _GROUP) * _GROUP, most))
+
+
+def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """The places of rows, longest first, in batches of at most so many tokens with their padding."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batch and lengths[batch[0]] * (len(batch) + 1) > tokens:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+@functools.lru_cache(maxsize=4)
+def cutting_tokenizer(name: str, window: int) -> "tokenizers.Tokenizer":
+    """The model's own tokeniser, cutting as sentence-transformers does: special tokens stay at the end."""
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_str(model_tokenizer(name).to_str())
+    tokenizer.enable_truncation(window)
+    return tokenizer

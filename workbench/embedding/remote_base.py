@@ -1,0 +1,194 @@
+"""What embedders on a server share: a window and a vocabulary that must be told, requests in batches, vectors that are checked."""
+
+import ipaddress
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, NamedTuple
+from urllib.parse import urlsplit
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from workbench.embedding.base import Embedder, Role, Usage
+from workbench.errors import ModelError, RunError, WorkbenchError
+from workbench.models.files import MINILM
+from workbench.models.tokenizers import CHARACTERS, CL100K, Ints, input_lengths, special_tokens, tokenise, vocabulary_digest
+from workbench.storage.vector_cache import Vectors
+
+_TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
+_MESSAGE = 200
+
+
+class Answer(NamedTuple):
+    """What a server gave for some texts: one row of numbers a text, as it came, and the tokens that it counted (None: it did not say)."""
+
+    rows: Any
+    tokens: int | None
+
+
+class ServedEmbedder(Embedder, ABC):
+    """A model on a server, of which only what is configured is known: its window, its vocabulary, its prompts.
+
+    An input beyond the window is cut here, at a token of the vocabulary, so that no server has to refuse it or cuts it in silence.
+    A request is tried `retries` + 1 times, each try `timeout` seconds long at most.
+    """
+
+    # Models whose window is known and whose vocabulary is cl100k.
+    known: ClassVar[Mapping[str, int]] = {}
+    examples: ClassVar = ({"model": "words:latest", "tokenizer": MINILM, "max_tokens": 64},)
+
+    model: Annotated[str, Field(min_length=1)]
+    base_url: str | None = None
+    tokenizer: str | None = None
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+    batch_texts: Annotated[int, Field(ge=1, le=2048)] = 128
+    timeout: Annotated[float, Field(gt=0, le=3600)] = 60
+    retries: Annotated[int, Field(ge=0, le=10)] = 4
+
+    @model_validator(mode="after")
+    def _plain_address(self) -> "ServedEmbedder":
+        # Of the whole value: a fault of the field alone would print what may be a password.
+        parts = urlsplit(self.address)
+        if "@" in parts.netloc:
+            raise ValueError("base_url holds a user or password; a key's place is an environment variable")
+        if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.address):
+            raise ValueError(f"base_url {self.address!r} is not an address such as http://localhost:8000/v1")
+        return self
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """The address of the server, from `base_url`, the environment or the usual place."""
+
+    @abstractmethod
+    def _ask(self, texts: list[str]) -> Answer:
+        """One request, with its retries. Errors: those of `_failed`."""
+
+    def _cost(self, tokens: int) -> float | None:
+        """What the tokens cost; None where no price is known."""
+
+    @property
+    def where(self) -> str:
+        """The embedder in words, for errors."""
+        return f"embedding {self.kind!r}: {self.model} at {self.address}"
+
+    @property
+    def local(self) -> bool:
+        """Whether the server is on this machine."""
+        host = urlsplit(self.address).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
+
+    @property
+    def vocabulary(self) -> str:
+        """`tokenizer`, else cl100k for the models that have it."""
+        if self.tokenizer is not None:
+            return self.tokenizer
+        if self.model in self.known:
+            return CL100K
+        fix = "give embedding.tokenizer: the model's hub name or folder, or cl100k for an estimate"
+        raise ModelError(f"the vocabulary of {self.model} is not known", fix)
+
+    def window(self) -> int:
+        """`max_tokens`, else what is known of the model; also a missing vocabulary is told here, before anything runs."""
+        _ = self.vocabulary
+        longest = self.known.get(self.model)
+        if self.max_tokens is None and longest is None:
+            raise ModelError(f"the window of {self.model} is not known", "give embedding.max_tokens, the tokens that its server reads")
+        if self.max_tokens and longest and self.max_tokens > longest:
+            raise ModelError(f"embedding max_tokens {self.max_tokens} is beyond the window of {self.model}", f"choose at most {longest}")
+        return self.max_tokens or longest or 0
+
+    def prompt(self, role: Role) -> str:
+        """What is put before every input of this role."""
+        return (self.query_prompt if role == "query" else self.document_prompt) or ""
+
+    def identity(self, role: Role) -> dict[str, Any]:
+        """All that is known to decide a vector; a server that gives another model under the same name is not noticed."""
+        return {
+            "kind": self.kind,
+            "version": self.version,
+            "model": self.model,
+            "address": self.address,
+            "window": self.window(),
+            "vocabulary": vocabulary_digest(self.vocabulary),
+            "prompt": self.prompt(role),
+        }
+
+    def lengths(self, texts: Sequence[str], role: Role) -> Ints:
+        """The tokens of each input with its prompt and special tokens, before anything is cut: int64 (n)."""
+        return self._count([self.prompt(role) + text for text in texts])
+
+    def encode(self, texts: Sequence[str], role: Role) -> Vectors:
+        """Unit vectors, float32 (n, dimension), in the order of the texts. Errors: RunError, ModelError when the server refuses."""
+        return self.encode_metered(texts, role)[0]
+
+    def encode_metered(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Usage]:
+        """The vectors, with the tokens that the server counted, or ours where it did not say."""
+        inputs = self._fitted([self.prompt(role) + text for text in texts])
+        parts, usage = [], Usage()
+        for batch in _batches(inputs, self.batch_texts):
+            answer = self._ask(batch)
+            parts.append(self._checked(answer.rows, len(batch)))
+            tokens = int(self._count(batch).sum()) if answer.tokens is None else answer.tokens
+            usage += Usage(tokens, self._cost(tokens))
+        if len({part.shape[1] for part in parts}) > 1:
+            raise RunError(f"{self.where} gave vectors of different dimensions", "see what the server runs")
+        return (np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)), usage
+
+    def _count(self, texts: list[str]) -> Ints:
+        if self.vocabulary in (CL100K, CHARACTERS):
+            return np.array([len(tokens.starts) for tokens in tokenise(texts, self.vocabulary)], dtype=np.int64)
+        return input_lengths(texts, self.vocabulary)
+
+    def _fitted(self, texts: list[str]) -> list[str]:
+        """The texts, each cut after the last token that its window holds."""
+        room = self.window() - special_tokens(self.vocabulary)
+        long = [place for place, length in enumerate(self._count(texts)) if length > self.window()]
+        for place in long:
+            (tokens,) = tokenise([texts[place]], self.vocabulary)
+            texts[place] = texts[place][: int(tokens.ends[room - 1])]
+        return texts
+
+    def _checked(self, rows: Any, count: int) -> Vectors:
+        """Unit vectors of what a server gave; RunError unless they are as many as the texts, of one dimension, finite and not zero."""
+        fix = f"see that the server serves an embedding model under the name {self.model!r}"
+        try:
+            found = np.asarray(rows, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise RunError(f"{self.where} gave vectors of different dimensions, or no numbers", fix) from None
+        if found.ndim != 2 or len(found) != count or not found.shape[1]:
+            given = len(found) if found.ndim else 0
+            raise RunError(f"{self.where} gave {given} vectors for {count} texts", fix)
+        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        if not np.isfinite(norms).all():
+            raise RunError(f"{self.where} gave a vector that is not finite", fix)
+        if not norms.all():
+            raise RunError(f"{self.where} gave a vector of zeros, which has no direction", fix)
+        vectors: Vectors = (found / norms).astype(np.float32)
+        return vectors
+
+    def _failed(self, status: int | None, message: str) -> WorkbenchError:
+        """The error of a request that failed for good, by its HTTP status (None: no answer came)."""
+        said = " ".join(message.split())[:_MESSAGE]
+        if status in (401, 403):
+            return ModelError(f"{self.where} refused the key ({status}: {said})", "check the key and what it may do")
+        if status == 404:
+            return ModelError(f"{self.where} is not there (404: {said})", "check embedding.model and embedding.base_url")
+        if status not in (None, 429) and _TOO_LONG.search(said):
+            fix = "lower embedding.max_tokens or the chunks' size; embedding.tokenizer must be the vocabulary of the model"
+            return ModelError(f"{self.where} refused an input as too long ({status}: {said})", fix)
+        if status is not None and status < 500 and status not in (408, 409, 429):
+            return ModelError(f"{self.where} refused the request ({status}: {said})", "check the embedding's settings")
+        cause = f"{status}: {said}" if status is not None else said
+        fix = "see that the server runs and has capacity, then run again: what was finished is kept"
+        return RunError(f"{self.where} failed {self.retries + 1} times, at last with {cause}", fix)
+
+
+def _batches(texts: list[str], size: int) -> Iterator[list[str]]:
+    for first in range(0, len(texts), size):
+        yield texts[first : first + size]

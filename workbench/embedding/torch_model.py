@@ -1,0 +1,81 @@
+"""A sentence-transformers model in memory, and what its files say of it."""
+
+import functools
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.embedding.base import NO_WINDOW
+from workbench.errors import ModelError
+from workbench.models.files import locate
+from workbench.models.tokenizers import padded
+from workbench.storage.vector_cache import Vectors
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+
+# Families whose positions begin behind the padding token's number, as fairseq's did, so that as many fewer are left for tokens.
+_FAIRSEQ = (
+    *("camembert", "data2vec-text", "ibert", "longformer", "luke", "mpnet", "roberta", "roberta-prelayernorm"),
+    *("xlm-roberta", "xlm-roberta-xl", "xmod"),
+)
+_POSITIONS = 512
+
+
+@functools.cache
+def model_settings(model: str, name: str) -> dict[str, Any]:
+    """One of the model's JSON files, read once a process; empty where it has none."""
+    path = locate(model) / name
+    try:
+        return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} is not a model's settings ({type(error).__name__})", "fetch or save the model again") from error
+
+
+def positions(model: str) -> int:
+    """How many tokens the model has positions for; 512 where its settings do not say, no end to them where it has no transformer."""
+    if not (locate(model) / "config.json").is_file():
+        return NO_WINDOW
+    settings = model_settings(model, "config.json")
+    stated = int(settings.get("max_position_embeddings") or settings.get("n_positions") or _POSITIONS)
+    return stated - 1 - int(settings.get("pad_token_id") or 0) if settings.get("model_type") in _FAIRSEQ else stated
+
+
+@functools.lru_cache(maxsize=2)
+def load(model: str, window: int) -> "SentenceTransformer":
+    """The loaded model, cut at `window` tokens, on CUDA where torch has it; the last two stay in memory."""
+    import torch
+
+    return read(model, window, "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def token_states(rows: Sequence[Sequence[int]], model: str, window: int) -> list[Vectors]:
+    """The last hidden states of rows of token ids, special ones included, in one pass: float32 (tokens, hidden) a row."""
+    import torch
+
+    loaded = load(model, window)
+    padding = int(model_settings(model, "config.json").get("pad_token_id") or 0)
+    ids, mask = (torch.from_numpy(part).to(loaded.device) for part in padded(rows, max(len(row) for row in rows), padding))
+    with torch.inference_mode():
+        states = loaded[0]({"input_ids": ids, "attention_mask": mask})["token_embeddings"].float().cpu().numpy()
+    return [found[: len(row)] for found, row in zip(states, rows, strict=True)]
+
+
+def read(model: str, window: int, device: str) -> "SentenceTransformer":
+    """The model read from its files, for the caller alone."""
+    import transformers
+    from sentence_transformers import SentenceTransformer
+
+    transformers.utils.logging.disable_progress_bar()
+    folder = locate(model)
+    try:
+        loaded = SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # whatever the library meets in a strange folder is a model that cannot be used
+        reason = " ".join(str(error).split())[:200]
+        raise ModelError(
+            f"the model {model} cannot be loaded ({type(error).__name__}: {reason})", "name another model or folder"
+        ) from error
+    if window < NO_WINDOW:
+        loaded.max_seq_length = window
+    return loaded

@@ -1,0 +1,72 @@
+"""Workers are looked at before a sweep: whether they see its store, and would compute what this process would."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.execution.dask.tasks import Nature, Site, nature
+from workbench.execution.dask.workers import Workers
+from workbench.experiment.read import Configuration
+from workbench.pipeline.context import Bench
+from workbench.storage.remote_store import RemoteStore
+
+
+def _place(bench: Bench) -> str:
+    """The store as workers are told it."""
+    return bench.workplace.url or str(bench.workplace.store_root.resolve())
+
+
+@contextmanager
+def marked(bench: Bench) -> Iterator[str]:
+    """A file in the store, and in outputs, while the sweep runs; who sees it sees the same store."""
+    mark, workplace = f".sweep-{secrets.token_hex(8)}", bench.workplace
+    remote = RemoteStore(workplace.url, workplace.store_root) if workplace.url else None
+    paths = [] if remote else [workplace.store_root / mark, workplace.outputs / mark]
+    if remote:
+        remote.put_mark(mark)
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    try:
+        yield mark
+    finally:
+        if remote:
+            remote.take_mark(mark)
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+
+def checked(bench: Bench, configurations: Sequence[Configuration], workers: Workers, mark: str) -> Site:
+    """The site, after every worker was found to see the store and to compute what the driver would; InputError where one does not."""
+    outputs, store = bench.workplace.outputs.resolve(), _place(bench)
+    embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
+    found = workers.ask(nature, outputs, store, mark, embedders)
+    own = nature(outputs, store, mark, embedders)
+    faults = [f"the worker {address} {fault}" for address, one in found.items() if (fault := _fault(one, own, store))]
+    faults += [
+        f"the worker {address} runs {threads} tasks at once; start it with --nthreads 1"
+        for address, threads in workers.addresses().items()
+        if threads != 1
+    ]
+    if faults:
+        raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
+    machines = [one.machine for one in found.values()]
+    threads = {one.machine: max(1, one.cores // machines.count(one.machine)) for one in found.values()}
+    return Site(outputs, store, mark, bench.dataset, bench.metrics, bench.spans, threads)
+
+
+def _fault(found: Any, own: Nature, store: str) -> str:
+    """Why a worker cannot help, with the fix; empty where it can."""
+    if isinstance(found, BaseException):
+        missing = isinstance(found, ImportError)
+        return f"cannot run Workbench ({found}); install it there" if missing else " ".join(f"{found}".split())
+    for name, here in own.versions.items():
+        if found.versions.get(name) != here:
+            return f"has {name} {found.versions.get(name)} and this process {here}; install the same on both"
+    if not found.sees_store:
+        return f"does not see the store {store}, or cannot write it; mount it there at the same path, or set WORKBENCH_STORE to a URL"
+    if found.identities != own.identities:
+        return "has other models, or runs them in another precision; use the same files, and backend: torch where processors differ"
+    return ""

@@ -1,0 +1,119 @@
+"""The planted-fault bench: failures whose cause is known because code made them, from the labelled questions of a dataset.
+
+Each case of a single fault is proven by intervention: the query goes well through the sound pipeline and fails through the broken one,
+which differs in one stage. A double fault fails also when either of its stages is mended. Attribution is judged by `confusion`.
+"""
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+
+from workbench.chunking.fixed import FixedChunker
+from workbench.chunking.recursive import RecursiveChunker
+from workbench.chunking.sentence import SentenceChunker
+from workbench.errors import InputError
+from workbench.faultbench.cases import CAUSES, NONE, Observation, PlantedCase
+from workbench.faultbench.faults import Base, faults_of, harmless_of, in_place
+from workbench.faultbench.indexes import indexes_of
+from workbench.faultbench.pipeline import Change, Question, apart, changed, complete, observe, proven, went_well
+from workbench.records import Dataset, Need
+
+_CHUNKERS = (SentenceChunker(size=128), RecursiveChunker(size=256), FixedChunker(size=256, overlap=64))
+_DEPTHS = (10, 5, 20)
+# How often a question meets the same sound pipeline, each time with another variant of a fault.
+_TURNS = 2
+_DOUBLE, _PLAIN, _REFUSED = "double", "plain", "refused"
+# Kinds of harmless changes that not every dataset allows.
+_DECEPTIVE = ("worded", "last_rank", "trimmed", "alternative", "split")
+
+Changes = tuple[Change, ...]
+Shelves = dict[str, dict[str, PlantedCase]]
+
+
+def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[PlantedCase, ...]:
+    """`at_least` cases of every cause, as many double faults, as many right answers and half as many right refusals.
+
+    Besides, as far as the dataset allows, a quarter as many of each kind of right answer that looks like a failure. Each turn takes at
+    most one case a question and kind, so that no question makes them all. The same dataset and seed give the same cases. InputError
+    without evidence spans, and where the questions make too few cases of a kind.
+    """
+    if at_least < 1:
+        raise InputError(f"at_least is {at_least}", "ask for 1 case of each cause or more")
+    if not dataset.needs:
+        raise InputError(f"{dataset.name} has no evidence spans, and without them no stage can be broken on purpose", "label the evidence")
+    required = dict.fromkeys((*CAUSES, _DOUBLE, _PLAIN), at_least) | {_REFUSED: (at_least + 1) // 2}
+    wanted = required | dict.fromkeys(_DECEPTIVE, at_least // 4)
+    shelves: Shelves = {kind: {} for kind in wanted}
+    for lot, question, base in _meetings(dataset, seed):
+        if all(len(shelves[kind]) == wanted[kind] for kind in wanted):
+            break
+        for kind, candidates in _candidates(question, base, seed).items():
+            if len(shelves[kind]) < wanted[kind]:
+                made = (_case(kind, faults, question, base) for faults in _rotated(candidates, lot))
+                new = next((case for case in made if case and case.case_id not in shelves[kind]), None)
+                shelves[kind] |= {new.case_id: new} if new else {}
+    _require_enough(dataset, shelves, required)
+    return tuple(case for shelf in shelves.values() for case in shelf.values())
+
+
+def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base]]:
+    """Every question, by lot, with a sound pipeline; then all again with the next one, so that no question is used up first.
+
+    The number is a lot that picks the variant.
+    """
+    chunkings = [indexes_of(dataset, chunker, seed) for chunker in _CHUNKERS]
+    bases = [Base(indexes, k) for k in _DEPTHS for indexes in chunkings]
+    texts = {document.doc_id: document.text for document in dataset.documents}
+    needs: dict[str, list[Need]] = {query.query_id: [] for query in dataset.queries}
+    for need in dataset.needs:
+        needs[need.query_id].append(need)
+    questions = [Question(query, tuple(needs[query.query_id]), texts) for query in sorted(dataset.queries, key=lambda each: each.query_id)]
+    random.Random(f"{seed} questions").shuffle(questions)
+    for turn in range(len(bases) * _TURNS):
+        for place, question in enumerate(questions):
+            lot = random.Random(f"{seed} {turn} {question.query.query_id}").randrange(1 << 30)
+            yield lot, question, bases[(place + turn) % len(bases)]
+
+
+def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Sequence[Changes]]:
+    """By kind, the faults to plant: one, or for a double fault two of different stages, the earlier first."""
+    faults = faults_of(question, base, seed)
+    pairs = list(itertools.combinations([cause for cause in CAUSES if cause in faults], 2))
+    random.Random(f"{seed} doubles {question.query.query_id} {base.name}").shuffle(pairs)
+    doubles = [(first, second) for early, late in pairs for first in faults[early] for second in faults[late] if apart(first, second)]
+    single = {kind: [(fault,) for fault in made] for kind, made in (faults | harmless_of(question, base)).items()}
+    return single | {_DOUBLE: doubles}
+
+
+def _case(kind: str, faults: Changes, question: Question, base: Base) -> PlantedCase | None:
+    """The case with these faults, if they do to the query what their kind says."""
+    causes = tuple(fault.kind for fault in faults) if kind in (*CAUSES, _DOUBLE) else ()
+    seen = proven(question, base.pipeline, faults) if causes else _gone_well(question, base, faults)
+    if seen is None or (causes and not _as_planted(causes, seen, question)):
+        return None
+    case_id = "/".join(["+".join(causes) or NONE, question.query.query_id, base.name, "+".join(fault.variant for fault in faults)])
+    return PlantedCase(case_id, causes[0] if causes else NONE, causes, seen)
+
+
+def _as_planted(causes: tuple[str, ...], seen: Observation, question: Question) -> bool:
+    """Whether every need that is not met is missed by the one cause, or at least one of them by the earlier of two."""
+    missing = [need for need in question.needs if not complete([need], seen.context, question.texts)]
+    found = [in_place(causes[0], need, seen, question.texts) for need in missing]
+    return all(found) if len(causes) == 1 else any(found) or not found
+
+
+def _gone_well(question: Question, base: Base, changes: Changes) -> Observation | None:
+    seen = observe(changed(base.pipeline, changes), question)
+    return seen if seen and went_well(seen) else None
+
+
+def _rotated(candidates: Sequence[Changes], lot: int) -> Iterator[Changes]:
+    first = lot % max(1, len(candidates))
+    return itertools.chain(candidates[first:], candidates[:first])
+
+
+def _require_enough(dataset: Dataset, shelves: Shelves, required: Mapping[str, int]) -> None:
+    short = [f"{len(shelves[kind])} of {wanted} {kind}" for kind, wanted in required.items() if len(shelves[kind]) < wanted]
+    if short:
+        asked = f"the {len(dataset.queries)} questions of {dataset.name}"
+        raise InputError(f"{asked} make too few cases: {', '.join(short)}", "label more questions, or ask for less by at_least")

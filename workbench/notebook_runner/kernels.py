@@ -1,0 +1,153 @@
+"""The kernels of a run's notebooks: each a process of its own, forked from one that has imported everything already.
+
+A kernel that is used again keeps state (a Chroma client lists what was deleted), so none is. Where there is no safe fork, or the
+server of forks is lost, kernels are started as Jupyter starts them. A kernel ends with its notebook, and all end with this process.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning import LocalProvisioner
+from jupyter_core.utils import ensure_event_loop
+
+from workbench.errors import NotebookError
+from workbench.notebook_runner.forks import ForkedProcess, ForkServer
+
+_LAUNCHER = [sys.executable, "-m", "ipykernel_launcher"]
+
+
+class Kernels:
+    """Starts a run's kernels, from several threads; `modules` are what its notebooks import, `say` is told once where forks end.
+
+    A context: when it is left, or closed, none of its kernels runs any longer and no further one is started.
+    """
+
+    def __init__(self, modules: Sequence[str], say: Callable[[str], None], fork: bool = sys.platform == "linux") -> None:
+        self._modules, self._say, self._can_fork = modules, say, fork
+        self._lock = threading.RLock()
+        self._server: ForkServer | None = None
+        self._started: list[Any] = []
+        self._closed = False
+        self.forks = True
+        self.manager_class = type("RunKernelManager", (_RunKernelManager,), {"kernels": self})
+
+    def __enter__(self) -> "Kernels":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def server_pid(self) -> int | None:
+        """The process that forks; None before the first kernel."""
+        return self._server.process.pid if self._server else None
+
+    def fork(self, command: list[str], environment: Mapping[str, str], folder: str) -> ForkedProcess | None:
+        """A forked kernel; None where a plain one is to be started: no server, or the kernel is not this Python's.
+
+        Errors: NotebookError once the run was closed.
+        """
+        if command[:3] != _LAUNCHER:
+            return None
+        with self._lock:
+            if self._closed:
+                raise _ended()
+            if self.lost():
+                return None
+            try:
+                self._server = self._server or ForkServer(self._modules)
+                return self._server.fork(command[3:], environment, folder)
+            except (OSError, ValueError) as error:
+                self._lose(f"the process that forks them does not answer ({type(error).__name__})")
+                return None
+
+    def hold(self, process: Any) -> None:
+        """Remember a kernel until the end; NotebookError, and its end, where the run was closed while it started."""
+        with self._lock:
+            self._started = [one for one in self._started if one.poll() is None] + [process]
+        if self._closed:
+            _kill(process)
+            process.wait()
+            raise _ended()
+
+    def lost(self) -> bool:
+        """Whether kernels are not forked, or no longer; the first time it is so, it is told."""
+        with self._lock:
+            if not self._can_fork:
+                self._lose("this system has no safe fork")
+            elif self._server and self._server.ended:
+                self._lose("the process that forks them ended")
+            return not self.forks
+
+    def _lose(self, why: str) -> None:
+        if self.forks and not self._closed:
+            self.forks = False
+            self._say(f"notebooks: every kernel imports for itself, which takes longer: {why}")
+
+    def close(self) -> None:
+        """End every kernel and the server; one that is just being started ends too."""
+        self._closed = True
+        for process in self._started:
+            _kill(process)
+        # Without the lock: a thread may hold it while it waits for the server, and ends with it.
+        if self._server:
+            self._server.process.kill()
+        with self._lock:
+            if self._server:
+                self._server.close()
+
+
+def _ended() -> NotebookError:
+    return NotebookError("the run of notebooks was ended", "run again")
+
+
+def _kill(process: Any) -> None:
+    if process.poll() is None:
+        # With what it has started; Windows has no groups, and a kernel that has just begun is not yet one.
+        with contextlib.suppress(OSError, AttributeError):
+            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            process.kill()
+
+
+class _RunProvisioner(LocalProvisioner):  # type: ignore[misc]  # Jupyter is not typed here
+    """Jupyter's provisioner of local kernels, but for where the process comes from."""
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        kernels: Kernels = self.parent.kernels
+        folder = kwargs.get("cwd") or os.getcwd()
+        forked = kernels.fork(cmd, kwargs["env"], folder)
+        if forked is None:
+            await super().launch_kernel(cmd, **kwargs)
+        else:
+            self.process, self.pid, self.pgid, self.cwd = forked, forked.pid, forked.pid, folder
+        kernels.hold(self.process)
+        return self.connection_info
+
+
+class _RunKernelManager(AsyncKernelManager):  # type: ignore[misc]  # Jupyter is not typed here
+    """Jupyter's kernel manager with that provisioner."""
+
+    kernels: Kernels
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.kernel_id = str(uuid.uuid4())
+        self.provisioner = _RunProvisioner(kernel_id=self.kernel_id, kernel_spec=self.kernel_spec, parent=self)
+
+
+@contextlib.contextmanager
+def closed_loop() -> Iterator[None]:
+    """The event loop of this thread, closed at the end: Jupyter makes one a thread and leaves it open."""
+    loop = ensure_event_loop()
+    try:
+        yield
+    finally:
+        loop.close()

@@ -1,0 +1,160 @@
+"""Run notebooks under papermill so that what is kept did run to its end.
+
+papermill 2.7 saves a notebook whose kernel was killed or timed out as completed. So a run counts only if the call returned, no
+cell is pending, and the notebook's own record is in the store; the executed notebook is kept in the store under the hash of
+its source, its parameters, the results it shows and the package's code.
+"""
+
+import ast
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.core.fingerprint import file_digest, fingerprint
+from workbench.errors import InputError, NotebookError
+from workbench.notebook_runner.kernels import Kernels
+from workbench.storage.result_store import Draft, Entry, Store, write_atomically
+
+RECORDS = "records"
+_KIND = "notebooks"
+_CELL_SECONDS = 900
+_START_SECONDS = 180
+
+
+def notebook_path(name: str) -> Path:
+    """The notebook of this name: beside the package in a checkout, inside it where it was installed."""
+    package = Path(workbench.__file__).parent
+    for folder in (package / "notebooks", package.parent / "notebooks"):
+        if (folder / f"{name}.ipynb").is_file():
+            return folder / f"{name}.ipynb"
+    raise InputError(f"the notebook {name}.ipynb is not there", f"install workbench again; it was looked for in {package.parent}")
+
+
+@cache
+def code_digest() -> str:
+    """A hash of the package's code and templates: a notebook shows what they make of the results."""
+    package = Path(workbench.__file__).parent
+    files = sorted(path for pattern in ("*.py", "*.j2", "*.css", "*.js") for path in package.rglob(pattern))
+    return fingerprint([(path.relative_to(package).as_posix(), file_digest(path)) for path in files])
+
+
+def run_notebook(store: Store, name: str, parameters: Mapping[str, Any], shown: Any, target: Path) -> bool:
+    """Run one of the package's notebooks; see `run_notebook_file`."""
+    return run_notebook_file(store, notebook_path(name), parameters, shown, target)
+
+
+def run_notebook_file(
+    store: Store, source: Path, parameters: Mapping[str, Any], shown: Any, target: Path, kernels: Kernels | None = None
+) -> bool:
+    """Execute a notebook, or take it from the store, and put it at `target`; True if it was executed now.
+
+    `shown` is the identity of the results it shows; without `kernels` it gets a plain one. Errors: InputError for a parameter that the notebook does not declare,
+    NotebookError, with the failed notebook beside the target, if it does not run to its end.
+    """
+    _check_declared(source, parameters)
+    run_id = fingerprint(file_digest(source), dict(parameters), shown, code_digest())
+    failed = target.with_suffix(".failed.ipynb")
+
+    def compute(draft: Draft) -> None:
+        executed = draft.folder / "notebook.ipynb"
+        given = dict(parameters) | {"run_id": run_id}
+        forked = kernels is not None and not kernels.lost()
+        try:
+            _execute(source, executed, given, failed, kernels)
+        except NotebookError:
+            # Where the process that forks kernels is lost, its kernels are, through no fault of the notebook.
+            if not (forked and kernels and kernels.lost()):
+                raise
+            _execute(source, executed, given, failed, kernels)
+        if not store.has(RECORDS, run_id):
+            raise NotebookError(
+                f"the notebook {target.stem} ended without its record", f"its last cell must call record(run_id) ({source})"
+            )
+
+    entry = store.obtain(_KIND, run_id, compute)
+    write_atomically(target, lambda aside: shutil.copyfile(entry.folder / "notebook.ipynb", aside))
+    failed.unlink(missing_ok=True)
+    return entry.computed
+
+
+def imported_modules(source: Path) -> list[str]:
+    """The modules that a notebook's cells import."""
+    import nbformat
+
+    cells = [cell.source for cell in nbformat.read(source, as_version=4).cells if cell.cell_type == "code"]
+    nodes = [node for cell in cells for node in ast.parse(cell).body]
+    plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return sorted({*plain, *(node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module)})
+
+
+def record(store: Store, run_id: str, values: Mapping[str, Any]) -> Entry | None:
+    """Called by a notebook's last cell: its conclusions, in the store under its run's id; nothing where it was opened by hand."""
+    return store.obtain(RECORDS, run_id, lambda draft: draft.values("record", dict(values))) if run_id else None
+
+
+def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
+    import papermill
+
+    declared = papermill.inspect_notebook(str(source))
+    unknown = sorted(set(parameters) - set(declared))
+    if unknown or "run_id" not in declared:
+        raise InputError(f"the notebook {source} declares no parameter {', '.join(unknown) or 'run_id'}", f"it has {', '.join(declared)}")
+
+
+def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path, kernels: Kernels | None) -> None:
+    import papermill
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from traitlets.config import Config
+
+    # A killed or timed-out kernel leaves a notebook that lies about itself: only papermill's own failures are worth keeping.
+    failed.parent.mkdir(parents=True, exist_ok=True)
+    manager = {"kernel_manager_class": kernels.manager_class} if kernels else {}
+    try:
+        with _kernel_sockets() as address:
+            papermill.execute_notebook(
+                str(source),
+                str(executed),
+                parameters=parameters,
+                kernel_name="python3",
+                progress_bar=False,
+                start_timeout=_START_SECONDS,
+                execution_timeout=_CELL_SECONDS,
+                interrupt_on_timeout=True,
+                # The polite way interrupts the idle kernel first, which then complains on the terminal.
+                shutdown_kernel="immediate",
+                config=Config(KernelManager={"transport": "ipc", "ip": address}),
+                **manager,
+            )
+    except papermill.PapermillExecutionError as error:
+        shutil.copyfile(executed, failed)
+        raise NotebookError(
+            f"the notebook {failed.stem.removesuffix('.failed')} failed: {error.ename}: {error.evalue}", f"open {failed}"
+        ) from error
+    except (DeadKernelError, CellTimeoutError, CellExecutionError, RuntimeError) as error:
+        what = f"the kernel of the notebook {failed.stem.removesuffix('.failed')} did not finish ({type(error).__name__})"
+        raise NotebookError(what, "run again; if it stays, the machine may be short of memory") from error
+    _check_finished(executed)
+
+
+def _check_finished(executed: Path) -> None:
+    import nbformat
+
+    try:
+        cells = nbformat.read(executed, as_version=4).cells
+    except (OSError, nbformat.reader.NotJSONError) as error:
+        raise NotebookError(f"{executed} was not written to its end", "free space and run again") from error
+    pending = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("papermill", {}).get("status") != "completed"]
+    if pending:
+        raise NotebookError(f"{len(pending)} cells of {executed} did not run", "a notebook must not call sys.exit")
+
+
+@contextmanager
+def _kernel_sockets() -> Iterator[str]:
+    """An address of its own for each kernel: with the default two processes in one folder talk to each other's kernels."""
+    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
+        yield f"{folder}/kernel"

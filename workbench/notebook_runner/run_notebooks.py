@@ -1,0 +1,92 @@
+"""Execute a run's notebooks: one a configuration, then the comparison of all; two at a time where there is room."""
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.core import cpu
+from workbench.errors import WorkbenchError
+from workbench.execution.local import Outcome
+from workbench.notebook_runner.kernels import Kernels, closed_loop
+from workbench.notebook_runner.notebooks import imported_modules, notebook_path, run_notebook_file
+
+_AT_ONCE = 2
+# A notebook takes 0.3 GB where its kernel imports for itself, and the sweep needs some for what follows.
+_BYTES_EACH = 1 << 30
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A notebook to execute: the name of its source and of its result, what it is given, the identity of what it shows."""
+
+    source: Path
+    name: str
+    parameters: dict[str, Any]
+    shown: list[Any]
+
+
+def run_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str], say: Callable[[str], None]) -> dict[str, str]:
+    """Put the executed notebooks under outputs/<name>/notebooks/; the one-line error of each that failed, by name."""
+    folder, wanted = outcome.folder / "notebooks", wanted_notebooks(outcome, experiment, overrides)
+    modules = sorted({module for source in {one.source for one in wanted} for module in imported_modules(source)})
+    with Kernels(modules, say) as kernels:
+        errors = execute(outcome, wanted, kernels, at_once(), say)
+    for stale in set(folder.glob("*.ipynb")) - {folder / f"{one.name}.ipynb" for one in wanted} - set(folder.glob("*.failed.ipynb")):
+        stale.unlink()
+    return errors
+
+
+def wanted_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str]) -> list[Wanted]:
+    """The notebooks of a run, in the order in which they are told."""
+    bench = outcome.bench
+    common = {"experiment": str(experiment), "outputs": str(bench.workplace.outputs), "overrides": list(overrides)}
+    scores = {result.configuration.name: bench.keys(result.configuration).scores for result in outcome.results}
+    settings = [outcome.experiment.settings, str(outcome.primary)]
+    one, all_ = notebook_path("configuration"), notebook_path("comparison")
+    wanted = [Wanted(one, name, common | {"configuration": name}, [key, *settings]) for name, key in scores.items()]
+    screening = [outcome.experiment.screening.as_json()] if outcome.experiment.screening else []
+    return [*wanted, Wanted(all_, "comparison", common, [scores, outcome.failures, *settings, *screening])]
+
+
+def at_once() -> int:
+    """How many notebooks run side by side: two, or one where a second core or the memory for it is missing."""
+    return max(1, min(_AT_ONCE, cpu.usable(), available_memory() // _BYTES_EACH))
+
+
+def available_memory() -> int:
+    """The bytes that can be had without swapping; where the system does not say, enough."""
+    try:
+        found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text("ascii"))
+    except OSError:
+        found = None
+    return int(found[1]) * 1024 if found else _AT_ONCE * _BYTES_EACH
+
+
+def execute(outcome: Outcome, wanted: Sequence[Wanted], kernels: Kernels, workers: int, say: Callable[[str], None]) -> dict[str, str]:
+    """Execute the notebooks on so many threads, told in their order whatever ends first; the error of each that failed, by name."""
+
+    def run(one: Wanted) -> bool:
+        target = outcome.folder / "notebooks" / f"{one.name}.ipynb"
+        with closed_loop():
+            return run_notebook_file(outcome.bench.workplace.store, one.source, one.parameters, one.shown, target, kernels)
+
+    errors: dict[str, str] = {}
+    with ThreadPoolExecutor(workers) as pool:
+        results = [pool.submit(run, one) for one in wanted]
+        try:
+            for number, (one, result) in enumerate(zip(wanted, results, strict=True), 1):
+                try:
+                    told = "executed" if result.result() else "from the store"
+                except WorkbenchError as error:
+                    errors[one.name] = "; ".join(error.lines)
+                    told = f"FAILED, {errors[one.name]}"
+                say(f"notebook {number}/{len(wanted)} {one.name}: {told}")
+        except BaseException:
+            # Ctrl-C, or what no notebook should do: no further one is begun, and the kernels of those that run are ended.
+            pool.shutdown(wait=False, cancel_futures=True)
+            kernels.close()
+            raise
+    return errors

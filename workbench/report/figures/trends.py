@@ -1,0 +1,121 @@
+"""A metric over runs as a figure: a panel for each configuration, marked where what it is made of changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.report.figures.plots import ACCENT, FAINT, INK, MUTED, WARNING
+from workbench.report.render.display import WIDTH_INCHES
+from workbench.statistics.change_points import Levels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_POINTS = 8.5
+_LEAST_SPAN = 0.3
+_DATES = 5
+_FEW = 25
+_INTERVAL = "#a9b6c4"
+# Letters of this size are so wide at most, in inches, and a row of them so high in points.
+_LETTER = 0.072
+_ROW_POINTS = 11
+
+
+@dataclass(frozen=True)
+class Trend:
+    """One configuration's runs: `rows` as `changes` gives them with `place`, the run's number; `marks` (place, what changed)."""
+
+    name: str
+    rows: pd.DataFrame
+    marks: Sequence[tuple[int, str]]
+    levels: Levels
+
+
+def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]) -> "Figure":
+    """Panels above each other on the same axes; `dates` (place, day) are the runs of the experiment, oldest first."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    first, last = dates[0][0], dates[-1][0]
+    rows = [label_rows(one.marks, first, last) for one in shown]
+    heights = [1.25 + (max(found.values(), default=-1) + 1) * _ROW_POINTS / 72 for found in rows]
+    with rc_context({"font.size": _POINTS, "font.family": "DejaVu Sans"}):
+        layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06)
+        figure = Figure(figsize=(WIDTH_INCHES, 0.5 + sum(heights)), layout=layout, facecolor="white")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(len(shown), 1, sharex=True, sharey=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, one, placed in zip(panels, shown, rows, strict=True):
+        _panel(axes, one, placed)
+    low, high = panels[0].get_ylim()
+    missing = max(0.0, _LEAST_SPAN - (high - low))
+    panels[0].set_ylim(low - missing / 2, high + missing / 2)
+    panels[0].set_xlim(first - 0.6, last + 0.6)
+    ticks = [dates[place] for place in sorted({round(place) for place in np.linspace(0, len(dates) - 1, _DATES)})]
+    panels[-1].set_xticks([place for place, _ in ticks], [f"{place}\n{day}" for place, day in ticks])
+    panels[-1].set_xlabel(f"run: {metric} with 95 % intervals")
+    return figure
+
+
+def label_rows(marks: Sequence[tuple[int, str]], first: int, last: int) -> dict[int, int]:
+    """The row above the panel, 0 the lowest, in which each mark's label meets no other."""
+    inch = (WIDTH_INCHES - 0.9) / (last - first + 1.2)
+    rows: dict[int, int] = {}
+    # From the right: a label stands above all that it would meet, so that none is crossed by another's leader.
+    for place, text in reversed(marks):
+        reach = place + (len(text) + 1) * _LETTER / inch
+        rows[place] = 1 + max((row for later, row in rows.items() if later < reach), default=-1)
+    return rows
+
+
+def _panel(axes: "Axes", one: Trend, placed: dict[int, int]) -> None:
+    places, values = one.rows["place"].to_numpy(), one.rows["value"].to_numpy()
+    few = len(places) <= _FEW
+    below, above = values - one.rows["low"].fillna(one.rows["value"]), one.rows["high"].fillna(one.rows["value"]) - values
+    axes.errorbar(places, values, [below.clip(lower=0), above.clip(lower=0)], fmt="none", ecolor=_INTERVAL, elinewidth=2)
+    axes.plot(places, values, color=ACCENT, linewidth=1, marker="o", markersize=3.5 if few else 2.2)
+    _levels(axes, one)
+    for place, text in one.marks:
+        _mark(axes, place, text, placed[place])
+    ring: dict[str, Any] = {"markersize": 8 if few else 5, "markerfacecolor": "none", "markeredgewidth": 1.3 if few else 0.9}
+    unexplained = one.rows[one.rows["unexplained"]]
+    axes.plot(unexplained["place"], unexplained["value"], "o", color=WARNING, **ring)
+    rows = max(placed.values(), default=-1) + 1
+    # A dollar in a name would begin a formula.
+    axes.set_title(one.name.replace("$", r"\$"), loc="left", fontsize=_POINTS, color=INK, fontweight="bold", pad=4 + rows * _ROW_POINTS)
+    axes.grid(axis="y", color=FAINT, linewidth=0.5)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(MUTED)
+    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=_POINTS)
+    axes.locator_params(axis="y", nbins=4)
+    axes.xaxis.label.set_color(MUTED)
+
+
+def _mark(axes: "Axes", place: int, text: str, row: int) -> None:
+    axes.axvline(place - 0.5, color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)))
+    height = 3 + row * _ROW_POINTS
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "color": MUTED, "fontsize": _POINTS, "annotation_clip": False}
+    if row:
+        arrow = {"arrowstyle": "-", "color": MUTED, "linewidth": 0.8, "linestyle": (0, (3, 2)), "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", (place - 0.5, 1), (0, height), ("data", "axes fraction"), arrowprops=arrow, **look)
+    axes.annotate(text, (place - 0.5, 1), (-1 if not row else 2, height), ("data", "axes fraction"), ha="left", **look)
+
+
+def _levels(axes: "Axes", one: Trend) -> None:
+    """The mean of each level as a line, and a triangle under the run where a new one begins."""
+    places = dict(zip(one.rows["run"], one.rows["place"], strict=True))
+    points = [point for point in one.levels.points if point.run in places]
+    if not points:
+        return
+    starts = [one.rows["place"].iloc[0], *(places[point.run] for point in points)]
+    ends = [*starts[1:], one.rows["place"].iloc[-1] + 1]
+    for start, end, mean in zip(starts, ends, [points[0].before, *(point.after for point in points)], strict=True):
+        axes.plot([start - 0.5, end - 0.5], [mean, mean], color=WARNING, linewidth=1.3)
+    axes.plot(starts[1:], [0.04] * len(points), "^", color=WARNING, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False)

@@ -1,0 +1,97 @@
+"""What the first of the order costs, what it misses, where it is weakest, and on which data: each a sentence and what stands behind it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.frontier import COSTS, Cost, Priced
+from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES
+from workbench.core.formatting import amount, count, interval, listed, number, plural, share
+from workbench.report.text.sentences import about_dataset
+
+Told = tuple[str, str]
+
+_PRICES: dict[Cost, str] = {
+    "encoding": "{} s of encoding",
+    "index": "{} MB of index",
+    "delivered": "{} tokens of delivered text a question",
+    "p95": "{} ms a question (95th percentile)",
+}
+
+# What became of the evidence, after "misses evidence ... because".
+_BECAUSE = {
+    "dropped": "no chunk holds it",
+    "window": "it lies beyond the embedder's window",
+    "boundary": "a chunk boundary cuts it",
+    "duplicate": "repeated text takes its place",
+    "budget": "the budget ends before it",
+    "rank": "it ranks too low",
+}
+
+
+def cost(found: Findings) -> Told:
+    """The costs of the first beside those of the cheapest that cannot be told from it."""
+    first, cheapest = found.price(found.first.name) if found.first else None, found.cheapest
+    if first is None or cheapest is None or found.verdict is None:
+        return "There is no configuration to name a cost of.", ""
+    defined = [COSTS[one] for one in _PRICES]
+    meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in defined)
+    # At equal context all deliver as much, and it goes without saying.
+    kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
+    told = f"{first.name} costs {_priced(first, kinds)}"
+    if cheapest.name != first.name:
+        return f"{told}. {cheapest.name}, which cannot be told from it, costs {_priced(cheapest, kinds)}.", meaning
+    least = found.told and len(found.verdict.best) > 1
+    return f"{told}{'; none of those that cannot be told from it costs less to encode' if least else ''}.", meaning
+
+
+def faults(found: Findings) -> Told:
+    """What the first misses and mostly why."""
+    first, missed = found.first, found.faults
+    if first is None or missed is None:
+        return "There is no configuration to find faults with.", ""
+    if not found.primary.higher_is_better:
+        return f"{found.primary} counts faults itself and has no causes.", ""
+    of_text = found.primary.family in ("spans", "chunks") and bool(found.dataset.needs)
+    what, asked = "evidence" if of_text else "a relevant document", plural(missed.of, "question")
+    if not missed.causes:
+        return f"Nothing: {first.name} misses {what} on none of {asked}.", ""
+    (cause, (most, _)), *_ = missed.causes.items()
+    queries = sum(many for many, _ in missed.causes.values())
+    mostly = "each time" if most == queries else f"on {count(most)} of these"
+    by = f"{mostly} because {_BECAUSE[cause]}"
+    meanings = CAUSES if of_text else CAUSES | DOCUMENT_CAUSES
+    detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
+    return f"{first.name} misses {what} on {count(queries)} of {asked} ({share(queries, missed.of)}), {by}.", f"{detail}."
+
+
+def weakest(found: Findings) -> Told:
+    """The slice that the first serves worst."""
+    first, missed = found.first, found.faults
+    if first is None or missed is None:
+        return "There is no configuration to slice.", ""
+    if missed.weakest is None:
+        return "No slice of the questions has 20 of them, and smaller ones tell nothing.", ""
+    whole, part = first.means[str(found.primary)], missed.weakest.mean
+    value = f"{number(part.value)} {interval(part.low, part.high)}"
+    where = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
+    return (
+        f"{first.name} is weakest on {where}: {found.primary} {value}, against {number(whole.value)} on all.",
+        "Of the slices with 20 questions or more; of several slices one is the lowest by chance alone.",
+    )
+
+
+def data(found: Findings) -> Told:
+    """What was searched and asked, and how much of it the primary metric is taken over."""
+    if found.first is None:
+        return about_dataset(found.dataset), ""
+    mean = found.first.means[str(found.primary)]
+    unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
+    over = f"{plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}"
+    return about_dataset(found.dataset), f"{found.primary} is over {over}{unscored}."
+
+
+def _priced(one: Priced, kinds: Sequence[Cost]) -> str:
+    known = {kind: one.costs[kind] for kind in kinds if not np.isnan(one.costs[kind])}
+    return listed([_PRICES[kind].format(count(value) if kind == "delivered" else amount(value)) for kind, value in known.items()])

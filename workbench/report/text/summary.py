@@ -1,0 +1,41 @@
+"""The eight questions that are asked of a sweep, each with its answer in a sentence made from the findings."""
+
+from typing import NamedTuple
+
+from workbench.analysis.findings import Findings
+from workbench.report.text import leader, verdict
+
+
+class Answer(NamedTuple):
+    """A question, the sentence that answers it, and what stands behind that (may be empty)."""
+
+    question: str
+    sentence: str
+    detail: str
+
+
+class Answers(NamedTuple):
+    """The answers in the order in which they are read."""
+
+    won: Answer
+    margin: Answer
+    certainty: Answer
+    cost: Answer
+    faults: Answer
+    weakest: Answer
+    more: Answer
+    data: Answer
+
+
+def answers(found: Findings) -> Answers:
+    """All eight; without a winner no sentence names one."""
+    return Answers(
+        Answer("What won?", *verdict.won(found)),
+        Answer("By how much?", *verdict.margin(found)),
+        Answer("How sure is that?", *verdict.certainty(found)),
+        Answer("What does it cost?", *leader.cost(found)),
+        Answer("What mostly goes wrong?", *leader.faults(found)),
+        Answer("Where is it weakest?", *leader.weakest(found)),
+        Answer("How many more questions would be needed?", *verdict.more(found)),
+        Answer("On which data?", *leader.data(found)),
+    )

@@ -1,0 +1,11 @@
+"""The retrievers that an experiment can name; a new one is its file and its line here, or an entry point of another package."""
+
+from collections.abc import Mapping
+
+from workbench.core.registry import with_plugins
+from workbench.retrieval.base import Retriever
+from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.dense import DenseRetriever
+
+_BUILTIN: dict[str, type[Retriever]] = {"dense": DenseRetriever, "bm25": Bm25Retriever}
+RETRIEVERS: Mapping[str, type[Retriever]] = with_plugins(_BUILTIN, "workbench.retrievers", Retriever)

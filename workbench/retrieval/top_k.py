@@ -1,0 +1,78 @@
+"""What queries keep of the blocks of products that they meet: their best items, and the spread of all."""
+
+import numpy as np
+
+from workbench.models.tokenizers import Ints
+from workbench.retrieval.rank import NO_KEY, STEP, Floats, scores_of, top
+from workbench.storage.vector_cache import Vectors
+
+
+class Best:
+    """The best items that q queries have met: `keys` and `items`, int64 (q, depth), best first; NO_KEY and -1 where there are fewer."""
+
+    def __init__(self, queries: int, depth: int) -> None:
+        self.keys: Ints = np.full((queries, depth), NO_KEY, dtype=np.int64)
+        self.items: Ints = np.full((queries, depth), -1, dtype=np.int64)
+
+    @property
+    def depth(self) -> int:
+        """How many are kept."""
+        return int(self.keys.shape[1])
+
+    @property
+    def scores(self) -> Floats:
+        """The items' rounded scores, float64 (q, depth)."""
+        return scores_of(self.keys)
+
+    def floor(self, few: slice, error: Floats) -> Floats:
+        """What a product must reach to belong to an item of the best, as far as is known: float64 (q); -inf before there are enough."""
+        last = self.keys[few, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
+        return np.where(last > NO_KEY, scores_of(last) - STEP / 2 - error, -np.inf)
+
+    def meet(self, few: slice, query: Ints, items: Ints, keys: Ints) -> None:
+        """Take in items with their keys, a row each, ordered by query; no query meets an item twice."""
+        queries = len(self.keys[few])
+        many = np.bincount(query, minlength=queries)
+        place = np.arange(len(query)) - np.repeat(np.cumsum(many) - many, many)
+        shape = (queries, self.depth + int(many.max(initial=0)))
+        all_keys, all_items = np.full(shape, NO_KEY, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
+        all_keys[:, : self.depth], all_items[:, : self.depth] = self.keys[few], self.items[few]
+        all_keys[query, self.depth + place], all_items[query, self.depth + place] = keys, items
+        best = top(all_keys, self.depth)
+        self.keys[few], self.items[few] = np.take_along_axis(all_keys, best, axis=1), np.take_along_axis(all_items, best, axis=1)
+
+    def withdraw(self, few: slice, query: Ints, item: int) -> Ints:
+        """The keys of one item for these queries, int64 (queries); NO_KEY where it was not there. It is there no more."""
+        keys, items = self.keys[few], self.items[few]
+        there = items[query] == item
+        found: Ints = np.where(there, keys[query], NO_KEY).max(axis=1, initial=NO_KEY)
+        keys[query] = np.where(there, NO_KEY, keys[query])
+        return found
+
+
+class Spread:
+    """The standard deviation of each query's rounded products, from sums of their distances to the first, in steps of the rounding."""
+
+    def __init__(self, queries: int) -> None:
+        self._first: Floats = np.zeros((queries, 1))
+        self._sums, self._squares, self._n = np.zeros(queries), np.zeros(queries), 0
+
+    def meet(self, few: slice, products: Vectors) -> None:
+        """Take in the products of some queries."""
+        steps = np.multiply(products, 1 / STEP, dtype=np.float64)
+        np.rint(steps, out=steps)
+        if not self._n:
+            self._first[few] = steps[:, :1]
+        distances = np.subtract(steps, self._first[few], out=steps)
+        self._sums[few] += distances.sum(axis=1)
+        self._squares[few] += np.square(distances, out=distances).sum(axis=1)
+
+    def count(self, products: int) -> None:
+        """Every query has met so many products more."""
+        self._n += products
+
+    @property
+    def values(self) -> Floats:
+        """float64 (queries); 0 where the rounded products lie within a step, which equal vectors can do by the noise of float32."""
+        found: Floats = np.sqrt(np.maximum(self._squares / self._n - (self._sums / self._n) ** 2, 0))
+        return np.where(found < 0.51, 0.0, STEP * found)

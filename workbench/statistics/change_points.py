@@ -1,0 +1,124 @@
+"""Where a metric's level changed over runs, by a permutation test."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import permutation_test
+
+from workbench.models.tokenizers import Ints
+
+# Four runs on one level and five on another is the shortest history whose cleanest step is rare enough: p is 2 * 2 / 126.
+FEWEST_RUNS = 9
+# What is further back is not looked at: the work grows with the square.
+MOST_RUNS = 200
+LEVEL = 0.05
+# One run that is off is no level.
+_LEAST = 2
+_RESAMPLES = 1999
+_SEED = 20260101
+# Numbers held at once.
+_HELD = 2_000_000
+
+# Places [start, end) of each part, in two arrays.
+Parts = tuple[Ints, Ints]
+
+
+@dataclass(frozen=True)
+class ChangePoint:
+    """The first run of a new level, the mean of the runs between the neighbouring change points on either side, and p."""
+
+    run: str
+    before: float
+    after: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What was found in so many runs; `enough` is False where they are too few to tell a change from noise."""
+
+    runs: int
+    points: tuple[ChangePoint, ...]
+
+    @property
+    def enough(self) -> bool:
+        """Whether a change could have been told."""
+        return self.runs >= FEWEST_RUNS
+
+
+def change_points(series: "pd.Series[float]") -> Levels:
+    """The runs from which a metric, indexed by run and oldest first, stood on another level; NaN is left out.
+
+    Two questions are asked of a history, each by scipy's permutation test at half of LEVEL: is there a step, the largest
+    standardised difference of means max |mean(part) - mean(rest)| sqrt(m (n - m) / n) over all first parts of m of n runs (binary
+    segmentation, Scott and Knott 1974), and if not, is there a stretch that differs, over all parts in the middle (circular
+    binary segmentation, Olshen and others 2004). Under no change the order of the runs tells nothing, so at most 5 % of
+    histories without one are split, whatever the noise and however many values are equal; p is of both questions together.
+    The parts are then treated alike while they have FEWEST_RUNS runs; only the last MOST_RUNS runs are looked at.
+
+    Runs that drift, or that repeat each other, are not exchangeable: then a split says that the level was not the same
+    throughout, not that it jumped once.
+    """
+    scored = series.dropna().tail(MOST_RUNS)
+    values: NDArray[np.float64] = np.asarray(scored, dtype=np.float64)
+    found = sorted(_split(values, 0, len(values)))
+    edges = [0, *(place for place, _ in found), len(values)]
+    points = []
+    for number, (place, p) in enumerate(found, 1):
+        before, after = values[edges[number - 1] : place].mean(), values[place : edges[number + 1]].mean()
+        points.append(ChangePoint(str(scored.index[place]), float(before), float(after), p))
+    return Levels(len(values), tuple(points))
+
+
+def _split(values: NDArray[np.float64], start: int, end: int) -> list[tuple[int, float]]:
+    part = values[start:end]
+    if len(part) < FEWEST_RUNS or np.ptp(part) == 0:
+        return []
+    for parts in (_steps(len(part)), _stretches(len(part))):
+        p = 2 * _p(part, parts)
+        if p <= LEVEL:
+            place = int(np.argmax(_gaps(part, parts)))
+            inner = [start + int(edge[place]) for edge in parts if 0 < edge[place] < len(part)]
+            found = [(edge, p) for edge in inner]
+            for low, high in itertools.pairwise([start, *inner, end]):
+                found += _split(values, low, high)
+            return found
+    return []
+
+
+def _steps(n: int) -> Parts:
+    ends = np.arange(_LEAST, n - _LEAST + 1)
+    return np.zeros_like(ends), ends
+
+
+def _stretches(n: int) -> Parts:
+    starts, ends = np.triu_indices(n + 1, _LEAST)
+    inside = (starts >= _LEAST) & (ends <= n - _LEAST)
+    return starts[inside], ends[inside]
+
+
+def _p(values: NDArray[np.float64], parts: Parts) -> float:
+    answer = permutation_test(
+        (values,),
+        lambda order, axis: _gaps(np.moveaxis(order, axis, -1), parts).max(axis=-1),
+        permutation_type="pairings",
+        alternative="greater",
+        n_resamples=_RESAMPLES,
+        batch=max(1, _HELD // len(parts[0])),
+        vectorized=True,
+        rng=np.random.default_rng(_SEED),
+    )
+    return float(answer.pvalue)
+
+
+def _gaps(values: NDArray[np.float64], parts: Parts) -> NDArray[np.float64]:
+    """The standardised difference of means (…, parts) between each part and the rest."""
+    starts, ends = parts
+    n, sizes = values.shape[-1], ends - starts
+    sums = np.zeros((*values.shape[:-1], n + 1))
+    np.cumsum(values - values.mean(axis=-1, keepdims=True), axis=-1, out=sums[..., 1:])
+    gaps: NDArray[np.float64] = np.abs(sums[..., ends] - sums[..., starts]) / np.sqrt(sizes * (n - sizes) / n)
+    return gaps
