@@ -31,10 +31,10 @@ from workbench.experiment.read import Configuration
 from workbench.metrics.names import Metric
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import Ints, model_tokenizer
-from workbench.pipeline.context import Bench, Workplace
+from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.stages import _searchable, chunks_stage, embedded_stages, hits_stage, queries_stage, scores_stage, vectors_stage
 from workbench.records import Dataset, Document, Query
-from workbench.retrieval.base import Depth
+from workbench.retrieval.base import SearchDepth
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.exact import exact
 from workbench.storage.vector_cache import Vectors
@@ -119,7 +119,7 @@ def synthetic(chunks: int, size: int) -> dict[str, Any]:
             asked = queries_stage(bench, HashingEmbedder(), configuration).array("vectors")
         with seen.during("search"):
             searched = replace(_searchable(bench, cut.table("chunks")), vectors=made.array("vectors"))
-            found = exact(asked, searched, Depth(10, 0, 10, listed=100), 10)
+            found = exact(asked, searched, SearchDepth(10, 0, 10, listed=100), 10)
         assert found.hits["query"].nunique() == len(queries)
         many = len(searched.doc)
     return {"chunks": many, "block_bytes": size, "text_mb": sum(len(document.text) for document in corpus) / 1e6, **seen.told}
@@ -145,10 +145,10 @@ def nfcorpus() -> dict[str, Any]:
 
 
 @contextmanager
-def bench_on(dataset: Dataset) -> Iterator[Bench]:
+def bench_on(dataset: Dataset) -> Iterator[RunContext]:
     """A bench with a store of its own, which is deleted in the end."""
     with tempfile.TemporaryDirectory() as folder:
-        yield Bench(Workplace(Path(folder), Path(folder) / "store"), dataset, (Metric.parse("ndcg@10"),), "exact")
+        yield RunContext(Workspace(Path(folder), Path(folder) / "store"), dataset, (Metric.parse("ndcg@10"),), "exact")
 
 
 class Seen:

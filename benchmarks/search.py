@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from workbench.records import Chunk
-from workbench.retrieval.base import Searchable
+from workbench.retrieval.base import Corpus
 from workbench.retrieval.chroma_index import build_index, open_collection
 from workbench.retrieval.nearest import longest, nearest
 from workbench.retrieval.rank import tie_breakers
@@ -91,10 +91,10 @@ def clustered(n: int, seed: int) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
 
-def searchable(chunks: list[Chunk], vectors: Vectors) -> Searchable:
+def searchable(chunks: list[Chunk], vectors: Vectors) -> Corpus:
     n, ids = len(chunks), [chunk.chunk_id for chunk in chunks]
     documents = tie_breakers([f"d{number}" for number in range(n // _A_DOCUMENT + 1)])
-    return Searchable(ids, np.arange(n) // _A_DOCUMENT, np.arange(n), np.full(n, 100), tie_breakers(ids), documents, vectors)
+    return Corpus(ids, np.arange(n) // _A_DOCUMENT, np.arange(n), np.full(n, 100), tie_breakers(ids), documents, vectors)
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -23,6 +23,9 @@ from workbench.records import Dataset
 from workbench.results.history import FINGERPRINTS, schema
 from workbench.storage.vector_cache import Vectors
 
+# Fixtures of a small finished sweep, for whoever reads its results.
+pytest_plugins = ["tests.small_sweep"]
+
 ROOT = Path(__file__).parent.parent
 # Tests are of what a processor does, also where there is a GPU; torch reads it when it is imported.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""

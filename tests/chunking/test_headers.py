@@ -1,4 +1,4 @@
-from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.models.files import MINILM
 from workbench.records import Document
 
@@ -40,14 +40,14 @@ def test_a_blank_title_is_none() -> None:
 
 
 def test_the_room_is_what_special_tokens_and_header_leave() -> None:
-    room = Room(64, Headers(Document("d", TEXT, "two words"), enrich=False), MINILM)
+    room = TokenBudget(64, Headers(Document("d", TEXT, "two words"), enrich=False), MINILM)
     assert [room.at(0), room.at(1)] == [64 - 2 - 2, 64 - 2]
 
 
 def test_a_monstrous_header_leaves_a_quarter() -> None:
-    room = Room(64, Headers(Document("d", TEXT, "word " * 500), enrich=False), MINILM)
+    room = TokenBudget(64, Headers(Document("d", TEXT, "word " * 500), enrich=False), MINILM)
     assert [room.at(0), room.at(1)] == [16, 62]
 
 
 def test_without_headers_the_content_has_it_all() -> None:
-    assert Room(64).at(0) == 64
+    assert TokenBudget(64).at(0) == 64

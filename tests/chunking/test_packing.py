@@ -1,6 +1,6 @@
 import numpy as np
 
-from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.chunking.text.packing import alone, pack, pieces, slices, trimmed, words
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import tokenise
@@ -14,27 +14,27 @@ def of_lengths(*lengths: int):
 
 
 def test_runs_are_as_long_as_fits() -> None:
-    assert pack(of_lengths(3, 3, 3, 3), Room(6)) == [(0, 2), (2, 4)]
-    assert pack(of_lengths(3, 3, 3, 3), Room(8)) == [(0, 2), (2, 4)]
-    assert pack(of_lengths(3, 3), Room(100)) == [(0, 2)]
-    assert pack(of_lengths(), Room(8)) == []
+    assert pack(of_lengths(3, 3, 3, 3), TokenBudget(6)) == [(0, 2), (2, 4)]
+    assert pack(of_lengths(3, 3, 3, 3), TokenBudget(8)) == [(0, 2), (2, 4)]
+    assert pack(of_lengths(3, 3), TokenBudget(100)) == [(0, 2)]
+    assert pack(of_lengths(), TokenBudget(8)) == []
 
 
 def test_a_piece_that_fits_nowhere_is_a_run_of_its_own() -> None:
-    assert pack(of_lengths(2, 9, 2, 2), Room(5)) == [(0, 1), (1, 2), (2, 4)]
+    assert pack(of_lengths(2, 9, 2, 2), TokenBudget(5)) == [(0, 1), (1, 2), (2, 4)]
 
 
 def test_runs_repeat_whole_pieces_of_at_most_the_overlap() -> None:
-    assert pack(of_lengths(2, 2, 2, 2, 2), Room(6), overlap=3) == [(0, 3), (2, 5)]
-    assert pack(of_lengths(4, 4, 4), Room(8), overlap=3) == [(0, 2), (2, 3)]
+    assert pack(of_lengths(2, 2, 2, 2, 2), TokenBudget(6), overlap=3) == [(0, 3), (2, 5)]
+    assert pack(of_lengths(4, 4, 4), TokenBudget(8), overlap=3) == [(0, 2), (2, 3)]
 
 
 def test_the_overlap_gives_way_to_a_piece_that_would_not_fit() -> None:
-    assert pack(of_lengths(2, 2, 2, 5), Room(6), overlap=4) == [(0, 3), (3, 4)]
+    assert pack(of_lengths(2, 2, 2, 5), TokenBudget(6), overlap=4) == [(0, 3), (3, 4)]
 
 
 def test_a_long_header_does_not_make_steps_of_one_token() -> None:
-    room = Room(64, Headers(Document("d", "# h\n\n" + "word " * 500, "long " * 60), enrich=True), MINILM)
+    room = TokenBudget(64, Headers(Document("d", "# h\n\n" + "word " * 500, "long " * 60), enrich=True), MINILM)
     tokens = tokenise(["word " * 500], MINILM)[0]
     assert len(pack(words(tokens, 0, 2500, room), room, overlap=32)) <= 1 + 500 // 15
 
@@ -42,16 +42,16 @@ def test_a_long_header_does_not_make_steps_of_one_token() -> None:
 def test_words_are_not_cut_unless_one_is_longer_than_its_room() -> None:
     text = "unbelievable antidisestablishmentarianism"
     tokens = tokenise([text], MINILM)[0]
-    assert slices(words(tokens, 0, len(text), Room(20)), Room(20)) == [(0, len(text))]
-    assert [text[a:b] for a, b in zip(*words(tokens, 0, len(text), Room(20))[:2], strict=True)] == ["unbelievable ", text[13:]]
-    cut = words(tokens, 0, len(text), Room(3))
+    assert slices(words(tokens, 0, len(text), TokenBudget(20)), TokenBudget(20)) == [(0, len(text))]
+    assert [text[a:b] for a, b in zip(*words(tokens, 0, len(text), TokenBudget(20))[:2], strict=True)] == ["unbelievable ", text[13:]]
+    cut = words(tokens, 0, len(text), TokenBudget(3))
     assert len(cut.starts) > 2
     assert "".join(text[a:b] for a, b in zip(cut.starts, cut.ends, strict=True)) == text
 
 
 def test_words_of_a_part_keep_characters_without_a_token() -> None:
     text = "\u0301one two\u0301\u200b three"
-    found = words(tokenise([text], MINILM)[0], 0, len(text), Room(8))
+    found = words(tokenise([text], MINILM)[0], 0, len(text), TokenBudget(8))
     assert [text[a:b] for a, b in zip(found.starts, found.ends, strict=True)] == ["\u0301one ", "two\u0301\u200b ", "three"]
 
 

@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.chunking.text.headers import Room
+from workbench.chunking.text.headers import TokenBudget
 from workbench.chunking.text.sentences import cut_long, partition, sentences
 from workbench.models.tokenizers import tokenise
 
@@ -42,5 +42,5 @@ def test_a_partition_ignores_repeated_edges_and_blank_slices() -> None:
 def test_only_what_is_too_long_is_cut_between_words() -> None:
     text = "one two. three four five six. seven."
     tokens = tokenise([text], "all-MiniLM-L6-v2")[0]
-    found = cut_long(text, tokens, sentences(text), Room(3))
+    found = cut_long(text, tokens, sentences(text), TokenBudget(3))
     assert [text[a:b] for a, b in zip(found.starts, found.ends, strict=True)] == ["one two.", "three four five", "six.", "seven."]

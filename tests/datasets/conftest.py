@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from workbench.datasets.checks import dataset_of
-from workbench.datasets.draft import Draft, EvidenceRow
+from workbench.datasets.draft import DatasetDraft, EvidenceRow
 from workbench.records import Dataset, Document, Qrel, Query
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=12).filter(str.strip)
@@ -22,7 +22,7 @@ METADATA = st.dictionaries(st.sampled_from(["type", "domain", "year", "Name, wit
 @st.composite
 def drawn(draw: st.DrawFn, metadata: st.SearchStrategy[dict[str, Any]]) -> Dataset:
     """A dataset that passes the checks, named `golden`; recurrences are not yet in it."""
-    draft = Draft("golden")
+    draft = DatasetDraft("golden")
     for doc_id in draw(st.lists(TEXTS, min_size=1, max_size=3, unique=True)):
         draft.documents.append((Document(doc_id, draw(TEXTS), draw(st.just("") | TEXTS)), doc_id))
     for query_id in draw(st.lists(TEXTS, min_size=1, max_size=3, unique=True)):

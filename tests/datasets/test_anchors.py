@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.datasets.checks import faults, notes
-from workbench.datasets.draft import Draft
+from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.sources import GoldenSource
 from workbench.records import Qrel, Span
 
@@ -16,14 +16,14 @@ DOCUMENTS = {
     "b": "Nobody wrote it. The end.",
     "c": "The end. Bob read it.",
 }
-Read = Callable[..., Draft]
+Read = Callable[..., DatasetDraft]
 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
     """The draft of one question with these fields about three documents."""
 
-    def make(*chunks: Any, **more: Any) -> Draft:
+    def make(*chunks: Any, **more: Any) -> DatasetDraft:
         rows = [{"doc_id": doc_id, "text": text} for doc_id, text in DOCUMENTS.items()]
         (tmp_path / "documents.jsonl").write_text("\n".join(map(json.dumps, rows)))
         (tmp_path / "questions.jsonl").write_text(json.dumps({"query_id": "q", "query": "?", "relevant_chunks": list(chunks)} | more))
@@ -32,7 +32,7 @@ def read(tmp_path: Path) -> Read:
     return make
 
 
-def found(draft: Draft) -> tuple[list[tuple[Span, ...]], dict[str, int], list[str]]:
+def found(draft: DatasetDraft) -> tuple[list[tuple[Span, ...]], dict[str, int], list[str]]:
     """The needs, the grades and the notes of a draft without faults."""
     assert faults(draft) == []
     dataset = GoldenSource(path="").dataset(draft)
@@ -42,7 +42,7 @@ def found(draft: Draft) -> tuple[list[tuple[Span, ...]], dict[str, int], list[st
     return [tuple(spans) for spans in given.values()], {qrel.doc_id: qrel.relevance for qrel in dataset.qrels}, notes(draft)
 
 
-def wrong(draft: Draft) -> list[str]:
+def wrong(draft: DatasetDraft) -> list[str]:
     return [re.sub(r"/\S*/", "", fault) for fault in faults(draft)]
 
 

@@ -1,13 +1,13 @@
 import json
 from pathlib import Path
 
-from workbench.datasets.draft import Draft
+from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.documents import read_documents
 from workbench.records import Document
 
 
-def read(path: Path) -> Draft:
-    draft = Draft("d")
+def read(path: Path) -> DatasetDraft:
+    draft = DatasetDraft("d")
     read_documents(path, draft)
     return draft
 

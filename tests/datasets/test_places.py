@@ -3,14 +3,14 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.datasets.text_search import Places
+from workbench.datasets.text_search import TextSearch
 from workbench.records import Document, Span
 
 WORDS = st.text("ab \n", max_size=12)
 
 
-def places(*texts: str) -> Places:
-    return Places(Document(f"d{number}", text) for number, text in enumerate(texts))
+def places(*texts: str) -> TextSearch:
+    return TextSearch(Document(f"d{number}", text) for number, text in enumerate(texts))
 
 
 def test_overlapping_places_are_found_and_none_across_documents() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from workbench.datasets.sources import GoldenSource
-from workbench.embedding.late.pooling import Asked, Slice, pool, reader_of
+from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
 from workbench.embedding.late.windows import OVERLAP, Pool, frame_of, window_starts
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.embedding.torch_model import load
@@ -32,11 +32,11 @@ POOL = """
 import json, sys
 from pathlib import Path
 from workbench.storage.vector_cache import VectorCache
-from workbench.embedding.late.pooling import Asked, Slice, pool, reader_of
+from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.records import Document
 embedder = SentenceTransformersEmbedder(pooling="late", backend="openvino", max_tokens=48)
-wanted = [Asked(Document(*document), [Slice(*each) for each in slices]) for document, slices in json.loads(Path(sys.argv[1]).read_text())]
+wanted = [DocumentSlices(Document(*document), [Slice(*each) for each in slices]) for document, slices in json.loads(Path(sys.argv[1]).read_text())]
 pool(wanted, reader_of(embedder), VectorCache(Path(sys.argv[2])))
 """
 
@@ -52,7 +52,7 @@ def vectors(tmp_path: Path) -> Callable[..., Vectors]:
     """The vectors of slices, each call into a cache of its own."""
     numbers = iter(range(100))
 
-    def of(asked: Asked, embedder: SentenceTransformersEmbedder = FAST, beside: tuple[Asked, ...] = ()) -> Vectors:
+    def of(asked: DocumentSlices, embedder: SentenceTransformersEmbedder = FAST, beside: tuple[DocumentSlices, ...] = ()) -> Vectors:
         cache = VectorCache(tmp_path / f"{next(numbers)}.sqlite")
         pool([*beside, asked], reader_of(embedder), cache)
         keys = reader_of(embedder).keys(asked)
@@ -82,7 +82,7 @@ def states_by_torch(text: str) -> tuple[Vectors, list[tuple[int, int]]]:
 def test_a_short_document_gives_the_means_of_its_tokens_by_the_model_itself(vectors: Callable[..., Vectors]) -> None:
     document = Document("a", "The harbour master keeps the log. Ships over ninety metres take a pilot, naïve or not.", "Berths and quays")
     slices = [Slice(0, 33, True), Slice(0, 33, False), Slice(34, 70, False), Slice(36, 41, False), Slice(0, len(document.text), True)]
-    found = vectors(Asked(document, slices), TORCH)
+    found = vectors(DocumentSlices(document, slices), TORCH)
     states, offsets = states_by_torch(f"{document.title} {document.text}")
     shift = len(document.title) + 1
     for (start, end, titled), vector in zip(slices, found, strict=True):
@@ -90,7 +90,7 @@ def test_a_short_document_gives_the_means_of_its_tokens_by_the_model_itself(vect
         mean = states[np.array(inside)].mean(axis=0)
         np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
     # A word cut by a slice is pooled by both sides; the title only by a chunk that is embedded with it.
-    assert reader_of(TORCH).lengths(Asked(document, slices)).tolist() == [12, 7, 7, 2, len(states)]
+    assert reader_of(TORCH).lengths(DocumentSlices(document, slices)).tolist() == [12, 7, 7, 2, len(states)]
     assert not np.array_equal(found[0], found[1])
 
 
@@ -125,47 +125,49 @@ def test_windows_cover_a_document_and_share_what_they_promise() -> None:
 
 def test_a_long_document_is_seen_to_its_end_and_counted_once(page: Document, vectors: Callable[..., Vectors], tmp_path: Path) -> None:
     slices = [Slice(0, len(page.text), True), Slice(len(page.text) - 60, len(page.text), False)]
-    whole, end = vectors(Asked(page, slices))
+    whole, end = vectors(DocumentSlices(page, slices))
     changed = Document(page.doc_id, page.text[:-60] + "zebra " * 10, page.title)
     assert whole @ end > 0.3
-    assert whole @ vectors(Asked(changed, slices))[0] < 0.9999
+    assert whole @ vectors(DocumentSlices(changed, slices))[0] < 0.9999
     frame, tokens = frame_of(MINILM, 48, ""), len(model_tokenizer(MINILM).encode(f"{page.title} {page.text}", add_special_tokens=False).ids)
     assert reader_of(FAST).tokens(page) == 48 * len(window_starts(tokens, frame.room)) == sum(len(row) for row in frame.rows(range(tokens)))
     cache = VectorCache(tmp_path / "counted.sqlite")
-    assert pool([Asked(page, slices[:1]), Asked(page, slices)], reader_of(FAST), cache) == 2 * reader_of(FAST).tokens(page)
-    assert pool([Asked(page, slices)], reader_of(FAST), cache) == 0
+    assert pool([DocumentSlices(page, slices[:1]), DocumentSlices(page, slices)], reader_of(FAST), cache) == 2 * reader_of(FAST).tokens(
+        page
+    )
+    assert pool([DocumentSlices(page, slices)], reader_of(FAST), cache) == 0
 
 
 def test_a_vector_is_the_same_whatever_else_is_asked(page: Document, vectors: Callable[..., Vectors]) -> None:
     slices = slices_of(page, 60)
-    found = vectors(Asked(page, slices))
-    np.testing.assert_array_equal(vectors(Asked(page, slices[::-1][:20])), found[::-1][:20])
-    others = tuple(Asked(Document(str(number), "Some words. " * number), [Slice(0, 5, False)]) for number in range(1, 40, 3))
-    np.testing.assert_array_equal(vectors(Asked(page, slices[:9]), beside=others), found[:9])
+    found = vectors(DocumentSlices(page, slices))
+    np.testing.assert_array_equal(vectors(DocumentSlices(page, slices[::-1][:20])), found[::-1][:20])
+    others = tuple(DocumentSlices(Document(str(number), "Some words. " * number), [Slice(0, 5, False)]) for number in range(1, 40, 3))
+    np.testing.assert_array_equal(vectors(DocumentSlices(page, slices[:9]), beside=others), found[:9])
     alone = np.concatenate([vectors(other) for other in others[:3]])
-    together = np.concatenate([vectors(other, beside=(Asked(page, slices[:1]), *others)) for other in others[:3]])
+    together = np.concatenate([vectors(other, beside=(DocumentSlices(page, slices[:1]), *others)) for other in others[:3]])
     np.testing.assert_array_equal(alone, together)
 
 
 def test_both_backends_agree(page: Document, vectors: Callable[..., Vectors]) -> None:
-    asked = Asked(page, slices_of(page, 40))
+    asked = DocumentSlices(page, slices_of(page, 40))
     ours, theirs = vectors(asked), vectors(asked, FAST.model_copy(update={"backend": "torch"}))
     assert (ours * theirs).sum(axis=1).min() >= 0.9998
     np.testing.assert_allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-6)
 
 
 def test_what_decides_a_vector_is_in_its_key(page: Document) -> None:
-    asked = Asked(page, [Slice(0, 50, True), Slice(0, 50, False), Slice(0, 51, False)])
+    asked = DocumentSlices(page, [Slice(0, 50, True), Slice(0, 50, False), Slice(0, 51, False)])
     names = [
         *reader_of(FAST).keys(asked),
         *reader_of(FAST.model_copy(update={"max_tokens": 64})).keys(asked),
         *reader_of(FAST.model_copy(update={"document_prompt": "passage: "})).keys(asked),
-        *reader_of(FAST).keys(Asked(Document("x", page.text + " ", page.title), asked.slices)),
-        *reader_of(FAST).keys(Asked(Document("x", page.text, page.title + "!"), asked.slices)),
+        *reader_of(FAST).keys(DocumentSlices(Document("x", page.text + " ", page.title), asked.slices)),
+        *reader_of(FAST).keys(DocumentSlices(Document("x", page.text, page.title + "!"), asked.slices)),
     ]
     assert len(set(names)) == 15
     # An id decides nothing, and questions are shared with standard pooling.
-    assert reader_of(FAST).keys(Asked(Document("x", page.text, page.title), asked.slices)) == reader_of(FAST).keys(asked)
+    assert reader_of(FAST).keys(DocumentSlices(Document("x", page.text, page.title), asked.slices)) == reader_of(FAST).keys(asked)
     standard = FAST.model_copy(update={"pooling": "standard"})
     assert standard.identity("query") == FAST.identity("query")
     assert standard.identity("document") != FAST.identity("document")
@@ -179,7 +181,7 @@ def test_a_prompt_stands_in_every_window_and_is_not_pooled(vectors: Callable[...
     passage = model_tokenizer(MINILM).encode("passage: ", add_special_tokens=False).ids
     ids = list(range(2000, 2080))
     assert all(row[1 : 1 + len(passage)] == passage and len(row) == 48 for row in frame.rows(ids))
-    asked = Asked(document, [Slice(0, 30, False), Slice(200, 240, False)])
+    asked = DocumentSlices(document, [Slice(0, 30, False), Slice(200, 240, False)])
     assert reader_of(prompted).lengths(asked).tolist() == reader_of(FAST).lengths(asked).tolist()
     cosines = (vectors(asked) * vectors(asked, prompted)).sum(axis=1)
     assert (cosines < 0.9999).all()
@@ -187,12 +189,12 @@ def test_a_prompt_stands_in_every_window_and_is_not_pooled(vectors: Callable[...
 
 def test_a_slice_without_a_token_gets_its_neighbours_and_a_document_without_any_a_special_one(vectors: Callable[..., Vectors]) -> None:
     document = Document("a", "before \x00\x01 after")
-    found = vectors(Asked(document, [Slice(7, 9, False), Slice(10, 15, False)]))
+    found = vectors(DocumentSlices(document, [Slice(7, 9, False), Slice(10, 15, False)]))
     np.testing.assert_array_equal(found[0], found[1])
-    (empty,) = vectors(Asked(Document("b", "\x00\x01"), [Slice(0, 2, False)]))
+    (empty,) = vectors(DocumentSlices(Document("b", "\x00\x01"), [Slice(0, 2, False)]))
     assert np.linalg.norm(empty) == pytest.approx(1, abs=1e-6)
     # The last slice has nothing after it.
-    assert np.isfinite(vectors(Asked(Document("c", "word \x00"), [Slice(5, 6, False)]))).all()
+    assert np.isfinite(vectors(DocumentSlices(Document("c", "word \x00"), [Slice(5, 6, False)]))).all()
 
 
 def test_a_document_of_very_many_tokens_is_pooled_in_little_memory() -> None:
@@ -214,7 +216,7 @@ def test_a_document_of_very_many_tokens_is_pooled_in_little_memory() -> None:
 
 def test_a_killed_pass_goes_on_with_the_next_document(tmp_path: Path, start: Callable) -> None:
     texts = [f"Number {number} of many. " * (60 + number) for number in range(24)]
-    wanted = [Asked(Document(str(number), text), [Slice(0, 9, False), Slice(9, 40, False)]) for number, text in enumerate(texts)]
+    wanted = [DocumentSlices(Document(str(number), text), [Slice(0, 9, False), Slice(9, 40, False)]) for number, text in enumerate(texts)]
     (tmp_path / "wanted.json").write_text(json.dumps([[[one.document.doc_id, one.document.text], one.slices] for one in wanted]))
     path = tmp_path / "vectors.sqlite"
     keys = [reader_of(FAST).keys(one) for one in wanted]

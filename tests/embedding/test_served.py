@@ -11,21 +11,21 @@ from pydantic import ValidationError
 
 from workbench.embedding.embed import embed, text_keys
 from workbench.embedding.registry import EMBEDDERS
-from workbench.embedding.remote_base import ServedEmbedder
+from workbench.embedding.remote_base import RemoteEmbedder
 from workbench.errors import ModelError, RunError
 from workbench.models.files import MINILM
 from workbench.storage.vector_cache import VectorCache
 
 from .conftest import DIMENSION, Provider, vector
 
-SERVED = sorted(kind for kind, embedder in EMBEDDERS.items() if issubclass(embedder, ServedEmbedder))
+SERVED = sorted(kind for kind, embedder in EMBEDDERS.items() if issubclass(embedder, RemoteEmbedder))
 TEXTS = ["the cat sat", "on the mat", "a theory of everything", "short", "😀 naïve café"]
-Make = Callable[..., ServedEmbedder]
+Make = Callable[..., RemoteEmbedder]
 
 
 @pytest.fixture(params=SERVED)
 def make(request: pytest.FixtureRequest, provider: Provider) -> Make:
-    def build(**settings: Any) -> ServedEmbedder:
+    def build(**settings: Any) -> RemoteEmbedder:
         usual = {"kind": request.param, "model": "words", "max_tokens": 64, "tokenizer": "cl100k", "retries": 1}
         base = provider.host + ("/v1" if request.param == "openai" else "")
         return EMBEDDERS[request.param].model_validate(usual | {"base_url": base} | settings)  # type: ignore[return-value]  # the table is of all embedders

@@ -1,6 +1,6 @@
 """Which tasks start when, without workers."""
 
-from workbench.execution.dask.scheduler import Ended, Run, Task
+from workbench.execution.dask.scheduler import Run, Task, TaskResult
 
 
 def started(run: Run, room: int = 2) -> list[str]:
@@ -8,7 +8,7 @@ def started(run: Run, room: int = 2) -> list[str]:
 
 
 def end(run: Run, name: str) -> list[str]:
-    return [ended.name for ended in run.end(Ended(name, None, None))]
+    return [ended.name for ended in run.end(TaskResult(name, None, None))]
 
 
 def test_who_is_blamed_is_tried_once_more_when_the_others_are_through_and_nothing_stands_beside_it() -> None:

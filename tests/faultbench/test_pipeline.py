@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.faultbench.cases import Entry
+from workbench.faultbench.cases import IndexedChunk
 from workbench.faultbench.indexes import Index
 from workbench.faultbench.pipeline import deliver, held
 from workbench.faultbench.readers import Reading, read_perfectly
@@ -27,7 +27,7 @@ def test_text_of_another_document_holds_nothing():
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 30), st.integers(1, 8))
 def test_chunks_are_delivered_by_rank_until_one_does_not_fit(costs, budget, k):
-    entries = tuple(Entry(Chunk("d", place, place + 1), place + 1, cost) for place, cost in enumerate(costs))
+    entries = tuple(IndexedChunk(Chunk("d", place, place + 1), place + 1, cost) for place, cost in enumerate(costs))
     index = Index({"d": TEXT}, entries, None, {"q": tuple((place, 1.0) for place in range(len(costs)))})
     hits = deliver(index, "q", k, budget)
     assert len(hits) == min(k, len(costs))

@@ -5,13 +5,13 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from workbench.errors import InputError
-from workbench.judging.self_test import Row, SelfTest
+from workbench.judging.self_test import CaseResult, SelfTest
 
 
-def row(score: float | None, approves: bool, kind: str = "") -> Row:
+def row(score: float | None, approves: bool, kind: str = "") -> CaseResult:
     """A case scored, bound at 0.8 and 0.2."""
     met = score is not None and (score >= 0.8 if approves else score <= 0.2)
-    return Row(
+    return CaseResult(
         "some-001", kind or ("good" if approves else "bad"), approves, score, "unscored" if score is None else "passed" if met else "failed"
     )
 

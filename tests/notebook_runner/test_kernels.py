@@ -254,11 +254,11 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from workbench.notebook_runner.kernels import Kernels
-from workbench.notebook_runner.run_notebooks import Wanted, execute
+from workbench.notebook_runner.run_notebooks import NotebookJob, execute
 from workbench.storage.result_store import Store
 folder, source, fork = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "True"
 outcome = SimpleNamespace(folder=folder, bench=SimpleNamespace(workplace=SimpleNamespace(store=Store(folder / "store"))))
-wanted = [Wanted(source, f"n{number}", {"root": str(folder / "store")}, [number]) for number in range(5)]
+wanted = [NotebookJob(source, f"n{number}", {"root": str(folder / "store")}, [number]) for number in range(5)]
 with Kernels([], print, fork=fork) as kernels:
     try:
         execute(outcome, wanted, kernels, 2, print)
@@ -361,7 +361,7 @@ def timeless(path: Path) -> str:
 def test_one_notebook_that_fails_is_told_in_its_place_and_the_others_go_on(outcome: Outcome, tmp_path: Path):
     good, bad = notebook(tmp_path, "import time\ntime.sleep(1)"), notebook(tmp_path, "import os\nos._exit(1)")
     given = {"root": str(outcome.bench.workplace.store.root)}
-    wanted = [run_notebooks.Wanted(bad if number == 1 else good, f"n{number}", given, [time.time_ns()]) for number in range(4)]
+    wanted = [run_notebooks.NotebookJob(bad if number == 1 else good, f"n{number}", given, [time.time_ns()]) for number in range(4)]
     told: list[str] = []
     with Kernels([], told.append) as kernels:
         errors = execute(outcome, wanted, kernels, 2, told.append)

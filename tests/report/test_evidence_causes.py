@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.attribution.duplicate_hits import repeats
-from workbench.attribution.embedded_extent import Seen, seen_of
+from workbench.attribution.embedded_extent import EmbeddedExtent, seen_of
 from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES, causes_by_query, missed_documents, missed_needs, misses_of
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.inputs import Labels, Retrieved
@@ -42,10 +42,10 @@ def case_of(texts, needs, chunks, *hits, qrels=()) -> Case:
     return Case(Labels.of(dataset), Retrieved(table, found, ranking.reset_index(drop=True), np.zeros(len(hits))), "exact")
 
 
-def seen(case: Case, ends: list[int] | None = None) -> Seen:
+def seen(case: Case, ends: list[int] | None = None) -> EmbeddedExtent:
     whole = case.retrieved.chunks["end"].to_numpy(np.int64)
     found = whole if ends is None else np.array(ends, dtype=np.int64)
-    return Seen(found, found < whole)
+    return EmbeddedExtent(found, found < whole)
 
 
 def missed(case: Case, cut: Cut, ends: list[int] | None = None, k: int = 3) -> list[tuple[str, int]]:

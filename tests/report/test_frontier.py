@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from workbench.analysis.frontier import COSTS, Priced, frontier, frontier_picture, undominated
+from workbench.analysis.frontier import COSTS, CostedConfiguration, frontier, frontier_picture, undominated
 from workbench.analysis.standings import standings
 from workbench.execution.local import Outcome
 from workbench.report.figures import plots
@@ -41,7 +41,7 @@ def outcome(run: Callable[..., Outcome]) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def priced(outcome: Outcome) -> tuple[Priced, ...]:
+def priced(outcome: Outcome) -> tuple[CostedConfiguration, ...]:
     return frontier(outcome, standings(outcome))
 
 

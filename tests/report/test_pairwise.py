@@ -15,7 +15,7 @@ from workbench.experiment.read import Configuration
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench, Workplace
+from workbench.pipeline.context import RunContext, Workspace
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.retrieval.bm25 import Bm25Retriever
 
@@ -24,7 +24,7 @@ METRICS = tuple(map(Metric.parse, ("complete@1", "span_precision@1", "recall@1",
 WHOLE, HALVES = [(0, 14), (15, 29), (30, 40)], [(0, 19), (20, 40)]
 
 
-def bench_of(folder: Path, queries: int, kinds: Sequence[str] = ("easy", "hard")) -> Bench:
+def bench_of(folder: Path, queries: int, kinds: Sequence[str] = ("easy", "hard")) -> RunContext:
     """Every query asks for `four five six.` of a document of its own, with a second document that is irrelevant and a third unjudged."""
     documents = [Document(f"d{number}", TEXT) for number in range(queries)] + [Document("bad", "bad"), Document("new", "new")]
     dataset = Dataset(
@@ -34,14 +34,14 @@ def bench_of(folder: Path, queries: int, kinds: Sequence[str] = ("easy", "hard")
         qrels=tuple(Qrel(f"q{n}", f"d{n}", 1) for n in range(queries)) + tuple(Qrel(f"q{n}", "bad", -1) for n in range(queries)),
         needs=tuple(Need(f"q{number}", (Span(f"d{number}", 15, 29),)) for number in range(queries)),
     )
-    return Bench(Workplace(folder, folder / "store"), dataset, METRICS, "exact")
+    return RunContext(Workspace(folder, folder / "store"), dataset, METRICS, "exact")
 
 
 @pytest.fixture
 def made() -> Callable[..., Result]:
     """A finished configuration: `own` (start, end) are the chunks of every document, `hits` (document, chunk) of each query by rank."""
 
-    def make(bench: Bench, name: str, own: Sequence[tuple[int, int]], hits: Sequence[Sequence[tuple[int, int]]]) -> Result:
+    def make(bench: RunContext, name: str, own: Sequence[tuple[int, int]], hits: Sequence[Sequence[tuple[int, int]]]) -> Result:
         queries = len(bench.dataset.queries)
         rows = [(doc, start, end) for doc in range(queries) for start, end in own] + [(queries, 0, 3), (queries + 1, 0, 3)]
         chunks = pd.DataFrame(rows, columns=["doc", "start", "end"]).assign(header="", tokens=4)
@@ -68,7 +68,7 @@ def made() -> Callable[..., Result]:
 
 
 @pytest.fixture
-def two(made: Callable[..., Result], tmp_path: Path) -> tuple[Bench, Result, Result]:
+def two(made: Callable[..., Result], tmp_path: Path) -> tuple[RunContext, Result, Result]:
     """a has whole evidence for q0, q1 and q2 and the wrong chunk first for q3; b cuts q0's, has nothing whole for any."""
     bench = bench_of(tmp_path, 4)
     a = made(bench, "a", WHOLE, [[(0, 1)], [(1, 1)], [(2, 1)], [(3, 0), (3, 1)]])

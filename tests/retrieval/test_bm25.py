@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from workbench.datasets.sources import BeirSource
-from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.rank import tie_breakers
 
@@ -19,10 +19,10 @@ TEXTS = [
 ]
 
 
-def world(texts: list[str], docs: list[int] | None = None) -> Searchable:
+def world(texts: list[str], docs: list[int] | None = None) -> Corpus:
     doc = docs if docs is not None else list(range(len(texts)))
     ids = [f"d{document}:{place}" for place, document in enumerate(doc)]
-    return Searchable(
+    return Corpus(
         ids=ids,
         doc=np.array(doc, dtype=np.int64),
         group=np.arange(len(texts)),
@@ -33,11 +33,11 @@ def world(texts: list[str], docs: list[int] | None = None) -> Searchable:
     )
 
 
-def search(queries: list[str], texts: list[str] = TEXTS, docs: list[int] | None = None, **settings: object) -> Ranked:
-    return Bm25Retriever(**settings).retrieve(Asked(queries), world(texts, docs), Depth(10, 0, 10))
+def search(queries: list[str], texts: list[str] = TEXTS, docs: list[int] | None = None, **settings: object) -> Ranking:
+    return Bm25Retriever(**settings).retrieve(QueryBatch(queries), world(texts, docs), SearchDepth(10, 0, 10))
 
 
-def found(ranked: Ranked, query: int = 0) -> list[int]:
+def found(ranked: Ranking, query: int = 0) -> list[int]:
     return ranked.hits.loc[ranked.hits["query"] == query, "chunk"].tolist()
 
 
@@ -100,7 +100,7 @@ def test_nfcorpus_gives_the_published_figure(big_data: Callable[[str], Path]) ->
 
     dataset = BeirSource(path=str(big_data("nfcorpus"))).load()
     texts = [f"{document.title} {document.text}" for document in dataset.documents]
-    ranked = Bm25Retriever().retrieve(Asked([query.text for query in dataset.queries]), world(texts), Depth(10, 0, 10))
+    ranked = Bm25Retriever().retrieve(QueryBatch([query.text for query in dataset.queries]), world(texts), SearchDepth(10, 0, 10))
     ends = [len(document.text) for document in dataset.documents]
     chunks = pd.DataFrame({"doc": np.arange(len(ends)), "start": 0, "end": ends, "delivered_start": 0, "delivered_end": ends})
     retrieved = Retrieved(chunks, ranked.hits, ranked.ranking, ranked.queries["spread"].to_numpy())

@@ -9,23 +9,23 @@ import pytest
 from workbench.core import batching
 from workbench.errors import RunError
 from workbench.records import Chunk
-from workbench.retrieval.base import Asked, Depth, Ranked, Searchable
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import build_index, open_collection
 from workbench.retrieval.dense import DenseRetriever, approximate, exact
 from workbench.retrieval.rank import tie_breakers
 from workbench.storage.vector_cache import Vectors
 
-WIDE = Depth(slices=10, tokens=0, documents=10)
+WIDE = SearchDepth(slices=10, tokens=0, documents=10)
 
 
-def world(vectors: Vectors, docs: list[int], group: list[int] | None = None, index: Path | None = None) -> Searchable:
+def world(vectors: Vectors, docs: list[int], group: list[int] | None = None, index: Path | None = None) -> Corpus:
     """Chunks of these documents, ten tokens each."""
     chunks = [Chunk(f"d{doc}", 10 * place, 10 * place + 10) for place, doc in enumerate(docs)]
     ids = [chunk.chunk_id for chunk in chunks]
     if index is not None:
         build_index(index, chunks, vectors)
     n = len(docs)
-    return Searchable(
+    return Corpus(
         ids=ids,
         doc=np.array(docs, dtype=np.int64),
         group=np.array(group if group is not None else range(n), dtype=np.int64),
@@ -41,11 +41,11 @@ def some_docs(n: int, mean: int = 4) -> list[int]:
     return np.sort(np.random.default_rng(1).integers(0, max(1, n // mean), n)).tolist()
 
 
-def hits(ranked: Ranked, query: int, column: str = "chunk") -> list:
+def hits(ranked: Ranking, query: int, column: str = "chunk") -> list:
     return ranked.hits.loc[ranked.hits["query"] == query, column].tolist()
 
 
-def documents(ranked: Ranked, query: int) -> list[int]:
+def documents(ranked: Ranking, query: int) -> list[int]:
     return ranked.ranking.loc[ranked.ranking["query"] == query, "doc"].tolist()
 
 
@@ -77,7 +77,7 @@ def test_the_order_of_the_chunks_does_not_change_what_is_found(like_embeddings: 
     docs = list(range(1_003))
     order = np.random.default_rng(3).permutation(1_003)
     searched = world(vectors, docs)
-    shuffled = Searchable(
+    shuffled = Corpus(
         [searched.ids[place] for place in order],
         searched.doc,
         searched.group,
@@ -95,7 +95,7 @@ def test_equal_texts_tie_wherever_they_lie(like_embeddings: Callable) -> None:
     vectors = np.repeat(like_embeddings(100, 384), 11, axis=0)
     vectors = np.ascontiguousarray(vectors[np.random.default_rng(5).permutation(1_100)])
     queries = like_embeddings(60, 384, seed=1)
-    ranked = exact(queries, world(vectors, list(range(1_100))), Depth(11, 0, 1), 11)
+    ranked = exact(queries, world(vectors, list(range(1_100))), SearchDepth(11, 0, 1), 11)
     assert ranked.hits.groupby("query")["score"].nunique().eq(1).all()
     assert ranked.queries["tied"].all()
 
@@ -108,7 +108,7 @@ def test_blocks_of_queries_give_what_one_block_gives(like_embeddings: Callable) 
     assert (whole.seconds >= 0).all()
     # 8,000,000 scores a block: here blocks of 320 and 80 queries.
     wide = world(np.tile(like_embeddings(50), (500, 1)), list(range(25_000)))
-    blocked = exact(queries, wide, Depth(1, 0, 1), 1)
+    blocked = exact(queries, wide, SearchDepth(1, 0, 1), 1)
     assert blocked.queries["query"].tolist() == blocked.hits["query"].tolist() == list(range(400))
     assert blocked.hits["score"].tolist() == whole.hits.loc[whole.hits["rank"] == 1, "score"].tolist()
 
@@ -118,7 +118,7 @@ def test_a_query_finds_as_many_distinct_parents_as_asked(like_embeddings: Callab
     vectors = np.repeat(like_embeddings(30), 10, axis=0)
     searched = world(vectors, [0] * 150 + [1] * 150, group=[place // 10 for place in range(300)])
     for slices in (1, 3, 30, 99):
-        ranked = exact(vectors[:1], searched, Depth(slices, 0, 2), 5)
+        ranked = exact(vectors[:1], searched, SearchDepth(slices, 0, 2), 5)
         found = searched.group[hits(ranked, 0)]
         assert len(set(found)) == min(slices, 30)
         # The last one is the one that was missing.
@@ -128,7 +128,7 @@ def test_a_query_finds_as_many_distinct_parents_as_asked(like_embeddings: Callab
 def test_a_query_finds_as_many_tokens_as_asked(like_embeddings: Callable) -> None:
     searched = world(like_embeddings(300), some_docs(300))
     for tokens, expected in ((0, 2), (10, 2), (21, 3), (1_500, 150), (99_999, 300)):
-        assert len(hits(exact(like_embeddings(1, seed=1), searched, Depth(2, tokens, 1), 2), 0)) == expected
+        assert len(hits(exact(like_embeddings(1, seed=1), searched, SearchDepth(2, tokens, 1), 2), 0)) == expected
 
 
 def test_documents_are_ranked_by_their_best_chunk_each_once(like_embeddings: Callable) -> None:
@@ -147,12 +147,14 @@ def test_documents_are_ranked_by_their_best_chunk_each_once(like_embeddings: Cal
 def test_one_document_and_one_query_are_enough(like_embeddings: Callable, tmp_path: Path) -> None:
     searched = world(like_embeddings(1), [0], index=tmp_path / "index")
     for search in ("exact", "ann"):
-        ranked = DenseRetriever(search=search, k=10).retrieve(Asked([], like_embeddings(1, seed=1)), searched, WIDE)
+        ranked = DenseRetriever(search=search, k=10).retrieve(QueryBatch([], like_embeddings(1, seed=1)), searched, WIDE)
         assert (hits(ranked, 0), documents(ranked, 0), ranked.queries["tied"].tolist()) == ([0], [0], [False])
 
 
-@pytest.mark.parametrize("depth", [Depth(1, 0, 1), WIDE, Depth(5, 700, 30), Depth(1_000, 0, 1_000)], ids=str)
-def test_the_index_answers_as_the_exact_search_on_few_clustered_vectors(like_embeddings: Callable, tmp_path: Path, depth: Depth) -> None:
+@pytest.mark.parametrize("depth", [SearchDepth(1, 0, 1), WIDE, SearchDepth(5, 700, 30), SearchDepth(1_000, 0, 1_000)], ids=str)
+def test_the_index_answers_as_the_exact_search_on_few_clustered_vectors(
+    like_embeddings: Callable, tmp_path: Path, depth: SearchDepth
+) -> None:
     vectors = like_embeddings(400)
     vectors[100:104] = vectors[0]
     searched = world(vectors, some_docs(400), group=[place // 3 for place in range(400)], index=tmp_path / "index")
@@ -176,7 +178,7 @@ def test_what_the_index_misses_when_asked_for_k_stays_missed_though_the_metrics_
     vectors, queries = (random.normal(size=(n, 384)).astype(np.float32) for n in (4_000, 20))
     vectors, queries = (made / np.linalg.norm(made, axis=1, keepdims=True) for made in (vectors, queries))
     searched = world(vectors, list(range(4_000)), index=tmp_path / "index")
-    ranked = approximate(queries, searched, Depth(slices=10, tokens=5_000, documents=100), 10)
+    ranked = approximate(queries, searched, SearchDepth(slices=10, tokens=5_000, documents=100), 10)
     with open_collection(tmp_path / "index") as collection:
         asked = collection.query(query_embeddings=queries, n_results=10, include=[])["ids"]
     overlaps = []
@@ -205,14 +207,16 @@ def test_threads_and_blocks_of_questions_change_nothing(like_embeddings: Callabl
 def test_a_corpus_smaller_than_k_is_found_whole(like_embeddings: Callable, tmp_path: Path) -> None:
     searched = world(like_embeddings(6), [0, 0, 1, 1, 2, 2], index=tmp_path / "index")
     for search in ("exact", "ann"):
-        ranked = DenseRetriever(search=search, k=50).retrieve(Asked([], like_embeddings(3, seed=1)), searched, Depth(50, 9_999, 100))
+        ranked = DenseRetriever(search=search, k=50).retrieve(
+            QueryBatch([], like_embeddings(3, seed=1)), searched, SearchDepth(50, 9_999, 100)
+        )
         assert [sorted(hits(ranked, query)) for query in range(3)] == [[0, 1, 2, 3, 4, 5]] * 3
         assert [sorted(documents(ranked, query)) for query in range(3)] == [[0, 1, 2]] * 3
 
 
 def test_the_index_is_asked_only_where_there_is_one(like_embeddings: Callable) -> None:
     with pytest.raises(RunError, match="search: ann needs an index"):
-        DenseRetriever(search="ann").retrieve(Asked([], like_embeddings(1)), world(like_embeddings(3), [0, 1, 2]), WIDE)
+        DenseRetriever(search="ann").retrieve(QueryBatch([], like_embeddings(1)), world(like_embeddings(3), [0, 1, 2]), WIDE)
 
 
 def test_the_index_is_asked_again_until_the_documents_are_there(like_embeddings: Callable, tmp_path: Path) -> None:
@@ -220,6 +224,6 @@ def test_the_index_is_asked_again_until_the_documents_are_there(like_embeddings:
     around = like_embeddings(300, seed=7) * 0.1 + like_embeddings(1)
     vectors = np.concatenate([around / np.linalg.norm(around, axis=1, keepdims=True), like_embeddings(10)[1:]]).astype(np.float32)
     searched = world(vectors, [0] * 300 + list(range(1, 10)), index=tmp_path / "index")
-    ranked = approximate(like_embeddings(1), searched, Depth(1, 0, 10), 1)
-    assert documents(ranked, 0) == documents(exact(like_embeddings(1), searched, Depth(1, 0, 10), 1), 0)
+    ranked = approximate(like_embeddings(1), searched, SearchDepth(1, 0, 10), 1)
+    assert documents(ranked, 0) == documents(exact(like_embeddings(1), searched, SearchDepth(1, 0, 10), 1), 0)
     assert len(documents(ranked, 0)) == 10

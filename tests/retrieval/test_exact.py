@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.core import batching
-from workbench.retrieval.base import Depth, Ranked, Searchable
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth
 from workbench.retrieval.exact import exact
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.nearest import longest, nearest
@@ -23,15 +23,15 @@ def unit(vectors: np.ndarray) -> Vectors:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def world(vectors: Vectors, docs: np.ndarray, group: np.ndarray, tokens: np.ndarray) -> Searchable:
+def world(vectors: Vectors, docs: np.ndarray, group: np.ndarray, tokens: np.ndarray) -> Corpus:
     """Chunks in order of their documents; some documents have none."""
     ids = [f"d{doc}:{place}" for place, doc in enumerate(docs)]
     breakers = tie_breakers(ids), tie_breakers([f"d{doc}" for doc in range(int(docs.max()) + 2)])
-    return Searchable(ids, docs, group, tokens, *breakers, vectors)
+    return Corpus(ids, docs, group, tokens, *breakers, vectors)
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[Vectors, Searchable, Depth, int]:
+def worlds(draw: st.DrawFn) -> tuple[Vectors, Corpus, SearchDepth, int]:
     """Clustered, repeated and nearly repeated vectors; children of parents; queries of which some are chunks."""
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, queries, dimension = draw(st.integers(1, 300)), draw(st.integers(1, 9)), draw(st.sampled_from([2, 16, 100]))
@@ -42,18 +42,18 @@ def worlds(draw: st.DrawFn) -> tuple[Vectors, Searchable, Depth, int]:
     group = np.cumsum(random.random(n) < draw(st.sampled_from([0.1, 0.5, 1.0])))
     tokens = random.integers(1, 40, group[-1] + 1)[group]
     asked = np.concatenate([vectors[: queries // 2], random.normal(size=(queries, dimension))])
-    depth = Depth(
+    depth = SearchDepth(
         draw(st.integers(1, 80)), draw(st.sampled_from([0, 100, 3_000])), draw(st.integers(1, 30)), draw(st.sampled_from([0, 100]))
     )
     return unit(asked), world(unit(vectors), docs, group, tokens), depth, draw(st.integers(1, depth.slices))
 
 
-def in_full(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
+def in_full(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
     asked, vectors = queries.astype(np.float64), searched.vectors.astype(np.float64)
     return rank_all(lambda first, last: asked[first:last] @ vectors.T, len(asked), searched, depth, k)
 
 
-def assert_equal(found: Ranked, expected: Ranked) -> None:
+def assert_equal(found: Ranking, expected: Ranking) -> None:
     pd.testing.assert_frame_equal(found.hits, expected.hits, check_exact=True)
     pd.testing.assert_frame_equal(found.ranking, expected.ranking, check_exact=True)
     pd.testing.assert_frame_equal(found.queries.drop(columns="spread"), expected.queries.drop(columns="spread"), check_exact=True)
@@ -71,7 +71,7 @@ def test_it_finds_what_the_whole_matrix_in_float64_finds(asked: tuple, size: int
 
 
 @pytest.fixture(scope="module")
-def large(like_embeddings: Callable) -> tuple[Vectors, Searchable]:
+def large(like_embeddings: Callable) -> tuple[Vectors, Corpus]:
     """6,000 chunks of 800 documents, of which one has a fifth; a tenth of all are one text, and a tenth differ by single bits."""
     vectors = like_embeddings(6_000, 384)
     vectors[::10] = vectors[3]
@@ -84,7 +84,7 @@ def large(like_embeddings: Callable) -> tuple[Vectors, Searchable]:
 
 def test_many_ties_and_near_ties_and_a_document_of_many_blocks_are_ranked_as_in_full(large: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     queries, searched = large
-    depth = Depth(10, 900, 10, listed=100)
+    depth = SearchDepth(10, 900, 10, listed=100)
     expected = in_full(queries, searched, depth, 10)
     assert expected.queries["tied"].iloc[0]
     for size in (60_000, 500_000, 32_000_000):
@@ -97,7 +97,7 @@ def test_the_best_of_nearly_equal_chunks_is_a_documents_score(like_embeddings: C
     scale = 1 + 2.0**-23 * np.random.default_rng(3).integers(-3, 4, (200, 20, 1))
     vectors = (like_embeddings(200, 384)[:, None, :] * scale).reshape(4_000, 384).astype(np.float32)
     searched = world(vectors, np.arange(4_000) // 20, np.arange(4_000), np.full(4_000, 12))
-    queries, depth = like_embeddings(30, 384, seed=1), Depth(1, 0, 1, listed=100)
+    queries, depth = like_embeddings(30, 384, seed=1), SearchDepth(1, 0, 1, listed=100)
     assert_equal(exact(queries, searched, depth, 1), in_full(queries, searched, depth, 1))
 
 
@@ -118,7 +118,7 @@ def test_blocks_of_any_size_give_identical_scores(large: tuple, monkeypatch: pyt
 def test_scores_that_do_not_vary_have_no_spread(like_embeddings: Callable) -> None:
     vectors = np.repeat(like_embeddings(1, 384), 900, axis=0)
     searched = world(vectors, np.arange(900), np.arange(900), np.full(900, 5))
-    assert (exact(like_embeddings(5, 384, seed=1), searched, Depth(10, 0, 10), 10).queries["spread"] == 0).all()
+    assert (exact(like_embeddings(5, 384, seed=1), searched, SearchDepth(10, 0, 10), 10).queries["spread"] == 0).all()
 
 
 def test_vectors_need_not_be_of_unit_length(large: tuple) -> None:
@@ -131,7 +131,7 @@ def test_vectors_need_not_be_of_unit_length(large: tuple) -> None:
         tokens=searched.tokens[:3_000],
         chunk_breakers=searched.chunk_breakers[:3_000],
     )
-    depth = Depth(10, 0, 10, listed=100)
+    depth = SearchDepth(10, 0, 10, listed=100)
     assert_equal(exact(3 * queries, part, depth, 10), in_full(3 * queries, part, depth, 10))
 
 

@@ -8,7 +8,7 @@ from workbench.analysis.pairwise import FEWEST_QUERIES, Examined, examined
 from workbench.attribution.evidence_causes import CAUSES
 from workbench.execution.local import Result
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.intervals import Interval
 from workbench.statistics.summary import summarise
@@ -23,7 +23,7 @@ class Weakest:
 
 
 @dataclass(frozen=True)
-class Faults:
+class FailureSummary:
     """Of `of` scored queries those that miss something by each cause: (queries, share), the most frequent first.
 
     `weakest` is None where no slice has 20 scored queries.
@@ -34,9 +34,9 @@ class Faults:
     weakest: Weakest | None
 
 
-def faults_of(bench: Bench, result: Result, metric: Metric) -> Faults:
+def faults_of(bench: RunContext, result: Result, metric: Metric) -> FailureSummary:
     """The faults of a configuration as the metric sees them."""
-    return Faults(*counted_causes(examined(bench, result, metric)), weakest_slice(bench, result, metric))
+    return FailureSummary(*counted_causes(examined(bench, result, metric)), weakest_slice(bench, result, metric))
 
 
 def counted_causes(looked: Examined) -> tuple[int, dict[str, tuple[int, float]]]:
@@ -47,7 +47,7 @@ def counted_causes(looked: Examined) -> tuple[int, dict[str, tuple[int, float]]]
     return len(found), {cause: (counts[cause], counts[cause] / len(found)) for cause in ordered}
 
 
-def weakest_slice(bench: Bench, result: Result, metric: Metric) -> Weakest | None:
+def weakest_slice(bench: RunContext, result: Result, metric: Metric) -> Weakest | None:
     """The slice with the worst mean among those of 20 scored queries or more; the first of equals."""
     scores = result.scores.table("scores")
     metadata = [query.metadata for query in bench.dataset.queries]

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from workbench.analysis.failure_summary import Faults, faults_of
-from workbench.analysis.frontier import Cost, Priced, frontier
+from workbench.analysis.failure_summary import FailureSummary, faults_of
+from workbench.analysis.frontier import Cost, CostedConfiguration, frontier
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.standings import Standing, Standings, standings
 from workbench.analysis.verdict import verdict_of
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
 from workbench.metrics.unjudged import UnjudgedValues, unjudged_values
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import retrieved_of
 from workbench.records import Dataset
 from workbench.statistics.bounds import Bounds, judged_bounds
@@ -44,11 +44,11 @@ class Findings:
     standings: Standings
     verdict: Verdict | None
     margin: Comparison | None
-    faults: Faults | None
+    faults: FailureSummary | None
     contrast: Contrast | None
     bounds: Bounds | None
-    priced: tuple[Priced, ...]
-    cheapest: Priced | None
+    priced: tuple[CostedConfiguration, ...]
+    cheapest: CostedConfiguration | None
     failures: dict[str, str]
     unbased: str
     screening: Screening | None = None
@@ -91,7 +91,7 @@ class Findings:
         inside = self.verdict is not None and self.told and name in self.verdict.best
         return "winner" if inside and name == self.winner else "=" if inside else ""
 
-    def price(self, name: str) -> Priced | None:
+    def price(self, name: str) -> CostedConfiguration | None:
         """What a configuration costs."""
         return next((one for one in self.priced if one.name == name), None)
 
@@ -141,17 +141,17 @@ def _turned(found: Comparison) -> Comparison:
     return replace(found, a=found.b, b=found.a, difference=turned)
 
 
-def _cheapest(priced: Sequence[Priced], names: Sequence[str]) -> Priced | None:
+def _cheapest(priced: Sequence[CostedConfiguration], names: Sequence[str]) -> CostedConfiguration | None:
     among = [one for name in names for one in priced if one.name == name]
     return min(among, key=lambda one: tuple(one.costs[cost] for cost in _CHEAPNESS), default=None)
 
 
-def _bounds(bench: Bench, first: Standing, other: Standing, metric: Metric) -> Bounds | None:
+def _bounds(bench: RunContext, first: Standing, other: Standing, metric: Metric) -> Bounds | None:
     if metric.k is None:
         return None
     a, b = _unjudged(bench, first, metric), _unjudged(bench, other, metric)
     return judged_bounds(a.low, a.high, b.low, b.high)
 
 
-def _unjudged(bench: Bench, one: Standing, metric: Metric) -> UnjudgedValues:
+def _unjudged(bench: RunContext, one: Standing, metric: Metric) -> UnjudgedValues:
     return unjudged_values(bench.labels, retrieved_of(one.result.chunks, one.result.hits, one.result.search), metric)

@@ -14,7 +14,7 @@ from workbench.execution.tables import timings_table
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import retrieved_of
 from workbench.report.figures import plots
 from workbench.report.render.display import NOTHING, Fragment, Picture, show
@@ -50,7 +50,7 @@ _SAME_DIGITS = 9
 
 
 @dataclass(frozen=True)
-class Priced:
+class CostedConfiguration:
     """A configuration's mean of the primary metric and its costs (NaN: not known).
 
     `frontier` names the costs for which no other configuration has at least its quality at less cost, or more quality at no more
@@ -64,7 +64,7 @@ class Priced:
     frontier: frozenset[Cost] = field(default_factory=frozenset)
 
 
-def frontier(outcome: Outcome, found: Standings) -> tuple[Priced, ...]:
+def frontier(outcome: Outcome, found: Standings) -> tuple[CostedConfiguration, ...]:
     """All finished configurations with their costs, the ranked ones first and in their order."""
     timings: dict[str, dict[str, float]] = {}
     for name, what, value in timings_table(outcome).reindex(columns=["configuration", "name", "value"]).itertuples(index=False):
@@ -76,7 +76,7 @@ def frontier(outcome: Outcome, found: Standings) -> tuple[Priced, ...]:
     sign = 1 if found.primary.higher_is_better else -1
     quality = np.array([sign * mean.value if ranked else np.nan for _, mean, _, ranked in rows])
     best = {cost: undominated(quality, _comparable(cost, np.array([row[2][cost] for row in rows]))) for cost in COSTS}
-    return tuple(Priced(*row, frozenset(cost for cost in COSTS if best[cost][place])) for place, row in enumerate(rows))
+    return tuple(CostedConfiguration(*row, frozenset(cost for cost in COSTS if best[cost][place])) for place, row in enumerate(rows))
 
 
 def undominated(quality: Floats, cost: Floats) -> Bools:
@@ -91,7 +91,7 @@ def undominated(quality: Floats, cost: Floats) -> Bools:
     return known & ~beaten
 
 
-def frontier_picture(priced: tuple[Priced, ...], primary: Metric, cost: Cost) -> Picture | Fragment:
+def frontier_picture(priced: tuple[CostedConfiguration, ...], primary: Metric, cost: Cost) -> Picture | Fragment:
     """The primary metric against a cost; nothing where fewer than two configurations have both."""
     points = [
         plots.Point(one.name, one.costs[cost], one.quality.value, one.ranked, cost in one.frontier)
@@ -103,7 +103,7 @@ def frontier_picture(priced: tuple[Priced, ...], primary: Metric, cost: Cost) ->
     return show(plots.frontier(points, str(primary), f"{COSTS[cost].label}, {COSTS[cost].unit}"), frontier_told(priced, primary, cost))
 
 
-def frontier_told(priced: tuple[Priced, ...], primary: Metric, cost: Cost) -> str:
+def frontier_told(priced: tuple[CostedConfiguration, ...], primary: Metric, cost: Cost) -> str:
     """The figure in words: every configuration's cost and quality, and which ones no other beats."""
     known = [one for one in priced if not np.isnan(one.costs[cost] + one.quality.value)]
     kind = COSTS[cost]
@@ -115,7 +115,7 @@ def frontier_told(priced: tuple[Priced, ...], primary: Metric, cost: Cost) -> st
     return f"{primary} against {kind.label}: {told}. No other configuration has as much for less: {best}"
 
 
-def _costs(bench: Bench, result: Result, primary: Metric, timed: dict[str, float]) -> dict[Cost, float]:
+def _costs(bench: RunContext, result: Result, primary: Metric, timed: dict[str, float]) -> dict[Cost, float]:
     embeds = result.embedded is not None
     seconds = _seconds(result)
     return {
@@ -139,7 +139,7 @@ def _seconds(result: Result) -> Floats:
     return found
 
 
-def _delivered_tokens(bench: Bench, result: Result, primary: Metric) -> float:
+def _delivered_tokens(bench: RunContext, result: Result, primary: Metric) -> float:
     case = Case(bench.labels, retrieved_of(result.chunks, result.hits, result.search), bench.spans)
     text = case.shared(delivered, looked_at(primary, result))
     tokens = np.searchsorted(bench.labels.token_starts, text.ends) - np.searchsorted(bench.labels.token_starts, text.starts)

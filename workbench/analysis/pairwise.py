@@ -12,7 +12,7 @@ from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.metrics.documents import judged
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import retrieved_of
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.comparison import paired_difference
@@ -94,12 +94,12 @@ class Contrast:
         return self.parts[0].ties
 
 
-def contrast(bench: Bench, a: Result, b: Result, metric: Metric) -> Contrast | None:
+def contrast(bench: RunContext, a: Result, b: Result, metric: Metric) -> Contrast | None:
     """Where a and b differ; None where no query has a value for both."""
     return contrast_of(bench, metric, examined(bench, a, metric), examined(bench, b, metric))
 
 
-def examined(bench: Bench, result: Result, metric: Metric) -> Examined:
+def examined(bench: RunContext, result: Result, metric: Metric) -> Examined:
     """A configuration's values and causes; to be kept where one is held against several."""
     scores = result.scores.table("scores")
     chosen = scores[scores["metric"] == str(metric)].set_index("query")["value"]
@@ -108,7 +108,7 @@ def examined(bench: Bench, result: Result, metric: Metric) -> Examined:
     return Examined(result, values, misses, causes_by_query(misses, bench.labels.queries))
 
 
-def contrast_of(bench: Bench, metric: Metric, a: Examined, b: Examined) -> Contrast | None:
+def contrast_of(bench: RunContext, metric: Metric, a: Examined, b: Examined) -> Contrast | None:
     """Where two examined configurations differ; None where no query has a value for both."""
     both = ~np.isnan(a.values + b.values)
     if not both.any():
@@ -146,7 +146,7 @@ def _counted(causes: NDArray[np.object_]) -> dict[str, int]:
     return {cause: many for cause, many in counts.items() if many}
 
 
-def _judged(bench: Bench, metric: Metric, a: Result, b: Result, both: Bools) -> tuple[float, float] | None:
+def _judged(bench: RunContext, metric: Metric, a: Result, b: Result, both: Bools) -> tuple[float, float] | None:
     if metric.family != "documents":
         return None
     cases = [Case(bench.labels, retrieved_of(one.chunks, one.hits, one.search), bench.spans) for one in (a, b)]

@@ -10,7 +10,7 @@ from workbench.core.formatting import interval, number
 from workbench.execution.local import Outcome, Result
 from workbench.metrics.coverage import Floats
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
@@ -72,7 +72,7 @@ class Standings:
         return tuple(_ordered(self.ranked, metric))
 
 
-def means_of(bench: Bench, result: Result) -> dict[str, Mean]:
+def means_of(bench: RunContext, result: Result) -> dict[str, Mean]:
     """The means of all metrics over all queries, in the order asked for."""
     table = summarise(result.scores.table("scores"), query_clusters(bench.labels))
     return {str(row["metric"]): _mean(row) for _, row in table.iterrows()}
@@ -87,7 +87,7 @@ def standings(outcome: Outcome) -> Standings:
     return Standings(outcome.primary, tuple(ranked), windowed, next(iter([*named, *ranked]), None))
 
 
-def difference(bench: Bench, metric: Metric, one: Standing, other: Standing) -> Interval | None:
+def difference(bench: RunContext, metric: Metric, one: Standing, other: Standing) -> Interval | None:
     """The mean of `one` - `other` on the queries that both have a value for; None where there are none."""
     first, second = _per_query(bench, one, metric), _per_query(bench, other, metric)
     if np.isnan(first + second).all():
@@ -95,7 +95,7 @@ def difference(bench: Bench, metric: Metric, one: Standing, other: Standing) -> 
     return paired_difference(first, second, query_clusters(bench.labels))
 
 
-def _per_query(bench: Bench, standing: Standing, metric: Metric) -> Floats:
+def _per_query(bench: RunContext, standing: Standing, metric: Metric) -> Floats:
     scores = standing.result.scores.table("scores")
     chosen = scores[scores["metric"] == str(metric)].set_index("query")["value"]
     values: Floats = chosen.reindex(range(bench.labels.queries)).to_numpy(np.float64)

@@ -12,7 +12,7 @@ from workbench.core.formatting import count, number, plural
 from workbench.execution.local import Result
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import retrieved_of
 from workbench.records import Need, Query
 from workbench.report.highlights import Piece, Stretch, against_delivered, marked
@@ -50,7 +50,7 @@ class ShownQuery:
     chunks: list[ShownChunk]
 
 
-def worst_queries(bench: Bench, result: Result, primary: Metric, most: int) -> list[ShownQuery]:
+def worst_queries(bench: RunContext, result: Result, primary: Metric, most: int) -> list[ShownQuery]:
     """Up to `most` questions with the worst values of the primary metric; those that reach what is attainable are left out."""
     scores = result.scores.table("scores")
     scored = scores[(scores["metric"] == str(primary)) & (scores["state"] == "scored")]
@@ -68,7 +68,7 @@ def worst_queries(bench: Bench, result: Result, primary: Metric, most: int) -> l
     return shown
 
 
-def _delivered(bench: Bench, result: Result, cut: Cut) -> pd.DataFrame:
+def _delivered(bench: RunContext, result: Result, cut: Cut) -> pd.DataFrame:
     """query, doc, start, end, score: the delivered text of all questions in rank order, exactly as the metrics take it."""
     retrieved = retrieved_of(result.chunks, result.hits, result.search)
     case = Case(bench.labels, retrieved, bench.spans)
@@ -80,7 +80,7 @@ def _delivered(bench: Bench, result: Result, cut: Cut) -> pd.DataFrame:
     return found.merge(hits[["query", "piece", "score"]], on=["query", "piece"], how="left", validate="one_to_one")
 
 
-def _shown(bench: Bench, query: Query, value: str, needs: Sequence[Need], texts: pd.DataFrame) -> ShownQuery:
+def _shown(bench: RunContext, query: Query, value: str, needs: Sequence[Need], texts: pd.DataFrame) -> ShownQuery:
     documents = bench.dataset.documents
     places = {document.doc_id: position for position, document in enumerate(documents)}
     evidence: dict[int, list[Stretch]] = {}
@@ -104,7 +104,7 @@ def _shown(bench: Bench, query: Query, value: str, needs: Sequence[Need], texts:
     return ShownQuery(query, value, [_need(bench, need, places, texts) for need in needs], chunks + _passed_over(passed))
 
 
-def _need(bench: Bench, need: Need, places: dict[str, int], texts: pd.DataFrame) -> ShownNeed:
+def _need(bench: RunContext, need: Need, places: dict[str, int], texts: pd.DataFrame) -> ShownNeed:
     """The alternative of a need that was delivered best."""
     found = []
     for span in need.alternatives:

@@ -11,7 +11,7 @@ from workbench.chunking.text.outline import outline
 from workbench.execution.local import Result
 from workbench.metrics.coverage import Bools, Ints, Union
 from workbench.metrics.inputs import Labels
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import embedder_inputs
 
 # A short sentence; below it a chunk says little of its own.
@@ -22,7 +22,7 @@ _EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Fault:
+class ChunkFault:
     """A fault: how many of how many things have it, how it is defined, and the first of them."""
 
     name: str
@@ -33,7 +33,7 @@ class Fault:
     examples: tuple[str, ...] = ()
 
 
-def diagnose(bench: Bench, result: Result) -> list[Fault]:
+def diagnose(bench: RunContext, result: Result) -> list[ChunkFault]:
     """All faults of a configuration's chunks."""
     chunks = result.chunks.table("chunks")
     return [
@@ -45,27 +45,27 @@ def diagnose(bench: Bench, result: Result) -> list[Fault]:
     ]
 
 
-def _window(bench: Bench, result: Result, chunks: pd.DataFrame) -> Iterator[Fault]:
+def _window(bench: RunContext, result: Result, chunks: pd.DataFrame) -> Iterator[ChunkFault]:
     if result.window is None:
         return
     beyond = result.truncated
     told = f"the input with special tokens and header has more than the embedder's {result.window} tokens"
-    yield Fault("longer than the window", int((beyond > 0).sum()), len(chunks), "chunks", told, _ids(bench, chunks, beyond > 0))
+    yield ChunkFault("longer than the window", int((beyond > 0).sum()), len(chunks), "chunks", told, _ids(bench, chunks, beyond > 0))
     total = int(result.lengths.sum())
-    yield Fault("tokens never embedded", int(beyond.sum()), total, "tokens", "what lies beyond the window is never seen")
+    yield ChunkFault("tokens never embedded", int(beyond.sum()), total, "tokens", "what lies beyond the window is never seen")
 
 
-def _cut_evidence(bench: Bench, chunks: pd.DataFrame) -> Iterator[Fault]:
+def _cut_evidence(bench: RunContext, chunks: pd.DataFrame) -> Iterator[ChunkFault]:
     needs = bench.dataset.needs
     if not needs:
         return
     split = np.flatnonzero(~whole_needs(bench, chunks))
     asked = dict.fromkeys(needs[place].query_id for place in split)
     told = "no chunk, as it is delivered, holds any of the need's alternatives whole"
-    yield Fault("evidence cut by a boundary", len(split), len(needs), "needs", told, tuple(asked)[:_EXAMPLES])
+    yield ChunkFault("evidence cut by a boundary", len(split), len(needs), "needs", told, tuple(asked)[:_EXAMPLES])
 
 
-def whole_needs(bench: Bench, chunks: pd.DataFrame) -> Bools:
+def whole_needs(bench: RunContext, chunks: pd.DataFrame) -> Bools:
     """(needs) whether some delivered slice holds one of the need's alternatives whole, blanks at its borders aside."""
     labels = bench.labels
     held: Bools = np.bincount(labels.alternative_need[whole_alternatives(labels, chunks)], minlength=len(labels.need_query)) > 0
@@ -85,22 +85,22 @@ def whole_alternatives(labels: Labels, chunks: pd.DataFrame) -> Bools:
     return whole
 
 
-def _sizes(bench: Bench, chunks: pd.DataFrame) -> Iterator[Fault]:
+def _sizes(bench: RunContext, chunks: pd.DataFrame) -> Iterator[ChunkFault]:
     labels = bench.labels
     offsets = labels.offsets[chunks["doc"].to_numpy()]
     borders = [np.searchsorted(labels.token_starts, offsets + chunks[side].to_numpy()) for side in ("start", "end")]
     small = borders[1] - borders[0] < FEWEST_TOKENS
     told = f"fewer than {FEWEST_TOKENS} tokens of text, header not counted"
-    yield Fault("too small", int(small.sum()), len(chunks), "chunks", told, _ids(bench, chunks, small))
+    yield ChunkFault("too small", int(small.sum()), len(chunks), "chunks", told, _ids(bench, chunks, small))
     several = _several_topics(bench, chunks)
     if several is None:
-        yield Fault("several topics", 0, 0, "chunks", "not counted: no document has headings that would tell topics apart")
+        yield ChunkFault("several topics", 0, 0, "chunks", "not counted: no document has headings that would tell topics apart")
         return
     told = f"two or more headed sections each hold at least {SECOND_TOPIC:.0%} of the chunk's characters"
-    yield Fault("several topics", int(several.sum()), len(chunks), "chunks", told, _ids(bench, chunks, several))
+    yield ChunkFault("several topics", int(several.sum()), len(chunks), "chunks", told, _ids(bench, chunks, several))
 
 
-def _several_topics(bench: Bench, chunks: pd.DataFrame) -> Bools | None:
+def _several_topics(bench: RunContext, chunks: pd.DataFrame) -> Bools | None:
     """(chunks) whether a chunk covers several sections; None where no document has headings."""
     found = np.zeros(len(chunks), dtype=np.bool_)
     any_headings = False
@@ -136,13 +136,13 @@ def section_borders(text: str) -> Ints:
     return np.array([*borders, len(text)], dtype=np.int64)
 
 
-def _duplicates(bench: Bench, chunks: pd.DataFrame) -> Fault:
+def _duplicates(bench: RunContext, chunks: pd.DataFrame) -> ChunkFault:
     again = pd.Series(list(embedder_inputs(bench, chunks))).duplicated().to_numpy()
     told = "the embedded text equals that of an earlier chunk, so that only the tie breaker orders them"
-    return Fault("exact duplicates", int(again.sum()), len(chunks), "chunks", told, _ids(bench, chunks, again))
+    return ChunkFault("exact duplicates", int(again.sum()), len(chunks), "chunks", told, _ids(bench, chunks, again))
 
 
-def _dropped(bench: Bench, chunks: pd.DataFrame) -> Fault:
+def _dropped(bench: RunContext, chunks: pd.DataFrame) -> ChunkFault:
     labels = bench.labels
     starts, ends = (labels.offsets[chunks["doc"].to_numpy()] + chunks[side].to_numpy() for side in ("start", "end"))
     # The empty position after each document counts as held, so that no gap reaches from one into the next.
@@ -154,7 +154,7 @@ def _dropped(bench: Bench, chunks: pd.DataFrame) -> Fault:
     lost, total = sum(many for _, many in outside), sum(_solid(text) for text in labels.texts)
     examples = [bench.dataset.documents[doc].doc_id for doc in dict.fromkeys(doc for doc, _ in outside)]
     told = "characters other than blanks that the splitter left out of every chunk: no question can find them"
-    return Fault("text in no chunk", lost, total, "characters", told, tuple(examples[:_EXAMPLES]))
+    return ChunkFault("text in no chunk", lost, total, "characters", told, tuple(examples[:_EXAMPLES]))
 
 
 def _solid(text: str) -> int:
@@ -162,7 +162,7 @@ def _solid(text: str) -> int:
     return sum(map(len, text.split()))
 
 
-def _ids(bench: Bench, chunks: pd.DataFrame, chosen: Bools) -> tuple[str, ...]:
+def _ids(bench: RunContext, chunks: pd.DataFrame, chosen: Bools) -> tuple[str, ...]:
     rows = chunks[chosen][:_EXAMPLES]
     ids = [bench.dataset.documents[doc].doc_id for doc in rows["doc"]]
     return tuple(f"{doc_id}:{start}-{end}" for doc_id, start, end in zip(ids, rows["start"], rows["end"], strict=True))

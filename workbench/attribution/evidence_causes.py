@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.attribution.embedded_extent import Seen, seen_of
+from workbench.attribution.embedded_extent import EmbeddedExtent, seen_of
 from workbench.attribution.evidence_ranks import condition, reach_of
 from workbench.context.delivery import NO_CUT, delivered, slices
 from workbench.execution.local import Result
@@ -16,7 +16,7 @@ from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Ints, totals
 from workbench.metrics.names import Metric
 from workbench.metrics.spans import met
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import retrieved_of
 
 # In the order of the stages; the first that applies is named.
@@ -43,7 +43,7 @@ def looked_at(metric: Metric, result: Result) -> Cut:
     return metric.cut if looks else Cut(k=result.configuration.retrieval.k)
 
 
-def misses_of(bench: Bench, result: Result, metric: Metric) -> pd.DataFrame:
+def misses_of(bench: RunContext, result: Result, metric: Metric) -> pd.DataFrame:
     """A row for each missed piece: `query, need, doc, cause, rank`, by query.
 
     Span and chunk metrics miss needs (`doc` is -1), the others relevant documents (`need` is -1), as does a chunk metric for queries
@@ -76,7 +76,7 @@ def causes_by_query(misses: pd.DataFrame, queries: int) -> NDArray[np.object_]:
     return names[codes]
 
 
-def missed_needs(case: Case, cut: Cut, seen: Seen, k: int) -> pd.DataFrame:
+def missed_needs(case: Case, cut: Cut, seen: EmbeddedExtent, k: int) -> pd.DataFrame:
     """The needs that are not delivered whole up to the cut, each with its cause; `k` hits count as retrieved under a token budget."""
     labels = case.labels
     missed = ~case.shared(met, cut) & labels.answerable[labels.need_query]
@@ -98,7 +98,7 @@ def missed_needs(case: Case, cut: Cut, seen: Seen, k: int) -> pd.DataFrame:
     return pd.DataFrame(columns | {"cause": cause, "rank": np.where(np.isfinite(rank), rank, 0).astype(np.int64)})
 
 
-def missed_documents(case: Case, found: Ints, seen: Seen, asked: Bools) -> pd.DataFrame:
+def missed_documents(case: Case, found: Ints, seen: EmbeddedExtent, asked: Bools) -> pd.DataFrame:
     """The relevant documents of the queries `asked` that are not among the keys `found` (query * documents + document)."""
     labels, ranking = case.labels, case.retrieved.ranking
     pairs = labels.relevant_pairs[asked[labels.relevant_pairs // labels.documents]]

@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.attribution.chunk_faults import whole_alternatives
 from workbench.attribution.duplicate_hits import repeats
-from workbench.attribution.embedded_extent import Seen
+from workbench.attribution.embedded_extent import EmbeddedExtent
 from workbench.context.delivery import NO_CUT, ordered, slices
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Floats, Ints, Union, meeting, totals
@@ -20,7 +20,7 @@ class Condition(NamedTuple):
     sound: Bools
 
 
-class Reach(NamedTuple):
+class EvidenceRanks(NamedTuple):
     """(alternatives) where the listed slices that hold each rank.
 
     `touched`: one with a part was delivered. `spared`: a whole one would be, were it not for repeats. `retrieved`: a whole one is among
@@ -50,7 +50,7 @@ class _Meetings(NamedTuple):
     whole: Bools
 
 
-def condition(case: Case, seen: Seen, rows: Ints) -> Condition:
+def condition(case: Case, seen: EmbeddedExtent, rows: Ints) -> Condition:
     """The state of the alternatives of `rows`."""
     labels, chunks = case.labels, case.retrieved.chunks
     lows, highs = labels.solid(labels.alternative_start[rows]), labels.solid(labels.alternative_end[rows])
@@ -65,7 +65,7 @@ def condition(case: Case, seen: Seen, rows: Ints) -> Condition:
     return Condition(held(chunks["end"].to_numpy()), embedded, embedded & whole_alternatives(labels, chunks)[rows])
 
 
-def reach_of(case: Case, cut: Cut, rows: Ints, sound: Bools, k: int) -> Reach:
+def reach_of(case: Case, cut: Cut, rows: Ints, sound: Bools, k: int) -> EvidenceRanks:
     """How near to the cut the slices come that hold the alternatives of `rows`; `sound` (rows) says of which one would do."""
     hits, (one, row, whole) = case.shared(ordered, NO_CUT), _meetings(case, rows)
     spent, good = _spent(case, cut), whole & sound[one]
@@ -79,7 +79,7 @@ def reach_of(case: Case, cut: Cut, rows: Ints, sound: Bools, k: int) -> Reach:
     np.minimum.at(ranks[0], one[whole], hits.position[row[whole]])
     np.minimum.at(ranks[1], one, hits.position[row])
     touched, spared, retrieved = (totals(one, flag, len(rows)) > 0 for flag in flags)
-    return Reach(touched, spared, retrieved, ranks[0], ranks[1])
+    return EvidenceRanks(touched, spared, retrieved, ranks[0], ranks[1])
 
 
 def _meetings(case: Case, rows: Ints) -> _Meetings:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.embedding.base import Embedder
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Tokens, tokenise, vocabulary_digest
@@ -73,8 +73,8 @@ class Chunker(BaseModel, ABC):
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document by start, each an exact slice of it."""
 
-    def _room(self, size: int, headers: Headers) -> Room:
-        return Room(size, headers, self.vocabulary) if self.tokens == "model" else Room(size)
+    def _room(self, size: int, headers: Headers) -> TokenBudget:
+        return TokenBudget(size, headers, self.vocabulary) if self.tokens == "model" else TokenBudget(size)
 
     def _tokens(self, document: Document) -> Tokens:
         return tokenise([document.text], self.vocabulary)[0]

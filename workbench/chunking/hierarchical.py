@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.recursive import Splitter
-from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.records import Document
 
 
@@ -42,6 +42,6 @@ class HierarchicalChunker(CuttingChunker):
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         text, tokens = document.text, self._tokens(document)
         children = Splitter(text, tokens, self._room(self.child, headers))
-        for parent in Splitter(text, tokens, Room(self.parent)).split(0, len(text)):
+        for parent in Splitter(text, tokens, TokenBudget(self.parent)).split(0, len(text)):
             for start, end in children.split(*parent):
                 yield start, end, parent

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.text.blocks import Block, blocks, parts_of
-from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.chunking.text.packing import Slice, pieces, slices
 from workbench.chunking.text.sentences import cut_long
 from workbench.models.tokenizers import Tokens
@@ -38,19 +38,19 @@ class MarkdownChunker(CuttingChunker):
         return f"{self.kind}-{self.size}"
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        cutter = _Cutter(document.text, self._tokens(document), self._room(self.size, headers))
+        cutter = _MarkdownCutter(document.text, self._tokens(document), self._room(self.size, headers))
         for section in _sections(blocks(document.text)):
             for start, end in slices(pieces(cutter.tokens, cutter.atoms(section)), cutter.room):
                 yield start, end, None
 
 
 @dataclass(frozen=True)
-class _Cutter:
+class _MarkdownCutter:
     """Blocks of one text into slices that fit."""
 
     text: str
     tokens: Tokens
-    room: Room
+    room: TokenBudget
 
     def atoms(self, section: Sequence[Block]) -> list[Slice]:
         """What must not be cut any further, the section's headings joined to the first slice below them."""
@@ -69,10 +69,10 @@ class _Cutter:
         keeps = block.kind == "lines" and left < whole <= self.room.at(block.start)
         if left < 1 or keeps:
             return [*self._cut(headings, self.room), *self._cut(block, self.room)]
-        first, *others = self._cut(block, Room(min(left, self.room.at(block.start))))
+        first, *others = self._cut(block, TokenBudget(min(left, self.room.at(block.start))))
         return [(headings.start, first[1]), *others]
 
-    def _cut(self, block: Block, room: Room) -> list[Slice]:
+    def _cut(self, block: Block, room: TokenBudget) -> list[Slice]:
         if self._length(block) <= room.at(block.start):
             return [(block.start, block.end)]
         fitting = cut_long(self.text, self.tokens, parts_of(self.text, block), room)

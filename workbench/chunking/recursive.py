@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from workbench.chunking.base import Cut, SlidingChunker
-from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.chunking.text.packing import Pieces, Slice, alone, pieces, slices, trimmed, words
 from workbench.models.tokenizers import Tokens
 from workbench.records import Document
@@ -38,7 +38,7 @@ class Splitter(NamedTuple):
 
     text: str
     tokens: Tokens
-    room: Room
+    room: TokenBudget
     overlap: int = 0
 
     def split(self, start: int, end: int, level: int = 0) -> list[Slice]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
-from workbench.chunking.text.headers import Headers, Room
+from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.chunking.text.packing import Pieces
 from workbench.chunking.text.sentences import cut_long, sentences
 from workbench.embedding.base import Embedder
@@ -84,7 +84,7 @@ class SemanticChunker(CuttingChunker):
         found = cut_long(document.text, self._tokens(document), whole, room)
         sentence_seams = dict(zip((start for start, _ in whole[1:]), seams, strict=True))
         wide = np.array([sentence_seams.get(start, _INSIDE) for start in found.starts[1:].tolist()])
-        for i, j in _Cutter(found, wide, room).runs(_breaks(wide, self.percentile)):
+        for i, j in _SemanticCutter(found, wide, room).runs(_breaks(wide, self.percentile)):
             yield int(found.starts[i]), int(found.ends[j - 1]), None
 
 
@@ -107,12 +107,12 @@ def _breaks(seams: Floats, percentile: int) -> list[int]:
     return [int(seam) + 1 for seam in np.flatnonzero(seams > limit)]
 
 
-class _Cutter(NamedTuple):
+class _SemanticCutter(NamedTuple):
     """Runs of pieces of one text that fit; seam k lies between the pieces k and k + 1."""
 
     pieces: Pieces
     seams: Floats
-    room: Room
+    room: TokenBudget
 
     def runs(self, breaks: list[int]) -> list[tuple[int, int]]:
         """Runs [i, j) between the breaks, each cut at its widest seam until its parts fit."""

@@ -11,7 +11,7 @@ from workbench.errors import InputError
 T = TypeVar("T")
 
 
-class Table(Mapping[str, T], Generic[T]):
+class Registry(Mapping[str, T], Generic[T]):
     """Components by kind: the builtin ones, then those of an entry point group. Names are listed without importing anything."""
 
     def __init__(self, builtin: Mapping[str, T], group: str, base: type[object]) -> None:
@@ -60,13 +60,13 @@ class Table(Mapping[str, T], Generic[T]):
         return cast(T, found)
 
 
-def with_plugins(builtin: Mapping[str, T], group: str, base: type[object]) -> Table[T]:
+def with_plugins(builtin: Mapping[str, T], group: str, base: type[object]) -> Registry[T]:
     """A table of components with those that installed packages offer in an entry point group, such as `workbench.chunkers`.
 
     The name of an entry point is the kind, its value a subclass or an instance of `base`, as the builtin ones are. A package that is broken, or whose kind another
     package offers too, is an InputError when that kind is looked up and not before.
     """
-    return Table(builtin, group, base)
+    return Registry(builtin, group, base)
 
 
 def _package(offer: EntryPoint) -> str:

@@ -2,20 +2,20 @@
 
 from collections import defaultdict
 
-from workbench.datasets.draft import Draft, EvidenceRow, Quote
-from workbench.datasets.text_search import Places
+from workbench.datasets.draft import DatasetDraft, EvidenceRow, Quote
+from workbench.datasets.text_search import TextSearch
 from workbench.records import Qrel, Span
 
 
-def anchor(draft: Draft) -> None:
+def anchor(draft: DatasetDraft) -> None:
     """Find the draft's quotes: verbatim, else with other white space; what is found nowhere is a fault.
 
-    Places in documents known to be relevant are preferred. Several places are alternatives of one need; where they lie in several
+    TextSearch in documents known to be relevant are preferred. Several places are alternatives of one need; where they lie in several
     documents and nothing decides, a note says so. A place's document becomes relevant if it was not judged.
     """
     if not draft.quotes:
         return
-    places = Places(document for document, _ in draft.documents)
+    places = TextSearch(document for document, _ in draft.documents)
     documents = {document.doc_id for document, _ in draft.documents}
     labels = _Labels(draft)
     for quote in draft.quotes:
@@ -31,7 +31,7 @@ def anchor(draft: Draft) -> None:
             )
 
 
-def _found(quote: Quote, places: Places) -> list[Span]:
+def _found(quote: Quote, places: TextSearch) -> list[Span]:
     for search in (places.verbatim, places.loosely):
         if found := [span for span in search(quote.text) if quote.doc_id in (None, span.doc_id)]:
             return found
@@ -47,7 +47,7 @@ def _place(quote: Quote) -> str:
 class _Labels:
     """What is known of each query before quotes are added: its judgements and its evidence."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: DatasetDraft) -> None:
         self._draft = draft
         self._judged: defaultdict[str, set[str]] = defaultdict(set)
         self._relevant: defaultdict[str, set[str]] = defaultdict(set)

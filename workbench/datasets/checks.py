@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from workbench.datasets.draft import Draft, EvidenceRow
+from workbench.datasets.draft import DatasetDraft, EvidenceRow
 from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Need, Span
 
 
-def faults(draft: Draft) -> list[str]:
+def faults(draft: DatasetDraft) -> list[str]:
     """What is wrong with a draft, one line a fault, each with its place; empty if nothing is."""
     found = list(draft.faults)
     found += _duplicates("document", ((document.doc_id, where) for document, where in draft.documents))
@@ -22,7 +22,7 @@ def faults(draft: Draft) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def notes(draft: Draft) -> list[str]:
+def notes(draft: DatasetDraft) -> list[str]:
     """What is no fault but should be known, one line each: what was not understood, and what is ambiguous."""
     unread = [
         f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is not understood and left out"
@@ -31,7 +31,7 @@ def notes(draft: Draft) -> list[str]:
     return unread + list(dict.fromkeys(draft.notes))
 
 
-def dataset_of(draft: Draft) -> Dataset:
+def dataset_of(draft: DatasetDraft) -> Dataset:
     """The dataset, if the draft has no fault; else DatasetError with all of them. Labels come in the order of the queries."""
     found = faults(draft)
     if found:
@@ -61,7 +61,7 @@ def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         first.setdefault(identity, where)
 
 
-def _documents(draft: Draft) -> Iterator[str]:
+def _documents(draft: DatasetDraft) -> Iterator[str]:
     if not draft.documents:
         yield "there is no document; a corpus needs at least one"
     if not draft.queries:
@@ -76,7 +76,7 @@ def _documents(draft: Draft) -> Iterator[str]:
             yield f"{where} query {query.query_id!r} is empty"
 
 
-def _judgements(draft: Draft) -> Iterator[str]:
+def _judgements(draft: DatasetDraft) -> Iterator[str]:
     documents = {document.doc_id for document, _ in draft.documents}
     queries = {query.query_id for query, _ in draft.queries}
     seen: dict[tuple[str, str], int] = {}

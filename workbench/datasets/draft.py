@@ -36,7 +36,7 @@ class Quote:
 
 
 @dataclass
-class Draft:
+class DatasetDraft:
     """Everything that was read; `where` beside each row is `file:line`. Made by a reader, judged by `checks.faults`.
 
     `unread` counts rows by the field that was not understood and its file; `notes` are no faults, but should be known.
@@ -67,7 +67,7 @@ def require(path: Path, what: str) -> Path:
     return path
 
 
-def read_text(path: Path, draft: Draft, *, mark: bool = False) -> str:
+def read_text(path: Path, draft: DatasetDraft, *, mark: bool = False) -> str:
     """A file's text as UTF-8; what cannot be decoded, or a byte order mark unless allowed, becomes a fault."""
     raw = path.read_bytes()
     try:
@@ -101,7 +101,7 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON number")
 
 
-def json_lines(path: Path, draft: Draft) -> Iterator[tuple[dict[str, Any], str]]:
+def json_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[dict[str, Any], str]]:
     """The objects of a JSON Lines file with their `file:line`; a line that is no object becomes a fault."""
     # Not splitlines(): a document may hold U+2028 or U+0085, which JSON leaves unescaped.
     for number, line in enumerate(read_text(path, draft).split("\n"), 1):
@@ -119,7 +119,7 @@ def json_lines(path: Path, draft: Draft) -> Iterator[tuple[dict[str, Any], str]]
             draft.faults.append(f"{where} is a JSON {type(row).__name__}, not an object")
 
 
-def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: Draft) -> str | None:
+def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: DatasetDraft) -> str | None:
     """The first of the keys that the row has, as text; a number is an id written without quotes. None, with a fault, if there is none."""
     for key in keys:
         value = row.get(key)

@@ -8,7 +8,7 @@
 from typing import Any
 
 from workbench.core.fingerprint import fingerprint
-from workbench.datasets.draft import Draft, Quote, Rows, text_field
+from workbench.datasets.draft import DatasetDraft, Quote, Rows, text_field
 from workbench.datasets.formats.beir import append_evidence, query_of
 from workbench.records import Qrel
 
@@ -16,7 +16,7 @@ REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
 LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "relevant_chunks")
 
 
-def read_questions(rows: Rows, split: str | None, draft: Draft) -> None:
+def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
     """Rows of questions into the draft; with a split, those of it and those without one."""
     for row, where in rows:
         if split is not None and row.get("split", split) != split:
@@ -34,7 +34,7 @@ def read_questions(rows: Rows, split: str | None, draft: Draft) -> None:
         _read_labels(row, query_id, where, draft)
 
 
-def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: Draft) -> None:
+def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: DatasetDraft) -> None:
     relevant = row.get("relevant_doc_ids", [])
     grades = dict(relevant) if isinstance(relevant, dict) else dict.fromkeys(_ids(relevant, "relevant_doc_ids", where, draft), 1)
     for key, refused in REFUSED.items():
@@ -58,7 +58,7 @@ def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: Draft) -
         _read_chunk(chunk, query_id, f"chunk {number}", where, draft)
 
 
-def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: Draft) -> None:
+def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: DatasetDraft) -> None:
     given = chunk if isinstance(chunk, dict) else {"text": chunk}
     text, doc_id = given.get("text"), given.get("doc_id")
     if not (isinstance(text, str) and text.strip()) or isinstance(doc_id, bool) or not isinstance(doc_id, str | int | None):
@@ -68,14 +68,14 @@ def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: Draft) 
     draft.quotes.append(Quote(query_id, need, text, None if doc_id is None else str(doc_id), where))
 
 
-def _ids(value: Any, key: str, where: str, draft: Draft) -> list[str]:
+def _ids(value: Any, key: str, where: str, draft: DatasetDraft) -> list[str]:
     """Document ids; a number is an id written without quotes."""
     listed = _listed(value, key, where, draft)
     draft.faults += [f"{where} has {item!r} in {key!r}, which is not a document id" for item in listed if not isinstance(item, str | int)]
     return [str(item) for item in listed if isinstance(item, str | int)]
 
 
-def _listed(value: Any, key: str, where: str, draft: Draft) -> list[Any]:
+def _listed(value: Any, key: str, where: str, draft: DatasetDraft) -> list[Any]:
     if isinstance(value, list):
         return value
     draft.faults.append(f"{where} has {key!r} that is not a list")

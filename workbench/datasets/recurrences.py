@@ -1,6 +1,6 @@
 """Evidence that stands in the documents more than once: any of its places will do."""
 
-from workbench.datasets.text_search import Places
+from workbench.datasets.text_search import TextSearch
 from workbench.records import Dataset, Need, Span
 
 
@@ -13,7 +13,7 @@ def with_recurrences(dataset: Dataset) -> Dataset:
     if not dataset.needs:
         return dataset
     texts = {document.doc_id: document.text for document in dataset.documents}
-    places = Places(dataset.documents)
+    places = TextSearch(dataset.documents)
     found: dict[str, list[Span]] = {}
     needs = []
     for need in dataset.needs:

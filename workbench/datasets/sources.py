@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core.locations import expand
 from workbench.datasets.checks import dataset_of
-from workbench.datasets.draft import Draft
+from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.beir import read_beir
 from workbench.datasets.formats.golden import read_golden
 from workbench.datasets.formats.nfcorpus import read_nfcorpus
@@ -28,21 +28,21 @@ class Source(BaseModel, ABC):
     split: str | None = None
 
     @abstractmethod
-    def draft(self) -> Draft:
+    def draft(self) -> DatasetDraft:
         """Everything that is there, with its faults."""
 
     def load(self) -> Dataset:
         """The dataset; DatasetError with every fault if it has any."""
         return self.dataset(self.read())
 
-    def read(self) -> Draft:
+    def read(self) -> DatasetDraft:
         """Everything that is there, with its faults; InputError where a file cannot be read."""
         try:
             return self.draft()
         except OSError as error:
             raise InputError(f"{error.filename} cannot be read ({error.strerror})", "give a readable file or folder") from error
 
-    def dataset(self, draft: Draft) -> Dataset:
+    def dataset(self, draft: DatasetDraft) -> Dataset:
         """The dataset of what was read; DatasetError with every fault if it has any."""
         return dataset_of(draft)
 
@@ -52,7 +52,7 @@ class EvidenceSource(Source):
 
     recurrences: bool = False
 
-    def dataset(self, draft: Draft) -> Dataset:
+    def dataset(self, draft: DatasetDraft) -> Dataset:
         """The dataset of what was read, with the recurrences of its evidence; DatasetError with every fault if it has any."""
         return with_recurrences(dataset_of(draft)) if self.recurrences else dataset_of(draft)
 
@@ -64,7 +64,7 @@ class GoldenSource(EvidenceSource):
     path: str
     documents: str | None = None
 
-    def draft(self) -> Draft:
+    def draft(self) -> DatasetDraft:
         """Everything that is there, with its faults."""
         return read_golden(expand(self.path), _place(self.documents), self.split)
 
@@ -76,7 +76,7 @@ class ListSource(EvidenceSource):
     path: str
     documents: str
 
-    def draft(self) -> Draft:
+    def draft(self) -> DatasetDraft:
         """Everything that is there, with its faults."""
         return read_golden(expand(self.path), expand(self.documents), self.split)
 
@@ -88,7 +88,7 @@ class BeirSource(EvidenceSource):
     path: str
     split: str | None = "test"
 
-    def draft(self) -> Draft:
+    def draft(self) -> DatasetDraft:
         """Everything that is there, with its faults."""
         return read_beir(expand(self.path), self.split)
 
@@ -101,7 +101,7 @@ class NfcorpusSource(Source):
     split: str | None = "test"
     subset: Literal["five"] | None = None
 
-    def draft(self) -> Draft:
+    def draft(self) -> DatasetDraft:
         """Everything that is there, with its faults."""
         return read_nfcorpus(_place(self.path), self.split, self.subset == "five")
 
@@ -114,7 +114,7 @@ class TrecSource(Source):
     qrels: str | None = None
     documents: str | None = None
 
-    def draft(self) -> Draft:
+    def draft(self) -> DatasetDraft:
         """Everything that is there, with its faults."""
         return read_trec(expand(self.path), _place(self.qrels), _place(self.documents), self.split)
 
@@ -126,7 +126,7 @@ class TableSource(EvidenceSource):
     path: str
     documents: str | None = None
 
-    def draft(self) -> Draft:
+    def draft(self) -> DatasetDraft:
         """Everything that is there, with its faults."""
         return read_table(expand(self.path), _place(self.documents), self.split)
 

@@ -12,7 +12,7 @@ from workbench.records import Document, Span
 _END = "\x00"
 
 
-class Places:
+class TextSearch:
     """Documents as one text, in which a text is searched once for all of them."""
 
     def __init__(self, documents: Iterable[Document]) -> None:

@@ -10,12 +10,12 @@ from workbench.embedding.base import Encoder
 from workbench.embedding.openvino_conversion import Output, conversion_of
 from workbench.errors import ModelError, StoreError
 
-Asked = Literal["auto", "torch", "openvino"]
+BackendChoice = Literal["auto", "torch", "openvino"]
 
 _TORCH = "float32"
 
 
-def encoder_of(model: str, asked: Asked, output: Output = "sentence") -> Encoder:
+def encoder_of(model: str, asked: BackendChoice, output: Output = "sentence") -> Encoder:
     """The backend and its precision for a model, the same in every process of a machine with the same packages.
 
     ModelError where `openvino` is asked for and not there or cannot run the model; `auto` takes torch then, and says why.
@@ -32,7 +32,7 @@ def encoder_of(model: str, asked: Asked, output: Output = "sentence") -> Encoder
     return _with_openvino(model, asked, output)
 
 
-def _with_openvino(model: str, asked: Asked, output: Output) -> Encoder:
+def _with_openvino(model: str, asked: BackendChoice, output: Output) -> Encoder:
     try:
         conversion = conversion_of(model, output)
     except StoreError as error:

@@ -26,16 +26,16 @@ _KEY = np.dtype("V16")
 Keys = NDArray[np.void]
 Bools = NDArray[np.bool_]
 # Gives the array that vectors are written to, float32 of this shape.
-Room = Callable[[tuple[int, int]], Vectors]
+VectorBuffer = Callable[[tuple[int, int]], Vectors]
 
 
 def in_memory(shape: tuple[int, int]) -> Vectors:
-    """Room for vectors where nobody wants them elsewhere."""
+    """VectorBuffer for vectors where nobody wants them elsewhere."""
     return np.empty(shape, dtype=np.float32)
 
 
 @dataclass(frozen=True)
-class Embedded:
+class EmbeddedTexts:
     """Vectors float32 (n, dimension) in the order of the texts, and each input's tokens (int64, n) before the window cut them.
 
     `usage` is what a provider counted for the texts that the cache lacked.
@@ -63,7 +63,9 @@ def described(texts: Sequence[str], embedder: Embedder, role: Role) -> tuple[Key
     return keys, lengths
 
 
-def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache, label: str = "", room: Room = in_memory) -> Embedded:
+def embed(
+    texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache, label: str = "", room: VectorBuffer = in_memory
+) -> EmbeddedTexts:
     """Embed texts, computing only what the cache lacks.
 
     Batches are planned from the full sorted list of distinct texts and committed whole, so a resumed run encodes the same
@@ -91,7 +93,7 @@ def embed(texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCac
                 bar.update(int(cut[todo].sum()))
     found = room((len(texts), dimension or 0))
     _read(cache, distinct, of_text, found)
-    return Embedded(found, lengths, tokens, usage)
+    return EmbeddedTexts(found, lengths, tokens, usage)
 
 
 def _missing(keys: Keys, cache: VectorCache) -> Bools:

@@ -12,7 +12,7 @@ from workbench.storage.vector_cache import VectorCache, Vectors
 _MOST = 50_000
 
 
-class HeldVectors(VectorCache):
+class MemoryVectorCache(VectorCache):
     """The item cache in this process's memory, for a notebook without a store; when it is full it is emptied."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class HeldVectors(VectorCache):
         return {key: self._held[key] for key in keys if key in self._held}
 
 
-_cache: ContextVar[VectorCache] = ContextVar("vectors", default=HeldVectors())  # noqa: B039  # one memory for the process is what is meant
+_cache: ContextVar[VectorCache] = ContextVar("vectors", default=MemoryVectorCache())  # noqa: B039  # one memory for the process is what is meant
 
 
 @contextmanager

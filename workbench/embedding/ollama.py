@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from workbench.embedding.base import Role
-from workbench.embedding.remote_base import Answer, ServedEmbedder
+from workbench.embedding.remote_base import EmbeddingReply, RemoteEmbedder
 from workbench.errors import ModelError, RunError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _PASSING = (408, 429, 500, 502, 503, 504)
 _LONGEST_WAIT = 8
 
 
-class OllamaEmbedder(ServedEmbedder):
+class OllamaEmbedder(RemoteEmbedder):
     """A model that `ollama pull` brought, named by its digest: pulled anew with other weights it is another embedder."""
 
     kind: Literal["ollama"] = "ollama"
@@ -32,11 +32,11 @@ class OllamaEmbedder(ServedEmbedder):
         """All that decides a vector: weights by their digest, wherever they are served."""
         return {key: value for key, value in super().identity(role).items() if key != "address"} | {"model": _digest(self)}
 
-    def _ask(self, texts: list[str]) -> Answer:
+    def _ask(self, texts: list[str]) -> EmbeddingReply:
         # truncate: the server must refuse what it cannot read whole. num_ctx: else its window may be smaller than the model's.
         body = {"model": self.model, "input": texts, "truncate": False, "options": {"num_ctx": self.window()}}
         answer = self._call("POST", "/api/embed", body)
-        return Answer(answer.get("embeddings"), answer.get("prompt_eval_count"))
+        return EmbeddingReply(answer.get("embeddings"), answer.get("prompt_eval_count"))
 
     def _call(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         client = _client(self.address, self.timeout, self.local)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from workbench.embedding.base import Role
-from workbench.embedding.remote_base import Answer, ServedEmbedder
+from workbench.embedding.remote_base import EmbeddingReply, RemoteEmbedder
 from workbench.errors import ModelError, RunError
 from workbench.storage.vector_cache import Vectors
 
@@ -21,7 +21,7 @@ _OFFICIAL = "https://api.openai.com/v1"
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
-class OpenAIEmbedder(ServedEmbedder):
+class OpenAIEmbedder(RemoteEmbedder):
     """A model behind `/v1/embeddings`, asked through the official client, whose backoff obeys Retry-After (two minutes at most).
 
     `api_key_env` names the environment variable that holds the key; a server on this machine needs none. With
@@ -65,7 +65,7 @@ class OpenAIEmbedder(ServedEmbedder):
             raise ModelError(f"{self.where} needs a key, and {self.api_key_env} is not set", fix)
         return key or "none"
 
-    def _ask(self, texts: list[str]) -> Answer:
+    def _ask(self, texts: list[str]) -> EmbeddingReply:
         key = self._key()
         client = _client(self.address, key, self.timeout, self.retries, self.local)
         import openai
@@ -76,7 +76,7 @@ class OpenAIEmbedder(ServedEmbedder):
                 model=self.model, input=texts, encoding_format="float", dimensions=self.dimensions or openai.omit
             )
             rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
-            return Answer(rows, answer.usage.prompt_tokens if answer.usage else None)
+            return EmbeddingReply(rows, answer.usage.prompt_tokens if answer.usage else None)
         except openai.APIStatusError as error:
             # Not `from error`: its trace is kept in a file, and a server may repeat the key.
             raise self._failed(error.status_code, error.message.replace(key, "…")) from None

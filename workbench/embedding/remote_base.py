@@ -20,14 +20,14 @@ _TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(lengt
 _MESSAGE = 200
 
 
-class Answer(NamedTuple):
+class EmbeddingReply(NamedTuple):
     """What a server gave for some texts: one row of numbers a text, as it came, and the tokens that it counted (None: it did not say)."""
 
     rows: Any
     tokens: int | None
 
 
-class ServedEmbedder(Embedder, ABC):
+class RemoteEmbedder(Embedder, ABC):
     """A model on a server, of which only what is configured is known: its window, its vocabulary, its prompts.
 
     An input beyond the window is cut here, at a token of the vocabulary, so that no server has to refuse it or cuts it in silence.
@@ -48,7 +48,7 @@ class ServedEmbedder(Embedder, ABC):
     retries: Annotated[int, Field(ge=0, le=10)] = 4
 
     @model_validator(mode="after")
-    def _plain_address(self) -> "ServedEmbedder":
+    def _plain_address(self) -> "RemoteEmbedder":
         # Of the whole value: a fault of the field alone would print what may be a password.
         parts = urlsplit(self.address)
         if "@" in parts.netloc:
@@ -63,7 +63,7 @@ class ServedEmbedder(Embedder, ABC):
         """The address of the server, from `base_url`, the environment or the usual place."""
 
     @abstractmethod
-    def _ask(self, texts: list[str]) -> Answer:
+    def _ask(self, texts: list[str]) -> EmbeddingReply:
         """One request, with its retries. Errors: those of `_failed`."""
 
     def _cost(self, tokens: int) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.embedding import openvino_conversion
-from workbench.embedding.backend import Asked, encoder_of
+from workbench.embedding.backend import BackendChoice, encoder_of
 from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
 from workbench.embedding.late.windows import LATE, unpoolable
 from workbench.embedding.torch_model import load, model_settings, positions, token_states
@@ -35,7 +35,7 @@ class SentenceTransformersEmbedder(Embedder):
     model: str = MINILM
     query_prompt: str | None = None
     document_prompt: str | None = None
-    backend: Asked = "auto"
+    backend: BackendChoice = "auto"
     pooling: Literal["standard", "late"] = "standard"
 
     def identity(self, role: Role) -> dict[str, Any]:

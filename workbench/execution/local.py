@@ -18,9 +18,9 @@ from workbench.errors import WorkbenchError
 from workbench.experiment.read import Configuration, Experiment
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import Ints
-from workbench.pipeline.context import Bench, Workplace
+from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.keys import Keys
-from workbench.pipeline.stages import Embedded, chunks_stage, embedded_stages, hits_stage, scores_stage
+from workbench.pipeline.stages import EmbeddedChunks, chunks_stage, embedded_stages, hits_stage, scores_stage
 from workbench.records import Dataset
 from workbench.storage.remote_store import is_url, mirror_of
 from workbench.storage.result_store import Entry
@@ -36,7 +36,7 @@ class Result:
 
     configuration: Configuration
     chunks: Entry
-    embedded: Embedded | None
+    embedded: EmbeddedChunks | None
     hits: Entry
     scores: Entry
 
@@ -116,7 +116,7 @@ class Outcome:
     """An experiment after its run: results, and the one-line error of each configuration that failed."""
 
     experiment: Experiment
-    bench: Bench
+    bench: RunContext
     primary: Metric
     results: list[Result] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
@@ -127,17 +127,17 @@ class Outcome:
         return self.bench.workplace.outputs / self.experiment.name
 
 
-def workplace_at(outputs: Path) -> Workplace:
+def workplace_at(outputs: Path) -> Workspace:
     """The workplace under an outputs folder; WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
     place = os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
-    return Workplace(outputs, mirror_of(place), place) if is_url(place) else Workplace(outputs, Path(place))
+    return Workspace(outputs, mirror_of(place), place) if is_url(place) else Workspace(outputs, Path(place))
 
 
-def bench_of(experiment: Experiment, outputs: Path) -> Bench:
+def bench_of(experiment: Experiment, outputs: Path) -> RunContext:
     """The experiment's dataset and all the metrics that are computed on it."""
     dataset = experiment.dataset.load()
     metrics = _metrics(experiment, dataset)
-    return Bench(workplace_at(outputs), dataset, metrics, experiment.spans, experiment.configurations)
+    return RunContext(workplace_at(outputs), dataset, metrics, experiment.spans, experiment.configurations)
 
 
 def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:
@@ -153,7 +153,7 @@ def _metrics(experiment: Experiment, dataset: Dataset) -> tuple[Metric, ...]:
     return tuple(dict.fromkeys([*experiment.metrics, *added]))
 
 
-def run_configuration(bench: Bench, configuration: Configuration) -> Result:
+def run_configuration(bench: RunContext, configuration: Configuration) -> Result:
     """Every stage of one configuration, from the store where it is there."""
     chunks = chunks_stage(bench, configuration)
     embedded = embedded_stages(bench, configuration, chunks)
@@ -163,13 +163,13 @@ def run_configuration(bench: Bench, configuration: Configuration) -> Result:
 
 
 @dataclass(frozen=True)
-class Ahead:
+class Precomputed:
     """What workers did before the configurations are walked: the errors by configuration, the seconds of what they computed by `<stage>-<key>`."""
 
     errors: Mapping[str, BaseException] = field(default_factory=dict)
     made: dict[str, float] = field(default_factory=dict)
 
-    def walk(self, bench: Bench, configuration: Configuration) -> Result:
+    def walk(self, bench: RunContext, configuration: Configuration) -> Result:
         """`run_configuration`, where workers have not met its error already; what they computed counts as computed, once."""
         if configuration.name in self.errors:
             raise self.errors[configuration.name]
@@ -192,7 +192,7 @@ def run_experiment(
     experiment: Experiment,
     outputs: Path,
     say: Callable[[str], None],
-    compute_ahead: Callable[[Bench, Sequence[Configuration], Callable[[str], None]], Ahead] | None = None,
+    compute_ahead: Callable[[RunContext, Sequence[Configuration], Callable[[str], None]], Precomputed] | None = None,
 ) -> Outcome:
     """All configurations in the order of the prefix tree; one that fails is recorded with its error and the others go on.
 
@@ -200,7 +200,7 @@ def run_experiment(
     """
     bench = bench_of(experiment, outputs)
     outcome = Outcome(experiment, bench, primary_of(experiment, bench.dataset))
-    ahead = compute_ahead(bench, experiment.configurations, say) if compute_ahead else Ahead()
+    ahead = compute_ahead(bench, experiment.configurations, say) if compute_ahead else Precomputed()
     total = len(experiment.configurations)
     for number, configuration in enumerate(experiment.configurations, 1):
         try:

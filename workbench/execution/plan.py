@@ -11,7 +11,7 @@ from workbench.embedding.late.chunks import asked_of
 from workbench.embedding.late.pooling import Reader, is_late, reader_of
 from workbench.execution.local import bench_of
 from workbench.experiment.read import Configuration, Experiment
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import chunks_stage, embedder_inputs
 from workbench.storage.result_store import Store
 
@@ -66,14 +66,14 @@ def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
     return Plan(planned, rate, measured is not None, seconds / 60)
 
 
-def _reused(bench: Bench, configuration: Configuration) -> dict[str, bool]:
+def _reused(bench: RunContext, configuration: Configuration) -> dict[str, bool]:
     keys = bench.keys(configuration)
     needed = {stage: key for stage in STAGES if (key := getattr(keys, stage)) is not None}
     indexes = bench.workplace.indexes
     return {stage: (indexes / key).is_dir() if stage == "index" else bench.workplace.store.has(stage, key) for stage, key in needed.items()}
 
 
-def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool], counted: set[bytes]) -> PlannedConfiguration:
+def _planned(bench: RunContext, configuration: Configuration, reused: dict[str, bool], counted: set[bytes]) -> PlannedConfiguration:
     table = chunks_stage(bench, configuration).table("chunks")
     embedder = configuration.embedding
     if embedder is None:
@@ -93,7 +93,7 @@ def _planned(bench: Bench, configuration: Configuration, reused: dict[str, bool]
     return PlannedConfiguration(configuration.name, reused, len(table), tokens, truncated)
 
 
-def _late_tokens(bench: Bench, table: pd.DataFrame, reader: Reader, counted: set[bytes]) -> int:
+def _late_tokens(bench: RunContext, table: pd.DataFrame, reader: Reader, counted: set[bytes]) -> int:
     """The tokens of the documents that lack a slice; a document is encoded once for all configurations."""
     tokens = 0
     for asked in asked_of(bench.dataset.documents, table):

@@ -20,7 +20,7 @@ from workbench.execution.local import Outcome, Result, bench_of, primary_of, run
 from workbench.experiment.read import Configuration, Experiment
 from workbench.metrics.coverage import Floats
 from workbench.models.files import MINILM
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.records import Dataset
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.dense import DenseRetriever
@@ -44,7 +44,7 @@ class Proxies:
     """An experiment's configurations by name, each as its proxy in `cheap`, on a sample of its `of` answerable questions."""
 
     experiment: Experiment
-    bench: Bench
+    bench: RunContext
     of: int
     cheap: dict[str, Configuration]
 

@@ -17,7 +17,7 @@ from workbench.execution.local import Result, bench_of, run_configuration
 from workbench.execution.plan import plan_experiment
 from workbench.experiment.read import Configuration, Experiment, experiment_of
 from workbench.models.files import locate
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import chunks_of, embedder_inputs
 from workbench.records import Chunk
 from workbench.retrieval.bm25 import Bm25Retriever
@@ -63,7 +63,7 @@ def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
     return experiment, chosen
 
 
-def _write(bench: Bench, result: Result, folder: Path) -> None:
+def _write(bench: RunContext, result: Result, folder: Path) -> None:
     retrieval, embedding = result.configuration.retrieval, result.configuration.embedding
     table = result.chunks.table("chunks")
     chunks = chunks_of(bench, table)
@@ -91,7 +91,7 @@ def _write(bench: Bench, result: Result, folder: Path) -> None:
     shutil.copyfile(Path(__file__).with_name(script), folder / "retrieve.py")
 
 
-def _passages(bench: Bench, chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
+def _passages(bench: RunContext, chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
     """What each chunk delivers: doc_id, start, end, text."""
     texts = {document.doc_id: document.text for document in bench.dataset.documents}
     places = [(chunk.doc_id, *chunk.delivered) for chunk in chunks]

@@ -23,7 +23,7 @@ NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexedChunk:
     """A chunk of the index. Its text was searched up to `seen_end`, a position in its document; it costs `tokens` of the budget."""
 
     chunk: Chunk
@@ -64,7 +64,7 @@ class Observation:
     needs: tuple[Need, ...]
     documents: Mapping[str, str]
     window: int | None
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexedChunk, ...]
     k: int
     hits: tuple[RankedChunk, ...]
     budget: int

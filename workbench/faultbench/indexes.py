@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.chunking.base import Chunker, embedded_text
-from workbench.faultbench.cases import Entry
+from workbench.faultbench.cases import IndexedChunk
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 from workbench.records import Chunk, Dataset, Document, Span
-from workbench.retrieval.base import Asked, Depth, Searchable
+from workbench.retrieval.base import Corpus, QueryBatch, SearchDepth
 from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.rank import tie_breakers
 
@@ -32,7 +32,7 @@ class Index:
     """Documents, their chunks as they are searched, and for each query_id the best chunks: (place in entries, score), at most 20."""
 
     documents: Mapping[str, str]
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexedChunk, ...]
     window: int | None
     best: Mapping[str, tuple[tuple[int, float], ...]]
 
@@ -81,10 +81,10 @@ def build(
     return Index({doc_id: document.text for doc_id, document in texts.items()}, entries, window, best)
 
 
-def _entry(chunk: Chunk, token_starts: "np.typing.NDArray[np.int64]", window: int | None) -> Entry:
+def _entry(chunk: Chunk, token_starts: "np.typing.NDArray[np.int64]", window: int | None) -> IndexedChunk:
     first, last = (int(place) for place in np.searchsorted(token_starts, [chunk.start, chunk.end]))
     unseen = window is not None and last - first > window
-    return Entry(chunk, int(token_starts[first + (window or 0)]) if unseen else chunk.end, last - first)
+    return IndexedChunk(chunk, int(token_starts[first + (window or 0)]) if unseen else chunk.end, last - first)
 
 
 def _search(
@@ -92,7 +92,7 @@ def _search(
 ) -> dict[str, tuple[tuple[int, float], ...]]:
     places = {doc_id: place for place, doc_id in enumerate(doc_ids)}
     ids = [chunk.chunk_id for chunk in chunks]
-    searchable = Searchable(
+    searchable = Corpus(
         ids=ids,
         doc=np.array([places[chunk.doc_id] for chunk in chunks], dtype=np.int64),
         group=np.arange(len(chunks)),
@@ -101,8 +101,8 @@ def _search(
         document_breakers=tie_breakers(doc_ids),
         texts=texts,
     )
-    asked = Asked([query.text for query in dataset.queries])
-    hits = retriever.retrieve(asked, searchable, Depth(DEEPEST, 0, 1)).hits
+    asked = QueryBatch([query.text for query in dataset.queries])
+    hits = retriever.retrieve(asked, searchable, SearchDepth(DEEPEST, 0, 1)).hits
     hits = hits[hits["rank"] <= DEEPEST]
     found: dict[str, list[tuple[int, float]]] = {query.query_id: [] for query in dataset.queries}
     for query, chunk, score in zip(hits["query"].tolist(), hits["chunk"].tolist(), hits["score"].tolist(), strict=True):

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.judging.self_test import Row, SelfTest
+from workbench.judging.self_test import CaseResult, SelfTest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +57,17 @@ def self_test(score: Callable[[C], float | None], cases: Sequence[C]) -> SelfTes
     return SelfTest(tuple(_tried(score, case) for case in cases))
 
 
-def _tried(score: Callable[[C], float | None], case: C) -> Row:
+def _tried(score: Callable[[C], float | None], case: C) -> CaseResult:
     about = (case.case_id, case.kind, case.min_score is not None)
     try:
         value, why = score(case), "the judge gave no score"
     except WorkbenchError as error:
         value, why = None, str(error)
     if value is None:
-        return Row(*about, None, "unscored", why)
+        return CaseResult(*about, None, "unscored", why)
     if not 0 <= value <= 1:
         raise InputError(f"the judge scored case {case.case_id!r} {value}", "a score is a number from 0 to 1, or None")
-    return Row(*about, float(value), "passed" if case.met(value) else "failed")
+    return CaseResult(*about, float(value), "passed" if case.met(value) else "failed")
 
 
 @cache

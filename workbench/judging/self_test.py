@@ -12,7 +12,7 @@ AUROC_AT_LEAST, ONE_CLASS_AT_MOST, SCORED_AT_LEAST = 0.65, 0.9, 0.9
 
 
 @dataclass(frozen=True)
-class Row:
+class CaseResult:
     """One case as a judge scored it, `approves` where it should; `score` is None and `why` says why where it is unscored."""
 
     case_id: str
@@ -27,7 +27,7 @@ class Row:
 class SelfTest:
     """What a judge made of the cases."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[CaseResult, ...]
 
     @property
     def passed(self) -> int:

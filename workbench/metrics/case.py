@@ -22,7 +22,7 @@ class Cut(NamedTuple):
         return self.k or 0
 
 
-class Scores(NamedTuple):
+class MetricValues(NamedTuple):
     """A metric of q queries: `value` (q), its `attainable` maximum (q; None where it makes no sense).
 
     `unscored` pairs a reason with the queries (q) that it keeps from a value. Queries the metric does not apply to may hold anything.

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.context.delivery import delivered
-from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Union, ratio, totals
 
 
-class Overlap(NamedTuple):
+class ChromaOverlap(NamedTuple):
     """(queries) `found` = |∪ (chunk ∩ evidence)|; `listed`, `missed`, `paid`: sums over evidence, its uncovered parts, retrieved chunks.
 
     `most` is the largest `found` that as much distinct text allows.
@@ -29,25 +29,25 @@ class Overlap(NamedTuple):
     every: Floats
 
 
-def chroma_recall(case: Case, cut: Cut) -> Scores:
+def chroma_recall(case: Case, cut: Cut) -> MetricValues:
     """|∪ (chunk ∩ evidence)| / sum of the lengths of the evidence spans."""
     of = case.shared(_overlap, cut)
-    return Scores(ratio(of.found, of.listed), ratio(of.most, of.listed))
+    return MetricValues(ratio(of.found, of.listed), ratio(of.most, of.listed))
 
 
-def chroma_precision(case: Case, cut: Cut) -> Scores:
+def chroma_precision(case: Case, cut: Cut) -> MetricValues:
     """|∪ (chunk ∩ evidence)| / sum of the lengths of the retrieved chunks."""
     of = case.shared(_overlap, cut)
-    return Scores(ratio(of.found, of.paid), ratio(of.most, of.paid))
+    return MetricValues(ratio(of.found, of.paid), ratio(of.most, of.paid))
 
 
-def chroma_iou(case: Case, cut: Cut) -> Scores:
+def chroma_iou(case: Case, cut: Cut) -> MetricValues:
     """|∪ (chunk ∩ evidence)| / (sum of the lengths of the retrieved chunks + evidence that they miss)."""
     of = case.shared(_overlap, cut)
-    return Scores(ratio(of.found, of.paid + of.missed), ratio(of.most, of.paid + of.every - of.most))
+    return MetricValues(ratio(of.found, of.paid + of.missed), ratio(of.most, of.paid + of.every - of.most))
 
 
-def _overlap(case: Case, cut: Cut) -> Overlap:
+def _overlap(case: Case, cut: Cut) -> ChromaOverlap:
     labels, chunks = case.labels, case.shared(delivered, cut)
     width, queries = labels.width, labels.queries
     text = Union.of(chunks.query * width + chunks.starts, chunks.query * width + chunks.ends)
@@ -56,7 +56,7 @@ def _overlap(case: Case, cut: Cut) -> Overlap:
     evidence = Union.of(lows, highs)
     every = evidence.by_group(width, queries)
     missed = highs - lows - text.covered(lows, highs)
-    return Overlap(
+    return ChromaOverlap(
         found=text.shared_by_group(evidence, width, queries),
         listed=totals(labels.alternative_query, highs - lows, queries),
         missed=totals(labels.alternative_query, missed, queries),

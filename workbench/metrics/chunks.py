@@ -3,11 +3,11 @@
 import numpy as np
 
 from workbench.context.delivery import NO_CUT, Slices, delivered, slices
-from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Ints, meeting, totals
 
 
-def chunk_precision(case: Case, cut: Cut) -> Scores:
+def chunk_precision(case: Case, cut: Cut) -> MetricValues:
     """Relevant chunks among the first k delivered / k; at most min(k, relevant chunks there are) / k.
 
     A chunk is relevant if it overlaps an evidence alternative by at least half of the shorter of the two or, for a query
@@ -19,7 +19,7 @@ def chunk_precision(case: Case, cut: Cut) -> Scores:
     by_document = np.isin(text.query * labels.documents + table.doc[text.piece], labels.relevant_pairs)
     relevant = np.where(labels.has_evidence[text.query], by_evidence, by_document)
     value = totals(text.query, relevant, labels.queries) / cut.depth
-    return Scores(value, np.minimum(case.shared(_available, NO_CUT), cut.depth) / cut.depth)
+    return MetricValues(value, np.minimum(case.shared(_available, NO_CUT), cut.depth) / cut.depth)
 
 
 def _evident(case: Case, _: Cut) -> Ints:

@@ -8,66 +8,66 @@ import numpy as np
 import numpy.typing as npt
 import pytrec_eval
 
-from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Ints, ratio, totals
 
 _TREC = ("recall", "P", "success", "map_cut", "ndcg_cut")
 
 
-def recall(case: Case, cut: Cut) -> Scores:
+def recall(case: Case, cut: Cut) -> MetricValues:
     """found / R (trec_eval's recall_k); at most min(k, R) / R."""
-    return Scores(_trec(case, cut, f"recall_{cut.k}"), _reachable(case, cut) / _counts(case))
+    return MetricValues(_trec(case, cut, f"recall_{cut.k}"), _reachable(case, cut) / _counts(case))
 
 
-def precision(case: Case, cut: Cut) -> Scores:
+def precision(case: Case, cut: Cut) -> MetricValues:
     """found / k (trec_eval's P_k), also where fewer than k documents were retrieved; at most min(k, R) / k."""
-    return Scores(_trec(case, cut, f"P_{cut.k}"), _reachable(case, cut) / cut.depth)
+    return MetricValues(_trec(case, cut, f"P_{cut.k}"), _reachable(case, cut) / cut.depth)
 
 
-def success(case: Case, cut: Cut) -> Scores:
+def success(case: Case, cut: Cut) -> MetricValues:
     """1 if any relevant document is among the first k (trec_eval's success_k; elsewhere called hit rate)."""
-    return Scores(_trec(case, cut, f"success_{cut.k}"), _ones(case))
+    return MetricValues(_trec(case, cut, f"success_{cut.k}"), _ones(case))
 
 
-def mrr(case: Case, cut: Cut) -> Scores:
+def mrr(case: Case, cut: Cut) -> MetricValues:
     """1 / the rank of the first relevant document, 0 beyond k (trec_eval's recip_rank on a run cut at k); its mean is the MRR."""
     found = _trec(case, cut, "recip_rank")
-    return Scores(np.where(found >= 1 / cut.depth, found, 0.0), _ones(case))
+    return MetricValues(np.where(found >= 1 / cut.depth, found, 0.0), _ones(case))
 
 
-def ndcg(case: Case, cut: Cut) -> Scores:
+def ndcg(case: Case, cut: Cut) -> MetricValues:
     """sum of relevance / log2(rank + 1) over the first k, divided by the same of the ideal order (trec_eval's ndcg_cut_k).
 
     Järvelin and Kekäläinen 2002, with linear gains.
     """
-    return Scores(_trec(case, cut, f"ndcg_cut_{cut.k}"), _ones(case))
+    return MetricValues(_trec(case, cut, f"ndcg_cut_{cut.k}"), _ones(case))
 
 
-def average_precision(case: Case, cut: Cut) -> Scores:
+def average_precision(case: Case, cut: Cut) -> MetricValues:
     """Sum of the precision at each relevant document among the first k, divided by R (trec_eval's map_cut_k); at most min(k, R) / R."""
-    return Scores(_trec(case, cut, f"map_cut_{cut.k}"), _reachable(case, cut) / _counts(case))
+    return MetricValues(_trec(case, cut, f"map_cut_{cut.k}"), _reachable(case, cut) / _counts(case))
 
 
-def recall_cap(case: Case, cut: Cut) -> Scores:
+def recall_cap(case: Case, cut: Cut) -> MetricValues:
     """found / min(k, R): recall over what k places can hold."""
-    return Scores(case.shared(_found, cut) / _reachable(case, cut), _ones(case))
+    return MetricValues(case.shared(_found, cut) / _reachable(case, cut), _ones(case))
 
 
-def judged(case: Case, cut: Cut) -> Scores:
+def judged(case: Case, cut: Cut) -> MetricValues:
     """The share of the first k documents, or of all where there are fewer, that have any judgement."""
     labels = case.labels
     query, doc = _first(case, cut)
     known = np.isin(query * labels.documents + doc, labels.judged_pairs)
     shown = np.bincount(query, minlength=labels.queries)
-    return Scores(ratio(totals(query, known, labels.queries), shown.astype(np.float64)), _ones(case))
+    return MetricValues(ratio(totals(query, known, labels.queries), shown.astype(np.float64)), _ones(case))
 
 
-def irrelevant(case: Case, cut: Cut) -> Scores:
+def irrelevant(case: Case, cut: Cut) -> MetricValues:
     """1 if a hard negative is among the first k: a document of relevance below 0 or, where a dataset grades none so, 0."""
     labels = case.labels
     query, doc = _first(case, cut)
     bad = np.isin(query * labels.documents + doc, labels.irrelevant_pairs)
-    return Scores((totals(query, bad, labels.queries) > 0).astype(np.float64))
+    return MetricValues((totals(query, bad, labels.queries) > 0).astype(np.float64))
 
 
 def _first(case: Case, cut: Cut) -> tuple[Ints, Ints]:

@@ -3,20 +3,20 @@
 import numpy as np
 
 from workbench.context.delivery import NO_CUT, delivered, slices
-from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, ratio, totals
 
 
-def hit_recall(case: Case, cut: Cut) -> Scores:
+def hit_recall(case: Case, cut: Cut) -> MetricValues:
     """Relevant documents among those of the first k chunks / relevant documents; at most min(k, R) / R."""
     relevant = np.maximum(case.labels.relevant_counts, 1).astype(np.float64)
-    return Scores(case.shared(_documents, cut)[0] / relevant, np.minimum(relevant, cut.depth) / relevant)
+    return MetricValues(case.shared(_documents, cut)[0] / relevant, np.minimum(relevant, cut.depth) / relevant)
 
 
-def hit_precision(case: Case, cut: Cut) -> Scores:
+def hit_precision(case: Case, cut: Cut) -> MetricValues:
     """Relevant documents among those of the first k chunks / distinct documents of these chunks; 0 without results."""
     found, distinct = case.shared(_documents, cut)
-    return Scores(ratio(found, distinct), np.ones(case.labels.queries))
+    return MetricValues(ratio(found, distinct), np.ones(case.labels.queries))
 
 
 def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:

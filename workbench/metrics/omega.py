@@ -3,11 +3,11 @@
 import numpy as np
 
 from workbench.context.delivery import NO_CUT, Slices, slices
-from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools, Ints, Union, meeting, ratio
 
 
-def span_precision_omega(case: Case, _: Cut) -> Scores:
+def span_precision_omega(case: Case, _: Cut) -> MetricValues:
     """|T ∩ A| / |T|, T the text that perfect retrieval delivers, A the union of all evidence alternatives.
 
     Exact (ours): for each need, every delivered slice that shares a character with the alternative that needs the least
@@ -27,7 +27,7 @@ def span_precision_omega(case: Case, _: Cut) -> Scores:
     found, whole = text.shared_by_group(evidence, width, queries), text.by_group(width, queries)
     if touching:
         whole = whole + evidence.by_group(width, queries) - found
-    return Scores(ratio(found, whole), np.ones(queries))
+    return MetricValues(ratio(found, whole), np.ones(queries))
 
 
 def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.core.registry import with_plugins
-from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.chunks import chunk_precision
 from workbench.metrics.coverage import Bools
 from workbench.metrics.documents import average_precision, irrelevant, judged, mrr, ndcg, precision, recall, recall_cap, success
@@ -37,7 +37,7 @@ NEGATIVE = Requirement(lambda labels: labels.has_negatives, "no known-irrelevant
 class Kind:
     """One metric without its cut: `compute(case, cut)`, how it may be cut, whom it applies to, how its values are read."""
 
-    compute: Callable[[Case, Cut], Scores]
+    compute: Callable[[Case, Cut], MetricValues]
     family: Family
     cut: Literal["k", "k or tokens", "none"]
     requires: Requirement

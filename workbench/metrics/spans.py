@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.context.delivery import delivered
-from workbench.metrics.case import Case, Cut, Scores
+from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.chroma import chroma_iou, chroma_precision, chroma_recall
 from workbench.metrics.coverage import Bools, Floats, Ints, Union, ratio, totals
 
 
-class Overlap(NamedTuple):
+class SpanOverlap(NamedTuple):
     """Lengths (queries) of D, E, A and of what D shares with E and A."""
 
     text: Floats
@@ -28,48 +28,48 @@ class Overlap(NamedTuple):
     text_every: Floats
 
 
-def span_recall(case: Case, cut: Cut) -> Scores:
+def span_recall(case: Case, cut: Cut) -> MetricValues:
     """|D ∩ E| / |E|; at most min(1, |D| / |E|) with as much text."""
     if case.spans == "chroma":
         return chroma_recall(case, cut)
     of = case.shared(_overlap, cut)
-    return Scores(ratio(of.text_chosen, of.chosen), np.minimum(1, ratio(of.text, of.chosen)))
+    return MetricValues(ratio(of.text_chosen, of.chosen), np.minimum(1, ratio(of.text, of.chosen)))
 
 
-def span_precision(case: Case, cut: Cut) -> Scores:
+def span_precision(case: Case, cut: Cut) -> MetricValues:
     """|D ∩ A| / |D|, text of other documents included in D; at most min(1, |A| / |D|) with as much text; 0 for no text."""
     if case.spans == "chroma":
         return chroma_precision(case, cut)
     of = case.shared(_overlap, cut)
-    return Scores(ratio(of.text_every, of.text), np.minimum(1, ratio(of.every, of.text)))
+    return MetricValues(ratio(of.text_every, of.text), np.minimum(1, ratio(of.every, of.text)))
 
 
-def span_iou(case: Case, cut: Cut) -> Scores:
+def span_iou(case: Case, cut: Cut) -> MetricValues:
     """|D ∩ A| / (|D| + |E \\ D|); at most min(1, |D| / |E|) · min(1, |A| / |D|) with as much text."""
     if case.spans == "chroma":
         return chroma_iou(case, cut)
     of = case.shared(_overlap, cut)
     most = np.minimum(1, ratio(of.text, of.chosen)) * np.minimum(1, ratio(of.every, of.text))
-    return Scores(ratio(of.text_every, of.text + of.chosen - of.text_chosen), most)
+    return MetricValues(ratio(of.text_every, of.text + of.chosen - of.text_chosen), most)
 
 
-def need_recall(case: Case, cut: Cut) -> Scores:
+def need_recall(case: Case, cut: Cut) -> MetricValues:
     """The share of needs of which every non-blank character of some alternative is delivered.
 
     Blanks do not count: chunks are stripped, so they may be missing at a seam between two delivered chunks.
     """
     queries = case.labels.queries
     needs = np.bincount(case.labels.need_query, minlength=queries).astype(np.float64)
-    return Scores(ratio(totals(case.labels.need_query, case.shared(met, cut), queries), needs), np.ones(queries))
+    return MetricValues(ratio(totals(case.labels.need_query, case.shared(met, cut), queries), needs), np.ones(queries))
 
 
-def complete(case: Case, cut: Cut) -> Scores:
+def complete(case: Case, cut: Cut) -> MetricValues:
     """1 if every need is met, as `need_recall` counts it."""
     missed = totals(case.labels.need_query, ~case.shared(met, cut), case.labels.queries)
-    return Scores((missed == 0).astype(np.float64), np.ones(case.labels.queries))
+    return MetricValues((missed == 0).astype(np.float64), np.ones(case.labels.queries))
 
 
-def _overlap(case: Case, cut: Cut) -> Overlap:
+def _overlap(case: Case, cut: Cut) -> SpanOverlap:
     labels = case.labels
     width, queries = labels.width, labels.queries
     text = case.shared(_text, cut)
@@ -77,7 +77,7 @@ def _overlap(case: Case, cut: Cut) -> Overlap:
     highs = labels.alternative_query * width + labels.alternative_end
     best = _best(labels.alternative_need, text.covered(lows, highs), highs - lows)
     chosen, every = Union.of(lows[best], highs[best]), Union.of(lows, highs)
-    return Overlap(
+    return SpanOverlap(
         text.by_group(width, queries),
         chosen.by_group(width, queries),
         every.by_group(width, queries),

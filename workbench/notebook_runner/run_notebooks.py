@@ -19,7 +19,7 @@ _BYTES_EACH = 1 << 30
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NotebookJob:
     """A notebook to execute: the name of its source and of its result, what it is given, the identity of what it shows."""
 
     source: Path
@@ -39,16 +39,16 @@ def run_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str], 
     return errors
 
 
-def wanted_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str]) -> list[Wanted]:
+def wanted_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str]) -> list[NotebookJob]:
     """The notebooks of a run, in the order in which they are told."""
     bench = outcome.bench
     common = {"experiment": str(experiment), "outputs": str(bench.workplace.outputs), "overrides": list(overrides)}
     scores = {result.configuration.name: bench.keys(result.configuration).scores for result in outcome.results}
     settings = [outcome.experiment.settings, str(outcome.primary)]
     one, all_ = notebook_path("configuration"), notebook_path("comparison")
-    wanted = [Wanted(one, name, common | {"configuration": name}, [key, *settings]) for name, key in scores.items()]
+    wanted = [NotebookJob(one, name, common | {"configuration": name}, [key, *settings]) for name, key in scores.items()]
     screening = [outcome.experiment.screening.as_json()] if outcome.experiment.screening else []
-    return [*wanted, Wanted(all_, "comparison", common, [scores, outcome.failures, *settings, *screening])]
+    return [*wanted, NotebookJob(all_, "comparison", common, [scores, outcome.failures, *settings, *screening])]
 
 
 def at_once() -> int:
@@ -65,10 +65,10 @@ def available_memory() -> int:
     return int(found[1]) * 1024 if found else _AT_ONCE * _BYTES_EACH
 
 
-def execute(outcome: Outcome, wanted: Sequence[Wanted], kernels: Kernels, workers: int, say: Callable[[str], None]) -> dict[str, str]:
+def execute(outcome: Outcome, wanted: Sequence[NotebookJob], kernels: Kernels, workers: int, say: Callable[[str], None]) -> dict[str, str]:
     """Execute the notebooks on so many threads, told in their order whatever ends first; the error of each that failed, by name."""
 
-    def run(one: Wanted) -> bool:
+    def run(one: NotebookJob) -> bool:
         target = outcome.folder / "notebooks" / f"{one.name}.ipynb"
         with closed_loop():
             return run_notebook_file(outcome.bench.workplace.store, one.source, one.parameters, one.shown, target, kernels)

@@ -11,7 +11,7 @@ from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
 from workbench.pipeline.keys import Identity, Keys, keys_of
 from workbench.records import Dataset
-from workbench.retrieval.base import Depth
+from workbench.retrieval.base import SearchDepth
 from workbench.storage.remote_store import RemoteStore
 from workbench.storage.result_store import Store
 from workbench.storage.vector_cache import VectorCache
@@ -20,19 +20,19 @@ _LISTED = 100
 
 
 @dataclass(frozen=True)
-class Spent:
+class EncodingCost:
     """What was encoded for a stage before it ran, by workers: tokens, what a provider counted, and the workers' seconds."""
 
     tokens: int = 0
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(self.tokens + other.tokens, self.usage + other.usage, self.seconds + other.seconds)
+    def __add__(self, other: "EncodingCost") -> "EncodingCost":
+        return EncodingCost(self.tokens + other.tokens, self.usage + other.usage, self.seconds + other.seconds)
 
 
 @dataclass(frozen=True)
-class Workplace:
+class Workspace:
     """Where results are kept: everything under one outputs folder shares them. `spent` is what workers encoded, by the vectors' key.
 
     A store under a `url` is shared by machines; `store_root` is then this machine's copy of it.
@@ -41,7 +41,7 @@ class Workplace:
     outputs: Path
     store_root: Path
     url: str = ""
-    spent: dict[str, Spent] = field(default_factory=dict, compare=False, repr=False)
+    spent: dict[str, EncodingCost] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def store(self) -> Store:
@@ -60,14 +60,14 @@ class Workplace:
 
 
 @dataclass(frozen=True)
-class Bench:
+class RunContext:
     """One dataset with the metrics asked of it, in a workplace: all that a configuration needs to be run.
 
     `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too. Without
     `indexed` no Chroma index is built, and nothing is measured of it.
     """
 
-    workplace: Workplace
+    workplace: Workspace
     dataset: Dataset
     metrics: tuple[Metric, ...]
     spans: Literal["exact", "chroma"]
@@ -88,9 +88,9 @@ class Bench:
         """The keys of a configuration's stages."""
         return keys_of(configuration, self.identity, self.depth(configuration), self.metrics, self.spans, self.indexed)
 
-    def depth(self, configuration: Configuration) -> Depth:
+    def depth(self, configuration: Configuration) -> SearchDepth:
         """How far the metrics make a configuration look; 100 documents are listed, for margins and run files."""
         slices = [metric.k for metric in self.metrics if metric.bounded_by_k and metric.k is not None]
         documents = [metric.k for metric in self.metrics if metric.family == "documents" and metric.k is not None]
         budgets = [metric.tokens for metric in self.metrics if metric.tokens is not None]
-        return Depth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
+        return SearchDepth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)

@@ -14,7 +14,7 @@ from workbench.metrics.names import Metric
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.records import Dataset
-from workbench.retrieval.base import Depth
+from workbench.retrieval.base import SearchDepth
 from workbench.retrieval.chroma_index import index_key
 from workbench.retrieval.rank import SEED
 
@@ -59,7 +59,7 @@ class Identity:
 
 
 def keys_of(
-    configuration: Configuration, identity: Identity, depth: Depth, metrics: Sequence[Metric], spans: str, indexed: bool = True
+    configuration: Configuration, identity: Identity, depth: SearchDepth, metrics: Sequence[Metric], spans: str, indexed: bool = True
 ) -> Keys:
     """The keys of a configuration on a dataset, its vectors `indexed` or not; nothing is computed for them but hashes of files."""
     budget = model_fingerprint(BUDGET_VOCABULARY)

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.embed import Embedded as Made
-from workbench.embedding.embed import Room, embed
+from workbench.embedding.embed import EmbeddedTexts
+from workbench.embedding.embed import VectorBuffer, embed
 from workbench.embedding.late.chunks import embed_late
 from workbench.embedding.late.pooling import is_late
 from workbench.embedding.memory_cache import vectors_kept_in
@@ -20,8 +20,8 @@ from workbench.experiment.read import Configuration
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.chunk_table import Chunks, EmbedderInputs, Ids, chunk_tables
-from workbench.pipeline.context import Bench, Spent
-from workbench.retrieval.base import Asked, Ranked, Searchable
+from workbench.pipeline.context import EncodingCost, RunContext
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking
 from workbench.retrieval.chroma_index import build_index, folder_bytes
 from workbench.retrieval.rank import Floats, tie_breakers
 from workbench.storage.result_store import Draft, Entry
@@ -29,7 +29,7 @@ from workbench.storage.result_store import Draft, Entry
 _TIMED_QUERIES = 50
 
 
-def chunks_stage(bench: Bench, configuration: Configuration) -> Entry:
+def chunks_stage(bench: RunContext, configuration: Configuration) -> Entry:
     """Table `chunks`: doc, start, end, delivered_start, delivered_end, header, tokens (of the delivered slice, budget vocabulary)."""
 
     def compute(draft: Draft) -> None:
@@ -39,18 +39,18 @@ def chunks_stage(bench: Bench, configuration: Configuration) -> Entry:
     return bench.workplace.store.obtain("chunks", bench.keys(configuration).chunks, compute)
 
 
-def chunks_of(bench: Bench, table: pd.DataFrame) -> Chunks:
+def chunks_of(bench: RunContext, table: pd.DataFrame) -> Chunks:
     """The records of a table of chunks, made when they are asked for."""
     return Chunks(bench.dataset.documents, table)
 
 
-def embedder_inputs(bench: Bench, table: pd.DataFrame) -> EmbedderInputs:
+def embedder_inputs(bench: RunContext, table: pd.DataFrame) -> EmbedderInputs:
     """What is embedded for each chunk, its header and its slice, made when it is asked for."""
     return EmbedderInputs(chunks_of(bench, table))
 
 
 @dataclass(frozen=True)
-class Embedded:
+class EmbeddedChunks:
     """The stages of a configuration that uses vectors: of its chunks, of the queries, and their index where there is one."""
 
     vectors: Entry
@@ -60,36 +60,36 @@ class Embedded:
     index_built: bool
 
 
-def embedded_stages(bench: Bench, configuration: Configuration, chunks: Entry) -> Embedded | None:
+def embedded_stages(bench: RunContext, configuration: Configuration, chunks: Entry) -> EmbeddedChunks | None:
     """Vectors and index; None where the configuration uses none."""
     if configuration.embedding is None:
         return None
     vectors = vectors_stage(bench, configuration.embedding, configuration, chunks)
     queries = queries_stage(bench, configuration.embedding, configuration)
     if not bench.indexed:
-        return Embedded(vectors, queries, None, 0.0, index_built=False)
+        return EmbeddedChunks(vectors, queries, None, 0.0, index_built=False)
     folder = bench.workplace.indexes / str(bench.keys(configuration).index)
     started = time.perf_counter()
     built = build_index(folder, chunks_of(bench, chunks.table("chunks")), vectors.array("vectors"))
-    return Embedded(vectors, queries, folder, time.perf_counter() - started, built)
+    return EmbeddedChunks(vectors, queries, folder, time.perf_counter() - started, built)
 
 
-def vectors_stage(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry) -> Entry:
+def vectors_stage(bench: RunContext, embedder: Embedder, configuration: Configuration, chunks: Entry) -> Entry:
     """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled."""
 
     def compute(draft: Draft) -> None:
         made = _made(bench, embedder, configuration, chunks, partial(draft.mapped, "vectors"))
         draft.array("lengths", made.lengths)
-        spent = Spent(made.tokens_encoded, made.usage) + before
+        spent = EncodingCost(made.tokens_encoded, made.usage) + before
         counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}
         draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": before.seconds})
 
     key = str(bench.keys(configuration).vectors)
-    before = bench.workplace.spent.get(key, Spent())
+    before = bench.workplace.spent.get(key, EncodingCost())
     return bench.workplace.store.obtain("vectors", key, compute)
 
 
-def _made(bench: Bench, embedder: Embedder, configuration: Configuration, chunks: Entry, room: Room) -> Made:
+def _made(bench: RunContext, embedder: Embedder, configuration: Configuration, chunks: Entry, room: VectorBuffer) -> EmbeddedTexts:
     table = chunks.table("chunks")
     if is_late(embedder):
         tables = [table, *_tables_beside(bench, configuration)]
@@ -97,7 +97,7 @@ def _made(bench: Bench, embedder: Embedder, configuration: Configuration, chunks
     return embed(embedder_inputs(bench, table), embedder, "document", bench.workplace.vectors, configuration.name, room)
 
 
-def _tables_beside(bench: Bench, configuration: Configuration) -> list[pd.DataFrame]:
+def _tables_beside(bench: RunContext, configuration: Configuration) -> list[pd.DataFrame]:
     """The chunks of the experiment's other configurations that will ask the same embedder for vectors."""
     found = []
     for other in bench.configurations:
@@ -109,7 +109,7 @@ def _tables_beside(bench: Bench, configuration: Configuration) -> list[pd.DataFr
     return found
 
 
-def queries_stage(bench: Bench, embedder: Embedder, configuration: Configuration) -> Entry:
+def queries_stage(bench: RunContext, embedder: Embedder, configuration: Configuration) -> Entry:
     """Array `vectors` float32 (queries, dimension); array `seconds`: the embedding of one query alone, for up to 50 of them."""
 
     def compute(draft: Draft) -> None:
@@ -127,13 +127,13 @@ def queries_stage(bench: Bench, embedder: Embedder, configuration: Configuration
     return bench.workplace.store.obtain("queries", str(bench.keys(configuration).queries), compute)
 
 
-def hits_stage(bench: Bench, configuration: Configuration, chunks: Entry, embedded: Embedded | None) -> Entry:
+def hits_stage(bench: RunContext, configuration: Configuration, chunks: Entry, embedded: EmbeddedChunks | None) -> Entry:
     """Tables `*_hits`, `*_ranking`, `*_about` for each way to search: `exact`, and `ann` where there is an index."""
 
     def compute(draft: Draft) -> None:
         table = chunks.table("chunks")
         searched = _searchable(bench, table)
-        asked = Asked([query.text for query in bench.dataset.queries])
+        asked = QueryBatch([query.text for query in bench.dataset.queries])
         if embedded is None:
             searched = replace(searched, texts=embedder_inputs(bench, table))
         else:
@@ -146,17 +146,17 @@ def hits_stage(bench: Bench, configuration: Configuration, chunks: Entry, embedd
     return bench.workplace.store.obtain("hits", bench.keys(configuration).hits, compute)
 
 
-def _keep(draft: Draft, prefix: str, ranked: Ranked) -> None:
+def _keep(draft: Draft, prefix: str, ranked: Ranking) -> None:
     draft.table(f"{prefix}_hits", ranked.hits)
     draft.table(f"{prefix}_ranking", ranked.ranking)
     draft.table(f"{prefix}_about", ranked.queries)
     draft.array(f"{prefix}_seconds", ranked.seconds)
 
 
-def _searchable(bench: Bench, table: pd.DataFrame) -> Searchable:
+def _searchable(bench: RunContext, table: pd.DataFrame) -> Corpus:
     ids = Ids(chunks_of(bench, table))
     delivered = table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup()
-    return Searchable(
+    return Corpus(
         ids=ids,
         doc=table["doc"].to_numpy(np.int64),
         group=np.asarray(delivered, dtype=np.int64),
@@ -172,7 +172,7 @@ def retrieved_of(chunks: Entry, hits: Entry, search: str) -> Retrieved:
     return Retrieved(chunks.table("chunks"), hits.table(f"{search}_hits"), hits.table(f"{search}_ranking"), spread)
 
 
-def scores_stage(bench: Bench, configuration: Configuration, chunks: Entry, hits: Entry) -> Entry:
+def scores_stage(bench: RunContext, configuration: Configuration, chunks: Entry, hits: Entry) -> Entry:
     """Table `scores` of the configuration as it searches; table `gap`: what Chroma's answer changes in the mean of each metric."""
 
     def compute(draft: Draft) -> None:

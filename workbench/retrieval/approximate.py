@@ -10,7 +10,7 @@ import pandas as pd
 from workbench.core import batching, cpu
 from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table, timed
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, long_table, timed
 from workbench.retrieval.chroma_index import open_collection
 from workbench.retrieval.exact import about
 from workbench.retrieval.rank import NO_KEY, Floats, first_seen, order_keys, rounded, top
@@ -27,7 +27,7 @@ class _Answer(NamedTuple):
     scores: Floats
 
 
-def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
+def approximate(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
     """Rank what the Chroma collection answers, asking for more until the depth is reached or there is no more."""
     if searched.index is None:
         raise RunError("search: ann needs an index, and none was built", "run the sweep again")
@@ -41,10 +41,10 @@ def approximate(queries: Vectors, searched: Searchable, depth: Depth, k: int) ->
     parts = [_tables(asked, positions, scores, searched, depth, k) for asked, positions, scores in _equally_long(answers)]
     tables = [pd.concat(some) for some in zip(*parts, strict=True)]
     hits, ranking = (table.sort_values(["query", "rank"], ignore_index=True) for table in tables[:2])
-    return Ranked(hits, ranking, tables[2].sort_values("query", ignore_index=True), seconds)
+    return Ranking(hits, ranking, tables[2].sort_values("query", ignore_index=True), seconds)
 
 
-def _continued(nearest: _Answer, deeper: _Answer, searched: Searchable) -> _Answer:
+def _continued(nearest: _Answer, deeper: _Answer, searched: Corpus) -> _Answer:
     """The answer for k chunks, then what a deeper one ranks below it.
 
     Asking Chroma for more makes it search harder: what it misses when it is asked for k must stay missed.
@@ -55,7 +55,7 @@ def _continued(nearest: _Answer, deeper: _Answer, searched: Searchable) -> _Answ
     return _Answer(positions, np.concatenate([nearest.scores, deeper.scores[below]]))
 
 
-def _until_enough(collection: Any, queries: Vectors, searched: Searchable, depth: Depth) -> list[_Answer]:
+def _until_enough(collection: Any, queries: Vectors, searched: Corpus, depth: SearchDepth) -> list[_Answer]:
     n = len(searched.doc)
     documents = min(depth.documents, len(np.unique(searched.doc)))
     answers = [_Answer(np.zeros(0, np.int64), np.zeros(0))] * len(queries)
@@ -71,7 +71,7 @@ def _until_enough(collection: Any, queries: Vectors, searched: Searchable, depth
     return answers
 
 
-def _short(answers: list[_Answer], searched: Searchable, depth: Depth, documents: int) -> Ints:
+def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth, documents: int) -> Ints:
     """Which answers do not reach the depth: int64."""
     short = np.zeros(len(answers), dtype=np.bool_)
     for asked, positions, _ in _equally_long(answers):
@@ -80,7 +80,7 @@ def _short(answers: list[_Answer], searched: Searchable, depth: Depth, documents
     return np.flatnonzero(short)
 
 
-def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) -> list[_Answer]:
+def _ask(collection: Any, queries: Vectors, width: int, searched: Corpus) -> list[_Answer]:
     """Chroma's nearest for each query, in our strict order; Chroma searches on one thread, so it is asked from as many as there are."""
     threads = cpu.asked() or cpu.usable()
 
@@ -93,7 +93,7 @@ def _ask(collection: Any, queries: Vectors, width: int, searched: Searchable) ->
         return [answer for answers in pool.map(some, batching.blocks(len(queries), at_once)) for answer in answers]
 
 
-def _ordered(ids: Sequence[str], distances: Sequence[float], searched: Searchable) -> _Answer:
+def _ordered(ids: Sequence[str], distances: Sequence[float], searched: Corpus) -> _Answer:
     positions = searched.places(ids)
     scores = rounded(1.0 - np.array(distances, dtype=np.float64))
     order = np.argsort(-order_keys(scores, searched.chunk_breakers[positions]))
@@ -109,9 +109,9 @@ def _equally_long(answers: list[_Answer]) -> Iterator[tuple[Ints, Ints, Floats]]
 
 
 def _tables(
-    queries: Ints, positions: Ints, scores: Floats, searched: Searchable, depth: Depth, k: int
+    queries: Ints, positions: Ints, scores: Floats, searched: Corpus, depth: SearchDepth, k: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """The tables of `Ranked` for some queries."""
+    """The tables of `Ranking` for some queries."""
     widths = np.minimum(enough(positions, searched, depth), positions.shape[1])
     hits = long_table(queries, {"chunk": positions, "score": scores}, widths)
     docs = searched.doc[positions]

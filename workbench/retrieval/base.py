@@ -26,7 +26,7 @@ def _none() -> Vectors:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryBatch:
     """The q queries: their texts, and their vectors float32 (q, dimension) where the retriever uses them."""
 
     texts: Sequence[str]
@@ -34,7 +34,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Searchable:
+class Corpus:
     """The n chunks that are searched, in order of their documents, with their ids and vectors.
 
     `doc` (int64, n) is each chunk's document; `group` (int64, n) numbers the slice that is delivered for it, so that children
@@ -74,7 +74,7 @@ def _hashes(ids: Sequence[str]) -> Ints:
 
 
 @dataclass(frozen=True)
-class Depth:
+class SearchDepth:
     """How far to look: until this many distinct delivered slices, this many tokens and this many documents are there.
 
     `listed` documents are ranked where that costs nothing more: an approximate index is not asked for them.
@@ -87,7 +87,7 @@ class Depth:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Ranking:
     """Rankings of all queries.
 
     `hits`: query, rank (from 1), chunk, score. `ranking`: query, rank, doc, score; distinct documents by their best chunk.
@@ -119,10 +119,10 @@ class Retriever(BaseModel, ABC):
         return "exact"
 
     @abstractmethod
-    def retrieve(self, asked: Asked, searched: Searchable, depth: Depth) -> Ranked:
+    def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
 
-    def searches(self, asked: Asked, searched: Searchable, depth: Depth) -> dict[str, Ranked]:
+    def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
         """The ranking by each way to search that is measured beside the one asked for."""
         return {self.evaluated: self.retrieve(asked, searched, depth)}
 
@@ -137,7 +137,7 @@ def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
     return np.array(seconds)
 
 
-def enough(positions: Ints, searched: Searchable, depth: Depth) -> Ints:
+def enough(positions: Ints, searched: Corpus, depth: SearchDepth) -> Ints:
     """How many of each row's ranked chunks it takes to reach the depth: int64 (rows); a row's width + 1 if they do not."""
     fresh = first_seen(searched.group[positions])
     slices = np.cumsum(fresh, axis=1)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable, timed
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, timed
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import Floats
 
@@ -28,7 +28,7 @@ class Bm25Retriever(Retriever):
     stopwords: Literal["english", "none"] = "english"
     stemmer: Literal["english", "none"] = "english"
 
-    def retrieve(self, asked: Asked, searched: Searchable, depth: Depth) -> Ranked:
+    def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
         index = self.index(searched.texts)
         queries = self._words(asked.texts)

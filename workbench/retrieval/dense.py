@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from workbench.retrieval.approximate import approximate
-from workbench.retrieval.base import Asked, Depth, Ranked, Retriever, Searchable
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.retrieval.exact import exact
 
 
@@ -24,12 +24,12 @@ class DenseRetriever(Retriever):
         """The way to search that was asked for."""
         return self.search
 
-    def retrieve(self, asked: Asked, searched: Searchable, depth: Depth) -> Ranked:
+    def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
         search = approximate if self.search == "ann" else exact
         return search(asked.vectors, searched, depth, self.k)
 
-    def searches(self, asked: Asked, searched: Searchable, depth: Depth) -> dict[str, Ranked]:
+    def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
         """The exact ranking and, where there is an index, Chroma's, so that the gap between them is always known."""
         vectors = asked.vectors
         nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index or self.search == "ann" else {}

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table, timed
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, long_table, timed
 from workbench.retrieval.nearest import longest, nearest, query_blocks
 from workbench.retrieval.rank import Floats
 from workbench.storage.vector_cache import Vectors
 
 
-def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranked:
+def exact(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
     """Rank by the cosine with every vector."""
     mapped = np.asarray(searched.vectors)
     search = _Search(np.asarray(queries), replace(searched, vectors=mapped), depth, k, longest(mapped))
@@ -25,11 +25,11 @@ def exact(queries: Vectors, searched: Searchable, depth: Depth, k: int) -> Ranke
         looks.append(search.look(looks[-1].short, width, 0))
     hits = pd.concat([look.hits for look in looks]).sort_values(["query", "rank"], ignore_index=True)
     seconds = timed(lambda query: nearest(query[None, :], search.searched, (min(k, n), 0), search.longest), search.queries)
-    return Ranked(hits, looks[0].ranking, looks[0].about, seconds)
+    return Ranking(hits, looks[0].ranking, looks[0].about, seconds)
 
 
 def about(queries: Ints, spread: Floats, found: Floats, k: int) -> pd.DataFrame:
-    """What `Ranked.queries` tells of some queries, from their best scores, float64 (queries, k or more)."""
+    """What `Ranking.queries` tells of some queries, from their best scores, float64 (queries, k or more)."""
     tied = (np.diff(found[:, :k], axis=1) == 0).any(axis=1)
     return pd.DataFrame({"query": queries, "spread": spread, "top": found[:, 0], "tied": tied})
 
@@ -47,8 +47,8 @@ class _Look:
 @dataclass(frozen=True)
 class _Search:
     queries: Vectors
-    searched: Searchable
-    depth: Depth
+    searched: Corpus
+    depth: SearchDepth
     k: int
     longest: float
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from workbench.core import batching
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Depth, Ranked, Searchable, enough, long_table
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, long_table
 from workbench.retrieval.rank import NO_KEY, Bools, Floats, order_keys, rounded, top
 
 # A block holds float64 scores, their keys and what is made of them on the way.
@@ -17,15 +17,15 @@ _BYTES_A_SCORE = 32
 ScoreBlock = Callable[[int, int], Floats]
 
 
-def rank_all(score: ScoreBlock, queries: int, searched: Searchable, depth: Depth, k: int) -> Ranked:
+def rank_all(score: ScoreBlock, queries: int, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
     """Rank every matching chunk for each query, in blocks of queries; `seconds` is left empty."""
     parts = batching.blocks(queries, batching.rows(_BYTES_A_SCORE * len(searched.doc)))
     found = [_block(part.start, score(part.start, part.stop), searched, depth, k) for part in parts]
     hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True))
-    return Ranked(hits, ranking, about, np.zeros(0))
+    return Ranking(hits, ranking, about, np.zeros(0))
 
 
-def _block(first: int, scored: Floats, searched: Searchable, depth: Depth, k: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     matched = np.isfinite(scored)
     scores = rounded(np.where(matched, scored, 0.0))
     keys = _keys(scores, matched, searched.chunk_breakers)
@@ -45,7 +45,7 @@ def _block(first: int, scored: Floats, searched: Searchable, depth: Depth, k: in
     return hits, _documents(queries, scores, matched, searched, max(depth.documents, depth.listed)), pd.DataFrame(columns)
 
 
-def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Searchable, wanted: int) -> pd.DataFrame:
+def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Corpus, wanted: int) -> pd.DataFrame:
     """Distinct documents by their best chunk; chunks lie in order of their documents, so a document is one run of columns."""
     starts = np.flatnonzero(np.diff(searched.doc, prepend=-1))
     docs = searched.doc[starts]

@@ -13,9 +13,9 @@ import numpy as np
 
 from workbench.core import batching
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Searchable
+from workbench.retrieval.base import Corpus
 from workbench.retrieval.rank import STEP, Floats, order_keys, rounded
-from workbench.retrieval.top_k import Best, Spread
+from workbench.retrieval.top_k import Spread, TopK
 from workbench.storage.vector_cache import Vectors
 
 # At most so many queries meet a block of vectors together; more make BLAS no faster.
@@ -28,8 +28,8 @@ _AGAIN = 256
 class Nearest:
     """What q queries find: their best chunks, their best documents, and the spread of all their scores (float64, q)."""
 
-    chunks: Best
-    documents: Best
+    chunks: TopK
+    documents: TopK
     spread: Floats
 
 
@@ -41,12 +41,12 @@ def longest(vectors: Vectors) -> float:
     )
 
 
-def nearest(queries: Vectors, searched: Searchable, depth: tuple[int, int], length: float) -> Nearest:
+def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: float) -> Nearest:
     """The best chunks and documents of each query, as many as `depth` says; `length` is the greatest of a vector.
 
     What is held is the products of all of these queries with a block of vectors: `query_blocks` says how many to bring.
     """
-    chunks, documents, spread = Best(len(queries), depth[0]), Best(len(queries), depth[1]), Spread(len(queries))
+    chunks, documents, spread = TopK(len(queries), depth[0]), TopK(len(queries), depth[1]), Spread(len(queries))
     error = _error(queries, length)
     # Lists of pairs are longer than products: those of a few queries at a time.
     pairs = batching.rows(32)
@@ -68,7 +68,7 @@ def query_blocks(queries: int, depth: int) -> Iterator[slice]:
 class _Block:
     """A part of the chunks that are searched; they lie in order of their documents, so a document is one run of them."""
 
-    def __init__(self, searched: Searchable, part: slice) -> None:
+    def __init__(self, searched: Corpus, part: slice) -> None:
         self.searched, self.first = searched, part.start
         doc = searched.doc[part]
         self.starts = np.flatnonzero(np.diff(doc, prepend=-1))
@@ -83,7 +83,7 @@ def _error(queries: Vectors, length: float) -> Floats:
     return found
 
 
-def _take(chunks: Best, documents: Best, few: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
+def _take(chunks: TopK, documents: TopK, few: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
     """Let some queries meet a block: the chunks that may be among the best, and of each such document the ones that may be its best."""
     queries, products, error = scored[0][few], scored[1][few], scored[2][few]
     floor = _floor(chunks, few, error, lambda: products)
@@ -101,7 +101,7 @@ def _take(chunks: Best, documents: Best, few: slice, scored: tuple[Vectors, Vect
         _meet_documents(documents, few, query, (block.searched.doc[chunk], score), block)
 
 
-def _meet_documents(documents: Best, few: slice, query: Ints, found: tuple[Ints, Floats], block: _Block) -> None:
+def _meet_documents(documents: TopK, few: slice, query: Ints, found: tuple[Ints, Floats], block: _Block) -> None:
     doc, score = found
     groups = np.flatnonzero((np.diff(query, prepend=-1) != 0) | (np.diff(doc, prepend=-1) != 0))
     if not len(groups):
@@ -114,7 +114,7 @@ def _meet_documents(documents: Best, few: slice, query: Ints, found: tuple[Ints,
     documents.meet(few, query, doc, keys)
 
 
-def _floor(best: Best, few: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
+def _floor(best: TopK, few: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
     """What a product must reach to belong to the best, float64 (queries): by what was met before, else by these products themselves."""
     known = best.floor(few, error)
     if np.isfinite(known).all():

@@ -7,7 +7,7 @@ from workbench.retrieval.rank import NO_KEY, STEP, Floats, scores_of, top
 from workbench.storage.vector_cache import Vectors
 
 
-class Best:
+class TopK:
     """The best items that q queries have met: `keys` and `items`, int64 (q, depth), best first; NO_KEY and -1 where there are fewer."""
 
     def __init__(self, queries: int, depth: int) -> None:

@@ -16,7 +16,7 @@ _SPENT = LEVEL / 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rivals:
+class BestSetTest:
     """For each of c configurations, in how far its rivals seem better: the largest `lead` (c) over rivals of their U.
 
     `columns` (c, c - 1) are the pairs with each other configuration, `signs` (c, c - 1) turn them into the rival's lead, `slack`
@@ -29,10 +29,10 @@ class Rivals:
     lead: Floats
 
     @classmethod
-    def of(cls, pairs: Pairs, seen: Floats) -> "Rivals":
+    def of(cls, pairs: Pairs, seen: Floats) -> "BestSetTest":
         """The rivals for the U `seen` (p) of all pairs.
 
-        The test of "no other is better than i" compares the largest lead with its distribution under flips. Rivals that are far behind
+        The test of "no other is better than i" compares the largest lead with its distribution under flips. BestSetTest that are far behind
         i only make it blunt: one whose lead is below -q, q the normal quantile at 1 - spent / (c - 1), is surely behind, and its flips
         count less by lead + q (two steps: Romano, Shaikh and Wolf 2014; confidence sets of the best: Mogstad et al. 2024, Hsu 1984).
         """

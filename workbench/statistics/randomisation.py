@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.best_set import Rivals
+from workbench.statistics.best_set import BestSetTest
 from workbench.statistics.pairs import Pairs
 from workbench.statistics.sign_flips import FLIPS, MOST_EXACT, TIE, Totals, exact_blocks, exact_p, sign_blocks
 
@@ -24,12 +24,12 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
 
     A pair's p is (b + 1) / (B + 1) for b of B random flips with |Σ ± S| >= |Σ S|; exact where at most 16 of its units are non-zero.
     Corrected by max-T (Westfall and Young 1993, step-down, algorithm 4.1): U of the pairs in `family` (p) in falling order, each against
-    the maximum of its own and all smaller ones. `Rivals` says what "no other is better" is tested by.
+    the maximum of its own and all smaller ones. `BestSetTest` says what "no other is better" is tested by.
     """
     live = (pairs.sums != 0).any(axis=0)
     totals, units = Totals.of(pairs.a, pairs.b, pairs.sums[:, live]), int(live.sum())
     seen = totals.under(np.ones((1, units)))[0]
-    rivals = Rivals.of(pairs, seen)
+    rivals = BestSetTest.of(pairs, seen)
     exact = units <= MOST_EXACT
     counted = _Counts.of(seen, np.flatnonzero(family), rivals)
     for signs in exact_blocks(units) if exact else sign_blocks(units, flips, seed):
@@ -49,14 +49,14 @@ class _Counts:
 
     seen: Floats
     order: Ints
-    rivals: Rivals
+    rivals: BestSetTest
     alone: Ints
     stepped: Ints
     unbeaten: Ints
     flips: int = 0
 
     @classmethod
-    def of(cls, seen: Floats, family: Ints, rivals: Rivals) -> "_Counts":
+    def of(cls, seen: Floats, family: Ints, rivals: BestSetTest) -> "_Counts":
         order = family[np.argsort(-np.abs(seen[family]), kind="stable")]
         alone, stepped, unbeaten = (np.zeros(size, dtype=np.int64) for size in (len(seen), len(order), rivals.count))
         return cls(seen, order, rivals, alone, stepped, unbeaten)

@@ -34,7 +34,7 @@ class Headers:
         return {self._title, *self._above, *self._under}
 
 
-class Room:
+class TokenBudget:
     """How many tokens of content a chunk may have, by where it starts.
 
     Without `headers`, `size` counts the content alone. With them it is the embedder's whole input in the model's `vocabulary`:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.chunking.text.headers import Room
+from workbench.chunking.text.headers import TokenBudget
 from workbench.models.tokenizers import Ints, Tokens
 
 # [start, end) in code points
@@ -40,7 +40,7 @@ def alone(found: Pieces) -> Pieces:
     return found._replace(first=last - lengths, last=last)
 
 
-def pack(found: Pieces, room: Room, overlap: int = 0) -> list[tuple[int, int]]:
+def pack(found: Pieces, room: TokenBudget, overlap: int = 0) -> list[tuple[int, int]]:
     """Runs [i, j) of pieces, as long as they fit; each begins with at most `overlap` tokens of the one before.
 
     The merge of LangChain's text splitters, by binary search: a piece that fits nowhere is a run of its own.
@@ -55,12 +55,12 @@ def pack(found: Pieces, room: Room, overlap: int = 0) -> list[tuple[int, int]]:
     return runs
 
 
-def slices(found: Pieces, room: Room, overlap: int = 0) -> list[Slice]:
+def slices(found: Pieces, room: TokenBudget, overlap: int = 0) -> list[Slice]:
     """The packed runs as slices [start, end) of the text."""
     return [(int(found.starts[i]), int(found.ends[j - 1])) for i, j in pack(found, room, overlap)]
 
 
-def words(tokens: Tokens, start: int, end: int, room: Room) -> Pieces:
+def words(tokens: Tokens, start: int, end: int, room: TokenBudget) -> Pieces:
     """The words of [start, end) as pieces without gaps; a word longer than its room is cut into its tokens.
 
     Characters that are no token (a model drops control characters) go with the word before them.
@@ -88,7 +88,7 @@ def trimmed(text: str, start: int, end: int) -> Slice:
     return (start, start) if left == len(content) else (start + left, start + len(content.rstrip()))
 
 
-def shrunk(overlap: int, fits: int, room: Room) -> int:
+def shrunk(overlap: int, fits: int, room: TokenBudget) -> int:
     """The overlap that a long header leaves to chunks of `fits` tokens.
 
     Without this, steps of one token could make a thousand chunks of a page.
@@ -97,7 +97,7 @@ def shrunk(overlap: int, fits: int, room: Room) -> int:
     return max(0, min(overlap, fits - step))
 
 
-def _next(found: Pieces, room: Room, run: tuple[int, int], overlap: int) -> int:
+def _next(found: Pieces, room: TokenBudget, run: tuple[int, int], overlap: int) -> int:
     """Where the run after [i, j) begins: so that it repeats at most `overlap` tokens and has room for piece j."""
     i, j = run
     if not overlap:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import sentencex
 
-from workbench.chunking.text.headers import Room
+from workbench.chunking.text.headers import TokenBudget
 from workbench.chunking.text.packing import Pieces, Slice, pieces, slices, trimmed, words
 from workbench.models.tokenizers import Tokens
 
@@ -33,7 +33,7 @@ def partition(text: str, starts: Sequence[int]) -> list[Slice]:
     return [(start, end) for start, end in parts if start < end]
 
 
-def cut_long(text: str, tokens: Tokens, found: Sequence[Slice], room: Room) -> Pieces:
+def cut_long(text: str, tokens: Tokens, found: Sequence[Slice], room: TokenBudget) -> Pieces:
     """Slices as pieces, each longer than its room replaced by fragments that fit, cut between words."""
     whole = pieces(tokens, found)
     kept: list[Slice] = []
@@ -42,6 +42,6 @@ def cut_long(text: str, tokens: Tokens, found: Sequence[Slice], room: Room) -> P
     return pieces(tokens, kept)
 
 
-def _fragments(text: str, tokens: Tokens, long: Slice, room: Room) -> list[Slice]:
+def _fragments(text: str, tokens: Tokens, long: Slice, room: TokenBudget) -> list[Slice]:
     parts = [trimmed(text, start, end) for start, end in slices(words(tokens, *long, room), room)]
     return [(start, end) for start, end in parts if start < end]

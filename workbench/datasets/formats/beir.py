@@ -7,14 +7,14 @@ without one is a need of its own.
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.draft import Draft, EvidenceRow, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, EvidenceRow, json_lines, read_text, require, text_field
 from workbench.datasets.formats.documents import read_documents
 from workbench.records import Qrel, Query
 
 
-def read_beir(folder: Path, split: str | None) -> Draft:
+def read_beir(folder: Path, split: str | None) -> DatasetDraft:
     """All of a BEIR folder; with a split, the queries that are judged in it or marked unanswerable."""
-    draft = Draft(folder.name)
+    draft = DatasetDraft(folder.name)
     require(folder, "the BEIR folder")
     read_documents(require(folder / "corpus.jsonl", "the corpus"), draft)
     for path in _qrel_files(folder, split):
@@ -33,7 +33,7 @@ def _qrel_files(folder: Path, split: str | None) -> list[Path]:
     return sorted(require(folder / "qrels", "the folder of judgements").glob("*.tsv"))
 
 
-def _read_qrels(path: Path, draft: Draft) -> None:
+def _read_qrels(path: Path, draft: DatasetDraft) -> None:
     for number, line in enumerate(read_text(path, draft).split("\n"), 1):
         where = f"{path}:{number}"
         if not line.strip() or (number == 1 and line.startswith(("query-id", "query_id"))):
@@ -45,7 +45,7 @@ def _read_qrels(path: Path, draft: Draft) -> None:
             draft.faults.append(f"{where} is not query-id, corpus-id and a whole score, separated by tabs")
 
 
-def _read_queries(path: Path, split: str | None, draft: Draft) -> None:
+def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> None:
     judged = {qrel.query_id for qrel, _ in draft.qrels}
     for row, where in json_lines(path, draft):
         query_id = text_field(row, ("_id",), where, draft)
@@ -63,7 +63,7 @@ def _read_queries(path: Path, split: str | None, draft: Draft) -> None:
             draft.queries.append((query, where))
 
 
-def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: Draft) -> Query:
+def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: DatasetDraft) -> Query:
     """A query from its metadata: `answerable: false` or `type: unanswerable` marks it unanswerable, `answer` is expected."""
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
     if not isinstance(marked, bool):
@@ -72,7 +72,7 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
     return Query(query_id, text, answerable, str(answer or ""), metadata)
 
 
-def read_evidence(path: Path, kept: set[str] | None, draft: Draft) -> None:
+def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> None:
     """Evidence rows; `kept` limits them to the queries of a split."""
     for number, (row, where) in enumerate(json_lines(path, draft)):
         query_id = text_field(row, ("query_id",), where, draft)
@@ -83,7 +83,7 @@ def read_evidence(path: Path, kept: set[str] | None, draft: Draft) -> None:
         append_evidence(row, query_id, f"row {number}" if need is None else f"need {need}", where, draft)
 
 
-def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, draft: Draft) -> None:
+def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, draft: DatasetDraft) -> None:
     """One span as one alternative of a need; a span that is not {doc_id, start, end} becomes a fault."""
     doc_id = text_field(row, ("doc_id",), where, draft)
     start, end, text = row.get("start"), row.get("end"), row.get("text")

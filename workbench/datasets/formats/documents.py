@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workbench.datasets.draft import Draft, Rows, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, Rows, json_lines, read_text, require, text_field
 from workbench.datasets.formats.markup import document_of_html
 from workbench.datasets.formats.table_rows import check_columns, is_table, read_rows
 from workbench.records import Document
@@ -17,7 +17,7 @@ def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
     return next((file for file in files if file.exists()), folder / "documents")
 
 
-def read_documents(path: Path, draft: Draft) -> None:
+def read_documents(path: Path, draft: DatasetDraft) -> None:
     """Everything at the path into the draft; a file that is of no known kind is a fault."""
     require(path, "the documents")
     if path.is_dir():
@@ -30,7 +30,7 @@ def read_documents(path: Path, draft: Draft) -> None:
         read_document_rows(json_lines(path, draft), path, draft)
 
 
-def read_document_rows(rows: Rows, file: Path, draft: Draft) -> None:
+def read_document_rows(rows: Rows, file: Path, draft: DatasetDraft) -> None:
     """Rows {doc_id, title, text} into the draft."""
     for row, where in rows:
         draft.leave(row, (*_IDS, "title", "text"), file)
@@ -40,7 +40,7 @@ def read_document_rows(rows: Rows, file: Path, draft: Draft) -> None:
             draft.documents.append((Document(doc_id, text, str(row.get("title") or "")), where))
 
 
-def _read_folder(folder: Path, draft: Draft) -> None:
+def _read_folder(folder: Path, draft: DatasetDraft) -> None:
     for file in sorted(file for file in folder.rglob("*") if file.is_file()):
         doc_id = file.relative_to(folder).with_suffix("").as_posix()
         suffix = file.suffix.lower()

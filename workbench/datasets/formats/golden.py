@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import Draft, Rows, json_lines, parse_json, read_text, reason, require
+from workbench.datasets.draft import DatasetDraft, Rows, json_lines, parse_json, read_text, reason, require
 from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
 from workbench.datasets.questions import read_questions
 from workbench.errors import InputError
 
 
-def read_golden(path: Path, documents: Path | None, split: str | None) -> Draft:
+def read_golden(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
     """A golden folder or file, or a plain list with its documents."""
-    draft = Draft(path.stem)
+    draft = DatasetDraft(path.stem)
     require(path, "the dataset")
     if path.is_dir():
         _read_folder(path, documents, split, draft)
@@ -27,14 +27,14 @@ def read_golden(path: Path, documents: Path | None, split: str | None) -> Draft:
     return draft
 
 
-def _read_folder(folder: Path, documents: Path | None, split: str | None, draft: Draft) -> None:
+def _read_folder(folder: Path, documents: Path | None, split: str | None, draft: DatasetDraft) -> None:
     read_documents(documents or documents_of(folder), draft)
     lines = folder / "questions.jsonl"
     file = lines if lines.exists() else require(folder / "questions.json", "the questions")
     read_questions(_rows_of_file(file, draft), split, draft)
 
 
-def _read_file(path: Path, documents: Path | None, split: str | None, draft: Draft) -> None:
+def _read_file(path: Path, documents: Path | None, split: str | None, draft: DatasetDraft) -> None:
     content = _json_file(path, draft)
     if not isinstance(content, list | dict):
         raise InputError(f"{path} is a JSON {type(content).__name__}", "it should be a list of questions or {documents, questions}")
@@ -49,13 +49,13 @@ def _read_file(path: Path, documents: Path | None, split: str | None, draft: Dra
     read_questions(_numbered(whole.get("questions", []), f"{path} question", draft), split, draft)
 
 
-def _rows_of_file(path: Path, draft: Draft) -> Rows:
+def _rows_of_file(path: Path, draft: DatasetDraft) -> Rows:
     if path.suffix == ".jsonl":
         return json_lines(path, draft)
     return _numbered(_json_file(path, draft), f"{path} question", draft)
 
 
-def _numbered(rows: Any, what: str, draft: Draft) -> Rows:
+def _numbered(rows: Any, what: str, draft: DatasetDraft) -> Rows:
     """Rows of a JSON list with their place; what is no object becomes a fault."""
     found = []
     for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
@@ -66,7 +66,7 @@ def _numbered(rows: Any, what: str, draft: Draft) -> Rows:
     return found
 
 
-def _json_file(path: Path, draft: Draft) -> Any:
+def _json_file(path: Path, draft: DatasetDraft) -> Any:
     try:
         return parse_json(read_text(path, draft))
     except ValueError as error:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from workbench.core.fingerprint import file_digest
 from workbench.core.locations import cache_folder, data_folder
-from workbench.datasets.draft import Draft
+from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.beir import read_beir
 from workbench.errors import InputError
 
@@ -26,7 +26,7 @@ FIVE = ("PLAIN-2630", "PLAIN-2660", "PLAIN-2510", "PLAIN-2430", "PLAIN-2690")
 _SECONDS = 30
 
 
-def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> Draft:
+def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> DatasetDraft:
     """NFCorpus's draft; `five` keeps the five named queries with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
     draft = read_beir(folder or _found() or _obtained(), split)
     if five:

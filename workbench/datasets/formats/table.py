@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import Draft, Rows, parse_json, reason, require
+from workbench.datasets.draft import DatasetDraft, Rows, parse_json, reason, require
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.formats.golden_rows import document_rows, question_rows
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
@@ -32,9 +32,9 @@ def questions_of(folder: Path) -> Path | None:
     return next((file for suffix in SUFFIXES if (file := folder / f"questions{suffix}").exists()), None)
 
 
-def read_table(path: Path, documents: Path | None, split: str | None) -> Draft:
+def read_table(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
     """A table of questions with its documents; in a folder, the table `questions` and the table, lines or folder `documents`."""
-    draft = Draft(path.stem)
+    draft = DatasetDraft(path.stem)
     require(path, "the dataset")
     if path.is_dir():
         documents = documents or documents_of(path, (*SUFFIXES, ".jsonl"))
@@ -49,12 +49,12 @@ def read_table(path: Path, documents: Path | None, split: str | None) -> Draft:
     return draft
 
 
-def _questions(rows: Rows, spelt: bool, draft: Draft) -> Rows:
+def _questions(rows: Rows, spelt: bool, draft: DatasetDraft) -> Rows:
     """Rows as the golden format has them; `spelt`: every cell is text."""
     return [({key: _value(key, value, spelt, where, draft) for key, value in row.items()}, where) for row, where in rows]
 
 
-def _value(key: str, value: Any, spelt: bool, where: str, draft: Draft) -> Any:
+def _value(key: str, value: Any, spelt: bool, where: str, draft: DatasetDraft) -> Any:
     if key in _IDS:
         return _ids(key, value, where, draft)
     if key in ("evidence", "relevant_chunks") and isinstance(value, str):
@@ -64,7 +64,7 @@ def _value(key: str, value: Any, spelt: bool, where: str, draft: Draft) -> Any:
     return _spelt(value) if spelt and key not in _PLAIN else value
 
 
-def _ids(key: str, value: Any, where: str, draft: Draft) -> Any:
+def _ids(key: str, value: Any, where: str, draft: DatasetDraft) -> Any:
     # pandas makes 3.0 of a number in a column with empty cells.
     if isinstance(value, int | float):
         return [str(int(value) if value == int(value) else value)]
@@ -75,7 +75,7 @@ def _ids(key: str, value: Any, where: str, draft: Draft) -> Any:
     return [part.strip() for part in re.split("[;|]", value) if part.strip()]
 
 
-def _json(key: str, value: str, where: str, draft: Draft) -> Any:
+def _json(key: str, value: str, where: str, draft: DatasetDraft) -> Any:
     try:
         return parse_json(value)
     except ValueError as error:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.draft import Draft, Rows, read_text
+from workbench.datasets.draft import DatasetDraft, Rows, read_text
 from workbench.errors import InputError
 
 SUFFIXES = (".csv", ".parquet")
@@ -22,7 +22,7 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def read_rows(path: Path, draft: Draft) -> tuple[list[str], Rows]:
+def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     """The columns and the rows of a table, each row with its place; what cannot be read becomes a fault."""
     read = _read_parquet if path.suffix.lower() == ".parquet" else _read_csv
     columns, rows = read(path, draft)
@@ -32,7 +32,7 @@ def read_rows(path: Path, draft: Draft) -> tuple[list[str], Rows]:
     return columns, [({key: value for key, value in row.items() if key and value not in (None, "")}, where) for row, where in rows]
 
 
-def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: Draft) -> bool:
+def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: DatasetDraft) -> bool:
     """Faults for columns that are needed and missing, and for those that look like a known one misspelt; whether none is missing."""
     absent = [name for name in (*needed, *others) if name not in columns]
     meant = {}
@@ -48,7 +48,7 @@ def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequenc
     return not any(name in absent for name in needed)
 
 
-def _read_csv(path: Path, draft: Draft) -> tuple[list[str], Rows]:
+def _read_csv(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     # Excel begins its UTF-8 files with a byte order mark; no offset counts from there.
     reader = csv.reader(io.StringIO(read_text(path, draft, mark=True), newline=""), strict=True)
     columns: list[str] = []
@@ -70,7 +70,7 @@ def _read_csv(path: Path, draft: Draft) -> tuple[list[str], Rows]:
     return columns, rows
 
 
-def _read_parquet(path: Path, draft: Draft) -> tuple[list[str], Rows]:
+def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     from pyarrow import ArrowException, parquet  # heavy
 
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from workbench.datasets.draft import Draft, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, json_lines, read_text, require, text_field
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.errors import DatasetError, InputError
@@ -32,9 +32,9 @@ class ScoredDoc:
     score: float
 
 
-def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None) -> Draft:
+def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None) -> DatasetDraft:
     """Topics, qrels and documents; `path` is the topics file, or a folder where those not named are found by their usual names."""
-    draft = Draft(path.stem)
+    draft = DatasetDraft(path.stem)
     require(path, "the dataset")
     folder = path if path.is_dir() else path.parent
     topics = (topics_of(path) or require(path / _TOPICS[0], "the topics")) if path.is_dir() else path
@@ -55,7 +55,7 @@ def _first(folder: Path, names: Iterable[str]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _read_topics(path: Path, split: str | None, draft: Draft) -> set[str]:
+def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]:
     """Topics into the draft; returns the ids of those that are of another split."""
     left = set()
     if path.suffix.lower() == ".jsonl":
@@ -97,7 +97,7 @@ def write_run(path: Path, run: Iterable[ScoredDoc], tag: str) -> None:
     _write(path, (f"{_id(row.query_id)} Q0 {_id(row.doc_id)} {row.rank} {_score(row.score)} {_id(tag)}" for row in run))
 
 
-def _qrels(path: Path, draft: Draft) -> Iterator[tuple[Qrel, str]]:
+def _qrels(path: Path, draft: DatasetDraft) -> Iterator[tuple[Qrel, str]]:
     for cells, where in _cells(path, 4, "query_id 0 doc_id relevance", draft):
         try:
             yield Qrel(cells[0], cells[2], _whole_number(cells[3])), where
@@ -105,7 +105,7 @@ def _qrels(path: Path, draft: Draft) -> Iterator[tuple[Qrel, str]]:
             draft.faults.append(f"{where} has the relevance {cells[3]!r}, not a whole number")
 
 
-def _run(path: Path, draft: Draft) -> Iterator[tuple[ScoredDoc, str]]:
+def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
     first: dict[tuple[str, str], str] = {}
     for (query_id, _, doc_id, rank, score, _), where in _cells(path, 6, "query_id Q0 doc_id rank score tag", draft):
         try:
@@ -117,21 +117,21 @@ def _run(path: Path, draft: Draft) -> Iterator[tuple[ScoredDoc, str]]:
             draft.faults.append(f"{where} repeats document {doc_id!r} of query {query_id!r} of {earlier}")
 
 
-def _whole(path: Path, read: Callable[[Path, Draft], Iterator[tuple[Row, str]]]) -> tuple[Row, ...]:
-    draft = Draft(path.stem)
+def _whole(path: Path, read: Callable[[Path, DatasetDraft], Iterator[tuple[Row, str]]]) -> tuple[Row, ...]:
+    draft = DatasetDraft(path.stem)
     rows = tuple(row for row, _ in read(require(path, "the TREC file"), draft))
     if draft.faults:
         raise DatasetError(str(path), draft.faults)
     return rows
 
 
-def _lines(path: Path, draft: Draft) -> Iterator[tuple[str, str]]:
+def _lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(read_text(path, draft).split("\n"), 1):
         if line.strip() and not (number == 1 and _HEADER.match(line)):
             yield line.removesuffix("\r"), f"{path}:{number}"
 
 
-def _cells(path: Path, count: int, form: str, draft: Draft) -> Iterator[tuple[list[str], str]]:
+def _cells(path: Path, count: int, form: str, draft: DatasetDraft) -> Iterator[tuple[list[str], str]]:
     for line, where in _lines(path, draft):
         # Not split(): an id may hold U+00A0 or U+0085.
         cells = re.split("[ \t]+", line.strip(" \t"))

@@ -8,8 +8,8 @@ from filelock import FileLock
 
 from workbench.core import batching
 from workbench.core.fingerprint import fingerprint
-from workbench.embedding.embed import Embedded, Room, in_memory
-from workbench.embedding.late.pooling import Asked, Slice, pool, reader_of
+from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, in_memory
+from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
 from workbench.records import Document
@@ -25,8 +25,8 @@ def embed_late(
     embedder: SentenceTransformersEmbedder,
     cache: VectorCache,
     label: str,
-    room: Room = in_memory,
-) -> Embedded:
+    room: VectorBuffer = in_memory,
+) -> EmbeddedTexts:
     """The vectors of the first table of chunks, in `room`; what the cache lacks for any of the tables is encoded now, a document once."""
     reader = reader_of(embedder)
     lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(each).hex() for each in documents])}.lock"
@@ -42,16 +42,16 @@ def embed_late(
     for part in batching.blocks(len(keys), _GOT_AT_ONCE):
         found = cache.get(keys[part])
         vectors[part] = np.stack([found[key] for key in keys[part]])
-    return Embedded(vectors, np.concatenate(lengths) if lengths else np.zeros(0, np.int64), encoded)
+    return EmbeddedTexts(vectors, np.concatenate(lengths) if lengths else np.zeros(0, np.int64), encoded)
 
 
-def asked_of(documents: Sequence[Document], chunks: pd.DataFrame) -> list[Asked]:
+def asked_of(documents: Sequence[Document], chunks: pd.DataFrame) -> list[DocumentSlices]:
     """The slices of each document in a table of chunks (doc, start, end, header), in its order."""
     found = []
     for _, rows in chunks.groupby("doc", sort=True):
         document = documents[int(rows["doc"].iloc[0])]
         columns = zip(rows["start"].tolist(), rows["end"].tolist(), rows["header"].tolist(), strict=True)
-        found.append(Asked(document, [Slice(start, end, _titled(document, start, header)) for start, end, header in columns]))
+        found.append(DocumentSlices(document, [Slice(start, end, _titled(document, start, header)) for start, end, header in columns]))
     return found
 
 

@@ -34,7 +34,7 @@ class Slice(NamedTuple):
     titled: bool
 
 
-class Asked(NamedTuple):
+class DocumentSlices(NamedTuple):
     """A document with the slices that are wanted of it."""
 
     document: Document
@@ -62,18 +62,18 @@ class Reader:
             content.update(len(encoded).to_bytes(8, "little") + encoded)
         return content.digest()
 
-    def keys(self, asked: Asked) -> list[bytes]:
+    def keys(self, asked: DocumentSlices) -> list[bytes]:
         """The item cache's key of each slice, by its document and its bounds."""
         whole = self.document_key(asked.document)
         texts = (f"{start} {end} {titled:d}" for start, end, titled in asked.slices)
         return [hashlib.blake2b(text.encode(), digest_size=16, key=whole).digest() for text in texts]
 
-    def lengths(self, asked: Asked) -> Ints:
+    def lengths(self, asked: DocumentSlices) -> Ints:
         """How many tokens are pooled for each slice: int64 (n)."""
         first, last = self.ranges(asked)
         return last - first
 
-    def ranges(self, asked: Asked) -> tuple[Ints, Ints]:
+    def ranges(self, asked: DocumentSlices) -> tuple[Ints, Ints]:
         """The tokens [first, last) that share a character with each slice, or the one next to it where none does: int64 (n) each."""
         tokens, title = self._tokens(asked.document), _title(asked.document)
         shift = len(title) + 1 if title else 0
@@ -104,7 +104,7 @@ def reader_of(embedder: SentenceTransformersEmbedder) -> Reader:
     return Reader(embedder, frame, bytes.fromhex(fingerprint(embedder.identity("document"))))
 
 
-def pool(wanted: Sequence[Asked], reader: Reader, cache: VectorCache, label: str = "") -> int:
+def pool(wanted: Sequence[DocumentSlices], reader: Reader, cache: VectorCache, label: str = "") -> int:
     """Put what the cache lacks of the slices there, in one pass over each document that lacks any; the tokens that were encoded.
 
     A document is committed whole; one with more slices than are held at once in parts, and encoded again if it was interrupted.
@@ -120,26 +120,26 @@ def pool(wanted: Sequence[Asked], reader: Reader, cache: VectorCache, label: str
     return tokens
 
 
-def _missing(wanted: Sequence[Asked], reader: Reader, cache: VectorCache) -> list[Asked]:
+def _missing(wanted: Sequence[DocumentSlices], reader: Reader, cache: VectorCache) -> list[DocumentSlices]:
     """What the cache lacks, the longest documents first, each slice once, also of documents that are there twice."""
-    found: list[Asked] = []
+    found: list[DocumentSlices] = []
     seen: set[bytes] = set()
     for asked in sorted(wanted, key=lambda asked: -len(asked.document.text)):
         slices = dict(zip(reader.keys(asked), asked.slices, strict=True))
         there = cache.present(list(slices)) | seen
         seen |= slices.keys()
         if lacking := [each for key, each in slices.items() if key not in there]:
-            found.append(Asked(asked.document, lacking))
+            found.append(DocumentSlices(asked.document, lacking))
     return found
 
 
-def _groups(missing: Sequence[Asked], reader: Reader) -> Iterator[list[Asked]]:
+def _groups(missing: Sequence[DocumentSlices], reader: Reader) -> Iterator[list[DocumentSlices]]:
     """Documents that are encoded together; each alone with torch, whose vectors move with what stands beside them."""
     most = _WINDOWS if reader.embedder.encoder().backend == "openvino" else 1
     return batching.groups(missing, lambda asked: reader.windows(asked.document), most)
 
 
-def _pooled(group: Sequence[Asked], reader: Reader, bar: "tqdm[Any]") -> Iterator[tuple[bytes, Vectors]]:
+def _pooled(group: Sequence[DocumentSlices], reader: Reader, bar: "tqdm[Any]") -> Iterator[tuple[bytes, Vectors]]:
     """Key and vector of each slice of a group of documents."""
     embedder, frame = reader.embedder, reader.frame
     encodings = model_tokenizer(embedder.model).encode_batch_fast([_text(asked.document) for asked in group], add_special_tokens=False)

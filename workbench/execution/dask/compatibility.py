@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.execution.dask.tasks import Nature, Site, nature
+from workbench.execution.dask.tasks import JobContext, WorkerInfo, worker_info
 from workbench.execution.dask.workers import Workers
 from workbench.experiment.read import Configuration
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.storage.remote_store import RemoteStore
 
 
-def _place(bench: Bench) -> str:
+def _place(bench: RunContext) -> str:
     """The store as workers are told it."""
     return bench.workplace.url or str(bench.workplace.store_root.resolve())
 
 
 @contextmanager
-def marked(bench: Bench) -> Iterator[str]:
+def marked(bench: RunContext) -> Iterator[str]:
     """A file in the store, and in outputs, while the sweep runs; who sees it sees the same store."""
     mark, workplace = f".sweep-{secrets.token_hex(8)}", bench.workplace
     remote = RemoteStore(workplace.url, workplace.store_root) if workplace.url else None
@@ -38,12 +38,12 @@ def marked(bench: Bench) -> Iterator[str]:
             path.unlink(missing_ok=True)
 
 
-def checked(bench: Bench, configurations: Sequence[Configuration], workers: Workers, mark: str) -> Site:
+def checked(bench: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
     """The site, after every worker was found to see the store and to compute what the driver would; InputError where one does not."""
     outputs, store = bench.workplace.outputs.resolve(), _place(bench)
     embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
-    found = workers.ask(nature, outputs, store, mark, embedders)
-    own = nature(outputs, store, mark, embedders)
+    found = workers.ask(worker_info, outputs, store, mark, embedders)
+    own = worker_info(outputs, store, mark, embedders)
     faults = [f"the worker {address} {fault}" for address, one in found.items() if (fault := _fault(one, own, store))]
     faults += [
         f"the worker {address} runs {threads} tasks at once; start it with --nthreads 1"
@@ -54,10 +54,10 @@ def checked(bench: Bench, configurations: Sequence[Configuration], workers: Work
         raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
     machines = [one.machine for one in found.values()]
     threads = {one.machine: max(1, one.cores // machines.count(one.machine)) for one in found.values()}
-    return Site(outputs, store, mark, bench.dataset, bench.metrics, bench.spans, threads)
+    return JobContext(outputs, store, mark, bench.dataset, bench.metrics, bench.spans, threads)
 
 
-def _fault(found: Any, own: Nature, store: str) -> str:
+def _fault(found: Any, own: WorkerInfo, store: str) -> str:
     """Why a worker cannot help, with the fix; empty where it can."""
     if isinstance(found, BaseException):
         missing = isinstance(found, ImportError)

@@ -20,12 +20,12 @@ from workbench.errors import WorkerError
 from workbench.execution.dask import tasks
 from workbench.execution.dask.cluster import connected
 from workbench.execution.dask.compatibility import checked, marked
-from workbench.execution.dask.scheduler import Ended, Task
-from workbench.execution.dask.tasks import Encoded, Made, identity_of
+from workbench.execution.dask.scheduler import Task, TaskResult
+from workbench.execution.dask.tasks import Encoded, StageReport, identity_of
 from workbench.execution.dask.workers import Workers
-from workbench.execution.local import Ahead
+from workbench.execution.local import Precomputed
 from workbench.experiment.read import Configuration
-from workbench.pipeline.context import Bench, Spent
+from workbench.pipeline.context import EncodingCost, RunContext
 from workbench.pipeline.stages import chunks_stage, embedder_inputs, queries_stage, vectors_stage
 from workbench.retrieval.chroma_index import is_built
 from workbench.storage.result_store import Entry
@@ -34,7 +34,7 @@ STAGES = ("chunks", "vectors", "queries", "index", "hits", "scores")
 _NEEDS = {"vectors": ("chunks",), "index": ("vectors", "queries"), "hits": ("chunks", "index", "vectors", "queries"), "scores": ("hits",)}
 
 
-class Wanted(NamedTuple):
+class TextRequest(NamedTuple):
     """Texts of one role that a stage, by its task's name, reads vectors of; `key` is that of the stage's result."""
 
     task: str
@@ -47,9 +47,9 @@ class Wanted(NamedTuple):
 class _Sweep:
     """One sweep on workers: what it lacks, what was made, what failed by the task's name."""
 
-    bench: Bench
+    bench: RunContext
     configurations: Sequence[Configuration]
-    made: dict[str, Made] = field(default_factory=dict)
+    made: dict[str, StageReport] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
 
     def names(self, configuration: Configuration) -> dict[str, str]:
@@ -98,9 +98,9 @@ class _Sweep:
             return Task(name, self._here, lambda: (stage, configuration), needs, here=True)
         return Task(name, tasks.stage, lambda: (stage, name.removeprefix(f"{stage}-"), configuration), needs)
 
-    def _here(self, stage: str, configuration: Configuration) -> Made:
+    def _here(self, stage: str, configuration: Configuration) -> StageReport:
         entry = self._computed_here(stage, configuration)
-        return Made(entry.seconds, entry.computed)
+        return StageReport(entry.seconds, entry.computed)
 
     def _computed_here(self, stage: str, configuration: Configuration) -> Entry:
         chunks, embedder = chunks_stage, configuration.embedding
@@ -110,43 +110,43 @@ class _Sweep:
             return queries_stage(self.bench, embedder, configuration)
         return vectors_stage(self.bench, embedder, configuration, chunks(self.bench, configuration))
 
-    def _note(self, ended: Ended) -> None:
+    def _note(self, ended: TaskResult) -> None:
         if ended.error is None:
             self.made[ended.name] = ended.value
         else:
             self.errors[ended.name] = ended.error
 
-    def _sentences(self) -> dict[Embedder, list[Wanted]]:
+    def _sentences(self) -> dict[Embedder, list[TextRequest]]:
         """What chunkers compare by vectors."""
-        found: dict[Embedder, list[Wanted]] = {}
+        found: dict[Embedder, list[TextRequest]] = {}
         for name, (_, configuration) in self.lacking(("chunks",)).items():
             if embedder := configuration.chunking.compared_by:
                 texts = [text for document in self.bench.dataset.documents for text in configuration.chunking.compared(document)]
-                found.setdefault(embedder, []).append(Wanted(name, "", "document", texts))
+                found.setdefault(embedder, []).append(TextRequest(name, "", "document", texts))
         return found
 
-    def _inputs(self) -> dict[Embedder, list[Wanted]]:
+    def _inputs(self) -> dict[Embedder, list[TextRequest]]:
         """The inputs of all chunks, and the queries."""
-        found: dict[Embedder, list[Wanted]] = {}
+        found: dict[Embedder, list[TextRequest]] = {}
         for name, (stage, configuration) in self.lacking(("vectors", "queries")).items():
             if configuration.embedding is None:
                 continue
             wanted = found.setdefault(configuration.embedding, [])
             if stage == "queries":
-                wanted.append(Wanted(name, "", "query", [query.text for query in self.bench.dataset.queries]))
+                wanted.append(TextRequest(name, "", "query", [query.text for query in self.bench.dataset.queries]))
             elif not is_late(configuration.embedding):
                 # Late pooling passes over documents in the stage itself, on the driver.
                 texts = embedder_inputs(self.bench, chunks_stage(self.bench, configuration).table("chunks"))
-                wanted.append(Wanted(name, name.removeprefix("vectors-"), "document", texts))
+                wanted.append(TextRequest(name, name.removeprefix("vectors-"), "document", texts))
         return found
 
-    def _encode(self, workers: Workers, wanted: dict[Embedder, list[Wanted]]) -> None:
+    def _encode(self, workers: Workers, wanted: dict[Embedder, list[TextRequest]]) -> None:
         for embedder, all_of_it in wanted.items():
             for role in ("document", "query"):
                 if of_role := [one for one in all_of_it if one.role == role]:
                     self._encode_role(workers, embedder, role, of_role)
 
-    def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: list[Wanted]) -> None:
+    def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: list[TextRequest]) -> None:
         """Encode what the cache lacks. An embedder's own error ends it: the stage meets the same error and tells it, as in one process."""
         cache = self.bench.workplace.vectors
         texts, identity = [one.texts for one in wanted], identity_of(embedder)
@@ -171,31 +171,35 @@ class _Sweep:
                     self._charge(batch, ended.value, wanted)
                     bar.update(int(batch.tokens.sum()))
 
-    def _lost(self, batch: Batch, error: WorkerError, wanted: list[Wanted], embedder: Embedder, role: Role) -> None:
+    def _lost(self, batch: Batch, error: WorkerError, wanted: list[TextRequest], embedder: Embedder, role: Role) -> None:
         """The stages that wanted one of these texts fail: what killed workers must not be tried on the driver."""
         for one in wanted:
             if not set(batch.cache_keys).isdisjoint(text_keys(one.texts, embedder, role)):
                 self.errors.setdefault(one.task, error)
 
-    def _charge(self, batch: Batch, encoded: Encoded, wanted: list[Wanted]) -> None:
+    def _charge(self, batch: Batch, encoded: Encoded, wanted: list[TextRequest]) -> None:
         """Tokens to the first configuration that has the text, as in one process; what a provider counted to that of the first text."""
         spent = self.bench.workplace.spent
         owners = [wanted[sequence].key for sequence in batch.sequences.tolist()]
-        charged = [(key, Spent(int(tokens))) for key, tokens in zip(owners, batch.tokens, strict=True)]
-        for key, part in [*charged, (owners[0], Spent(0, encoded.usage, encoded.seconds))]:
-            spent[key] = spent.get(key, Spent()) + part
+        charged = [(key, EncodingCost(int(tokens))) for key, tokens in zip(owners, batch.tokens, strict=True)]
+        for key, part in [*charged, (owners[0], EncodingCost(0, encoded.usage, encoded.seconds))]:
+            spent[key] = spent.get(key, EncodingCost()) + part
 
 
 def compute_ahead(
-    bench: Bench, configurations: Sequence[Configuration], say: Callable[[str], None], jobs: int | None = None, scheduler: str | None = None
-) -> Ahead:
+    bench: RunContext,
+    configurations: Sequence[Configuration],
+    say: Callable[[str], None],
+    jobs: int | None = None,
+    scheduler: str | None = None,
+) -> Precomputed:
     """Compute what the configurations lack on `jobs` processes here or on the workers of a scheduler; what failed, by configuration.
 
     Errors: InputError, before anything runs, where there are no workers or one of them would compute something else.
     """
     sweep = _Sweep(bench, configurations)
     if not sweep.lacking(STAGES):
-        return Ahead()
+        return Precomputed()
     with connected(jobs, scheduler) as workers, marked(bench) as mark:
         site = checked(bench, configurations, workers, mark)
         workers.share(site, fingerprint([str(site.outputs), site.store])[:8])
@@ -205,4 +209,4 @@ def compute_ahead(
         sweep.run(workers)
     failed = {one.name: [sweep.errors[name] for name in sweep.names(one).values() if name in sweep.errors] for one in configurations}
     made = {name: one.seconds for name, one in sweep.made.items() if one.computed}
-    return Ahead({name: errors[0] for name, errors in failed.items() if errors}, made)
+    return Precomputed({name: errors[0] for name, errors in failed.items() if errors}, made)

@@ -20,7 +20,7 @@ class Task:
     here: bool = False
 
 
-class Ended(NamedTuple):
+class TaskResult(NamedTuple):
     """A task with its value, or the error of its own or of one that it needed."""
 
     name: str
@@ -68,7 +68,7 @@ class Run:
         """Have a task that was out tried once more, alone: workers died under it, perhaps by what stood beside it."""
         self._suspects.append(self._out.pop(name))
 
-    def end(self, ended: Ended) -> Iterator[Ended]:
+    def end(self, ended: TaskResult) -> Iterator[TaskResult]:
         """What has ended with a task: itself and, where it failed, all that needed it."""
         self._out.pop(ended.name, None)
         if ended.name not in self._lacks:
@@ -80,7 +80,7 @@ class Run:
             if name not in self._lacks:
                 continue
             if ended.error is not None:
-                yield from self.end(Ended(name, None, ended.error))
+                yield from self.end(TaskResult(name, None, ended.error))
                 continue
             self._lacks[name].discard(ended.name)
             if not self._lacks[name]:

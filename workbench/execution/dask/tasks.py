@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple
 from workbench.core import cpu
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role, Usage
-from workbench.embedding.memory_cache import HeldVectors
+from workbench.embedding.memory_cache import MemoryVectorCache
 from workbench.errors import WorkbenchError, WorkerError
 from workbench.experiment.read import Configuration
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench, Workplace
+from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.stages import chunks_stage, embedded_stages, hits_stage, scores_stage
 from workbench.records import Dataset
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
@@ -31,13 +31,13 @@ _PACKAGES = ("bm25s", "chromadb", "numpy", "openvino", "sentence-transformers", 
 
 
 @dataclass(frozen=True)
-class Away(Workplace):
+class WorkerWorkspace(Workspace):
     """The workplace as a worker has it. The cache of vectors is the driver's: what a worker embeds by itself it keeps in memory."""
 
     @cached_property
     def vectors(self) -> VectorCache:
         """This process's memory."""
-        return HeldVectors()
+        return MemoryVectorCache()
 
     @property
     def indexes(self) -> Path:
@@ -46,7 +46,7 @@ class Away(Workplace):
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
+class JobContext:
     """What all tasks of a sweep share: the data, the metrics, the place of the results, and how many threads a machine's workers have.
 
     `mark` is the name of a file that the driver put into the store for as long as it runs: who sees it sees the same store.
@@ -61,7 +61,7 @@ class Site:
     threads: Mapping[str, int]
 
 
-class Nature(NamedTuple):
+class WorkerInfo(NamedTuple):
     """What a worker is, as far as results depend on it: `versions` by what has them, `threads` that tasks of it run on at once."""
 
     machine: str
@@ -79,16 +79,16 @@ class Encoded(NamedTuple):
     seconds: float
 
 
-class Made(NamedTuple):
+class StageReport(NamedTuple):
     """What a task says of a stage whose result is in the store now: its seconds, and whether this task computed it."""
 
     seconds: float
     computed: bool
 
 
-def nature(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> Nature:
+def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> WorkerInfo:
     """What the process is that runs this; ModelError where it cannot have one of the models."""
-    return Nature(socket.gethostname(), cpu.usable(), versions(), [identity_of(one) for one in embedders], sees(outputs, store, mark))
+    return WorkerInfo(socket.gethostname(), cpu.usable(), versions(), [identity_of(one) for one in embedders], sees(outputs, store, mark))
 
 
 def versions() -> dict[str, str]:
@@ -112,7 +112,7 @@ def sees(outputs: Path, store: str, mark: str) -> bool:
     return all((folder / mark).is_file() and os.access(folder, os.W_OK) for folder in folders)
 
 
-def encode(site: Site, embedder: Embedder, role: Role, identity: str, texts: list[str]) -> Encoded:
+def encode(site: JobContext, embedder: Embedder, role: Role, identity: str, texts: list[str]) -> Encoded:
     """The vectors of a batch; WorkerError where this machine would give others than the driver's."""
     _set_threads(site)
     if identity_of(embedder) != identity:
@@ -126,7 +126,7 @@ def encode(site: Site, embedder: Embedder, role: Role, identity: str, texts: lis
     return Encoded(vectors, usage, time.perf_counter() - started)
 
 
-def stage(site: Site, name: str, key: str, configuration: Configuration) -> Made:
+def stage(site: JobContext, name: str, key: str, configuration: Configuration) -> StageReport:
     """Compute one stage of a configuration into the store, unless it is there; what is before it is there."""
     _set_threads(site)
     _check_store(site)
@@ -137,14 +137,14 @@ def stage(site: Site, name: str, key: str, configuration: Configuration) -> Made
 
 
 @functools.lru_cache(maxsize=2)
-def bench_at(site: Site) -> Bench:
+def bench_at(site: JobContext) -> RunContext:
     """The bench of a site in this process, made once."""
     url = site.store if is_url(site.store) else ""
     root = mirror_of(site.store) if url else Path(site.store)
-    return Bench(Away(site.outputs, root, url), site.dataset, site.metrics, site.spans)
+    return RunContext(WorkerWorkspace(site.outputs, root, url), site.dataset, site.metrics, site.spans)
 
 
-def threads_of(site: Site) -> int:
+def threads_of(site: JobContext) -> int:
     """This process's share of its machine's cores; all of them on a machine that came later."""
     return site.threads.get(socket.gethostname(), cpu.usable())
 
@@ -152,12 +152,12 @@ def threads_of(site: Site) -> int:
 _EQUAL = "install the same versions and models on every machine, and of a model whose precision is the processor's say backend: torch"
 
 
-def _set_threads(site: Site) -> None:
+def _set_threads(site: JobContext) -> None:
     # Dask's nanny sets one thread; OpenVINO's models read this when they are first compiled.
     os.environ["OMP_NUM_THREADS"] = str(threads_of(site))
 
 
-def _check_store(site: Site) -> None:
+def _check_store(site: JobContext) -> None:
     # At every stage: a worker may have joined since the others were looked at.
     try:
         there = sees(site.outputs, site.store, site.mark)
@@ -167,21 +167,21 @@ def _check_store(site: Site) -> None:
         raise WorkerError(f"the worker on {socket.gethostname()} does not see the store {site.store}", "mount it there at the same path")
 
 
-def _chunks(bench: Bench, configuration: Configuration) -> Made:
+def _chunks(bench: RunContext, configuration: Configuration) -> StageReport:
     return _made(chunks_stage(bench, configuration))
 
 
-def _index(bench: Bench, configuration: Configuration) -> Made:
+def _index(bench: RunContext, configuration: Configuration) -> StageReport:
     embedded = embedded_stages(bench, configuration, chunks_stage(bench, configuration))
-    return Made(embedded.index_seconds, embedded.index_built) if embedded else Made(0.0, False)
+    return StageReport(embedded.index_seconds, embedded.index_built) if embedded else StageReport(0.0, False)
 
 
-def _hits(bench: Bench, configuration: Configuration) -> Made:
+def _hits(bench: RunContext, configuration: Configuration) -> StageReport:
     chunks = chunks_stage(bench, configuration)
     return _made(hits_stage(bench, configuration, chunks, embedded_stages(bench, configuration, chunks)))
 
 
-def _scores(bench: Bench, configuration: Configuration) -> Made:
+def _scores(bench: RunContext, configuration: Configuration) -> StageReport:
     chunks = chunks_stage(bench, configuration)
     hits = bench.workplace.store.get("hits", bench.keys(configuration).hits)
     if hits is None:
@@ -189,11 +189,16 @@ def _scores(bench: Bench, configuration: Configuration) -> Made:
     return _made(scores_stage(bench, configuration, chunks, hits))
 
 
-_COMPUTE: dict[str, Callable[[Bench, Configuration], Made]] = {"chunks": _chunks, "index": _index, "hits": _hits, "scores": _scores}
+_COMPUTE: dict[str, Callable[[RunContext, Configuration], StageReport]] = {
+    "chunks": _chunks,
+    "index": _index,
+    "hits": _hits,
+    "scores": _scores,
+}
 
 
-def _made(entry: Entry) -> Made:
-    return Made(entry.seconds, entry.computed)
+def _made(entry: Entry) -> StageReport:
+    return StageReport(entry.seconds, entry.computed)
 
 
 def _version(package: str) -> str:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from workbench.errors import WorkerError
-from workbench.execution.dask.scheduler import Ended, Run, Task
+from workbench.execution.dask.scheduler import Run, Task, TaskResult
 
 _ANSWER_SECONDS = 120
 _WITHOUT_WORKERS_SECONDS = 60
@@ -65,7 +65,7 @@ class Workers:
         self._place = place
         self._shared = self._client.submit(_itself, value, key=f"site-{place}-{time.monotonic_ns()}", pure=False)
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Ended]:
+    def run(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """Run tasks, each with what it needs before it; they come as they end. WorkerError when no worker is left."""
         run = Run(tasks)
         ended: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
@@ -137,17 +137,17 @@ class _Watch:
             raise WorkerError(f"no worker is left at {self._where}", fix)
 
 
-def _outcome(name: str, future: Any) -> Ended:
+def _outcome(name: str, future: Any) -> TaskResult:
     """A future that is done as its value or its error; a worker that died again and again as one line."""
     if future.cancelled():
-        return Ended(name, None, WorkerError("the scheduler dropped the task", "see that it runs and run again"))
+        return TaskResult(name, None, WorkerError("the scheduler dropped the task", "see that it runs and run again"))
     error = future.exception()
     if error is None:
-        return Ended(name, future.result(), None)
+        return TaskResult(name, future.result(), None)
     if type(error).__name__ == "KilledWorker":
         what = f"workers died while they ran {getattr(error, 'task', name)}"
         error = _DeadWorkersError(what, "see whether their machine ran out of memory (dmesg), then run again: what was finished is kept")
-    return Ended(name, None, error)
+    return TaskResult(name, None, error)
 
 
 def _itself(value: Any) -> Any:

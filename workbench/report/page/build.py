@@ -11,14 +11,14 @@ from workbench.analysis.pairwise import examined
 from workbench.execution.local import Outcome
 from workbench.execution.outputs import manifest
 from workbench.report.page import figures, method
-from workbench.report.page.configuration_cards import Portrait, portraits
+from workbench.report.page.configuration_cards import ConfigurationCard, portraits
 from workbench.report.page.figures import Drawing
 from workbench.report.page.grids import grid_sheets
 from workbench.report.page.pairs import Pair, pairs
 from workbench.report.page.payload import Payload, payload
 from workbench.report.page.ranking import ranking_sheet, screened_sheet, windowed_rows
 from workbench.report.page.slices import slice_means, slices_map, slices_sheet
-from workbench.report.page.table import Sheet
+from workbench.report.page.table import Table
 from workbench.report.text.sentences import about_primary
 from workbench.report.text.summary import Answers, answers
 
@@ -32,20 +32,20 @@ class Page:
     folder: str
     primary: str
     answers: Answers
-    ranking: Sheet | None
+    ranking: Table | None
     windowed: Sequence[tuple[str, str]]
     failures: dict[str, str]
-    screened: Sheet | None
+    screened: Table | None
     differences: Drawing | None
     curves: Drawing | None
-    grids: Sequence[Sheet]
+    grids: Sequence[Table]
     frontiers: Sequence[Drawing]
-    costs: Sheet | None
-    slices: Sheet | None
-    slices_map: Sheet | None
+    costs: Table | None
+    slices: Table | None
+    slices_map: Table | None
     pairs: Sequence[Pair]
     payload: Payload | None
-    portraits: Sequence[Portrait]
+    portraits: Sequence[ConfigurationCard]
     about_primary: str
     methods: Sequence[str]
     definitions: Sequence[tuple[str, str, str]]

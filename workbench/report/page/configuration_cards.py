@@ -12,8 +12,8 @@ from workbench.analysis.standings import Standing
 from workbench.attribution.chunk_faults import diagnose
 from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES
 from workbench.core.formatting import count, number, plural, share
-from workbench.pipeline.context import Bench
-from workbench.report.page.table import Cell, Heading, Row, Sheet, value_cell
+from workbench.pipeline.context import RunContext
+from workbench.report.page.table import Cell, Column, Row, Table, value_cell
 
 _WORST = 5
 
@@ -28,27 +28,27 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Portrait:
+class ConfigurationCard:
     """One configuration in short."""
 
     name: str
     value: str
     settings: Sequence[tuple[str, str]]
-    misses: Sheet | None
-    faults: Sheet
-    metrics: Sheet
+    misses: Table | None
+    faults: Table
+    metrics: Table
     worst: Sequence[Worst]
     notebook: str
 
 
-def portraits(bench: Bench, found: Findings, looked: Mapping[str, Examined]) -> list[Portrait]:
+def portraits(bench: RunContext, found: Findings, looked: Mapping[str, Examined]) -> list[ConfigurationCard]:
     """Those of all finished configurations, the ranked ones first; `looked` holds them by name."""
     standings = [*found.standings.ranked, *found.standings.windowed]
     return [_portrait(number, bench, found, standing, looked[standing.name]) for number, standing in enumerate(standings, 1)]
 
 
-def _portrait(number_: int, bench: Bench, found: Findings, standing: Standing, looked: Examined) -> Portrait:
-    return Portrait(
+def _portrait(number_: int, bench: RunContext, found: Findings, standing: Standing, looked: Examined) -> ConfigurationCard:
+    return ConfigurationCard(
         standing.name,
         f"{found.primary} {standing.means[str(found.primary)].text()}",
         _settings(standing),
@@ -75,7 +75,7 @@ def _settings(standing: Standing) -> list[tuple[str, str]]:
     return [*rows, ("made of it", made), ("window", window)]
 
 
-def _misses(number_: int, bench: Bench, found: Findings, looked: Examined) -> Sheet | None:
+def _misses(number_: int, bench: RunContext, found: Findings, looked: Examined) -> Table | None:
     of, causes = counted_causes(looked)
     if not causes:
         return None
@@ -85,11 +85,11 @@ def _misses(number_: int, bench: Bench, found: Findings, looked: Examined) -> Sh
         Row([Cell(cause), value_cell(many, 0), Cell(share(many, of), sort=part), Cell(told[cause])])
         for cause, (many, part) in causes.items()
     ]
-    headings = [Heading("cause", "word"), Heading("questions"), Heading("share"), Heading("which means", "text", sorts=False)]
-    return Sheet(f"misses-{number_}", f"Why questions miss something, of {plural(of, 'question')}", headings, rows)
+    headings = [Column("cause", "word"), Column("questions"), Column("share"), Column("which means", "text", sorts=False)]
+    return Table(f"misses-{number_}", f"Why questions miss something, of {plural(of, 'question')}", headings, rows)
 
 
-def _faults(number_: int, bench: Bench, standing: Standing) -> Sheet:
+def _faults(number_: int, bench: RunContext, standing: Standing) -> Table:
     rows = [
         Row(
             [
@@ -101,18 +101,18 @@ def _faults(number_: int, bench: Bench, standing: Standing) -> Sheet:
         )
         for one in diagnose(bench, standing.result)
     ]
-    headings = [Heading("fault", "word"), Heading("found"), Heading("share"), Heading("which means", "text", sorts=False)]
-    return Sheet(f"faults-{number_}", "Faults of the chunks", headings, rows)
+    headings = [Column("fault", "word"), Column("found"), Column("share"), Column("which means", "text", sorts=False)]
+    return Table(f"faults-{number_}", "Faults of the chunks", headings, rows)
 
 
-def _metrics(number_: int, standing: Standing) -> Sheet:
+def _metrics(number_: int, standing: Standing) -> Table:
     headings = [
-        Heading("metric", "word"),
-        Heading("mean"),
-        Heading("95 % interval", sorts=False),
-        Heading("attainable"),
-        Heading("questions"),
-        Heading("unscored"),
+        Column("metric", "word"),
+        Column("mean"),
+        Column("95 % interval", sorts=False),
+        Column("attainable"),
+        Column("questions"),
+        Column("unscored"),
     ]
     rows = []
     for mean in standing.means.values():
@@ -129,10 +129,10 @@ def _metrics(number_: int, standing: Standing) -> Sheet:
                 ]
             )
         )
-    return Sheet(f"metrics-{number_}", "Every metric", headings, rows)
+    return Table(f"metrics-{number_}", "Every metric", headings, rows)
 
 
-def _worst(bench: Bench, found: Findings, looked: Examined) -> list[Worst]:
+def _worst(bench: RunContext, found: Findings, looked: Examined) -> list[Worst]:
     scored = np.flatnonzero(~np.isnan(looked.values))
     sign = 1 if found.primary.higher_is_better else -1
     first = scored[np.argsort(sign * looked.values[scored], kind="stable")][:_WORST].tolist()

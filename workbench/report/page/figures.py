@@ -8,13 +8,13 @@ import numpy as np
 from markupsafe import Markup
 
 from workbench.analysis.findings import ALPHA, Findings
-from workbench.analysis.frontier import COSTS, Cost, Priced, frontier_told
+from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration, frontier_told
 from workbench.core.formatting import count, interval, listed, number, signed
 from workbench.execution.local import CURVE
 from workbench.report.figures import plots
 from workbench.report.figures.plots import ACCENT, FAINT, INK, LINES, MUTED, canvas, name_ends, name_rows, spanned
 from workbench.report.page.svg import inline_svg
-from workbench.report.page.table import Cell, Heading, Row, Sheet, p_cell, value_cell
+from workbench.report.page.table import Cell, Column, Row, Table, p_cell, value_cell
 from workbench.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Drawing:
 
     svg: Markup
     told: str
-    data: Sheet
+    data: Table
 
 
 def differences(found: Findings) -> Drawing | None:
@@ -46,11 +46,11 @@ def differences(found: Findings) -> Drawing | None:
         return None
     svg = inline_svg(_differences(rows, f"{found.primary} minus that of {base.name}"), "differences", _differences_told(rows, base.name))
     headings = [
-        Heading("configuration", "word"),
-        Heading("difference"),
-        Heading("95 % interval", sorts=False),
-        Heading("p"),
-        Heading("p, corrected"),
+        Column("configuration", "word"),
+        Column("difference"),
+        Column("95 % interval", sorts=False),
+        Column("p"),
+        Column("p, corrected"),
     ]
     data = [
         Row(
@@ -66,7 +66,7 @@ def differences(found: Findings) -> Drawing | None:
     ]
     apart = sum(pair.p_adjusted < ALPHA for _, pair in rows)
     told = f"Filled points, {apart} of {len(rows)}, differ after correction for all comparisons; the others may not. Intervals are 95 % each, not corrected."
-    return Drawing(svg, told, Sheet("differences-data", f"{found.primary} minus that of {base.name}", headings, data))
+    return Drawing(svg, told, Table("differences-data", f"{found.primary} minus that of {base.name}", headings, data))
 
 
 def curves(found: Findings) -> Drawing | None:
@@ -78,13 +78,13 @@ def curves(found: Findings) -> Drawing | None:
     svg = inline_svg(
         _curves(CURVE, recalls), "curves", f"Share of the evidence within {listed([count(one) for one in CURVE])} tokens: {alt}"
     )
-    headings = [Heading("configuration", "word"), *(Heading(f"{count(tokens)} tokens") for tokens in CURVE)]
+    headings = [Column("configuration", "word"), *(Column(f"{count(tokens)} tokens") for tokens in CURVE)]
     data = [Row([Cell(name), *(value_cell(value) for value in values)]) for name, values in recalls.items()]
     emphasis = f"The first {min(4, len(recalls))} in the order are drawn strongly. " if len(recalls) > 4 else ""
     told = (
         f"{emphasis}Every configuration delivers its chunks by rank until so many tokens are there. Where lines cross, the budget decides."
     )
-    return Drawing(svg, told, Sheet("curves-data", "Share of the evidence delivered", headings, data))
+    return Drawing(svg, told, Table("curves-data", "Share of the evidence delivered", headings, data))
 
 
 def costs(found: Findings) -> list[Drawing]:
@@ -93,12 +93,12 @@ def costs(found: Findings) -> list[Drawing]:
     return [drawing for cost in differ[:_MOST_COSTS] if (drawing := _frontier(found, cost))]
 
 
-def costs_sheet(priced: Sequence[Priced]) -> Sheet:
+def costs_sheet(priced: Sequence[CostedConfiguration]) -> Table:
     """All costs of all configurations."""
-    headings = [Heading("configuration", "word"), *(Heading(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
+    headings = [Column("configuration", "word"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
     rows = [Row([Cell(one.name), *(value_cell(one.costs[cost], text=_amount(one.costs[cost])) for cost in COSTS)]) for one in priced]
     note = " ".join(f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}." for kind in COSTS.values())
-    return Sheet("costs", "What each configuration costs", headings, rows, note)
+    return Table("costs", "What each configuration costs", headings, rows, note)
 
 
 def _frontier(found: Findings, cost: Cost) -> Drawing | None:
@@ -113,10 +113,10 @@ def _frontier(found: Findings, cost: Cost) -> Drawing | None:
         frontier_told(found.priced, found.primary, cost),
     )
     headings = [
-        Heading("configuration", "word"),
-        Heading(f"{kind.label}, {kind.unit}"),
-        Heading(str(found.primary)),
-        Heading("on the frontier", "word"),
+        Column("configuration", "word"),
+        Column(f"{kind.label}, {kind.unit}"),
+        Column(str(found.primary)),
+        Column("on the frontier", "word"),
     ]
     data = [
         Row(
@@ -131,7 +131,7 @@ def _frontier(found: Findings, cost: Cost) -> Drawing | None:
     ]
     on = listed([one.name for one in known if cost in one.frontier], 99)
     told = f"No other configuration has as much for less: {on}. The frontier orders means; it does not say that they differ."
-    return Drawing(svg, told, Sheet(f"frontier-{cost}-data", f"{found.primary} against {kind.label}", headings, data))
+    return Drawing(svg, told, Table(f"frontier-{cost}-data", f"{found.primary} against {kind.label}", headings, data))
 
 
 def _differences(rows: Sequence[tuple[str, Comparison]], title: str) -> "Figure":

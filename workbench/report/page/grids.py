@@ -2,12 +2,12 @@
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.size_grid import Grid, size_grids
-from workbench.report.page.table import Cell, Heading, Row, Sheet, shade_cell, shade_range
+from workbench.report.page.table import Cell, Column, Row, Table, shade_cell, shade_range
 
 _UNKNOWN = float("nan")
 
 
-def grid_sheets(found: Findings) -> list[Sheet]:
+def grid_sheets(found: Findings) -> list[Table]:
     """A table for each grid, all with the same shades; none where size and overlap were not both varied."""
     grids = size_grids(found.standings.ranked, found.primary)
     if not grids:
@@ -16,10 +16,10 @@ def grid_sheets(found: Findings) -> list[Sheet]:
     return [_sheet(number, grid, low, high) for number, grid in enumerate(grids, 1)]
 
 
-def _sheet(number: int, grid: Grid, low: float, high: float) -> Sheet:
-    headings = [Heading("overlap", "word", sorts=False), *(Heading(f"size {size:,}", "shade", sorts=False) for size in grid.sizes)]
+def _sheet(number: int, grid: Grid, low: float, high: float) -> Table:
+    headings = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in grid.sizes)]
     rows = [
         Row([Cell(f"{overlap:,}"), *(shade_cell(grid.cells.get((size, overlap), _UNKNOWN), low, high, 3) for size in grid.sizes)])
         for overlap in grid.overlaps
     ]
-    return Sheet(f"grid-{number}", grid.title, headings, rows, classes="grid")
+    return Table(f"grid-{number}", grid.title, headings, rows, classes="grid")

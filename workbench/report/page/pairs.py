@@ -8,9 +8,9 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Examined, Won, contrast_of
 from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES
 from workbench.core.formatting import interval, p_value, plural, signed
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.report.page.bars import Scale
-from workbench.report.page.table import Cell, Heading, Row, Sheet, value_cell
+from workbench.report.page.table import Cell, Column, Row, Table, value_cell
 
 # Of more configurations than this only the first is held against all others.
 _ALL_PAIRS = 4
@@ -28,11 +28,11 @@ class Pair:
     difference: str
     p: str
     judged: str
-    causes: Sheet
-    slices: Sheet
+    causes: Table
+    slices: Table
 
 
-def pairs(bench: Bench, found: Findings, looked: Mapping[str, Examined]) -> list[Pair]:
+def pairs(bench: RunContext, found: Findings, looked: Mapping[str, Examined]) -> list[Pair]:
     """The first against every other, or all pairs where there are few; `looked` holds the configurations by name."""
     names = [one.name for one in found.standings.ranked]
     chosen = itertools.combinations(names, 2) if len(names) <= _ALL_PAIRS else ((names[0], other) for other in names[1:])
@@ -49,20 +49,20 @@ def _pair(number: int, found: Findings, a: str, b: str, where: Contrast) -> Pair
     return Pair(f"pair-{number}", where.a, where.b, where.ties, difference, p, judged, *sheets)
 
 
-def _causes(number: int, found: Findings, where: Contrast) -> Sheet:
+def _causes(number: int, found: Findings, where: Contrast) -> Table:
     of_text = found.primary.family in ("spans", "chunks") and bool(found.dataset.needs)
     told = CAUSES | {OTHER: OTHER_TOLD} if of_text else CAUSES | DOCUMENT_CAUSES | {OTHER: OTHER_TOLD}
     headings = [
-        Heading("cause of the miss", "word"),
-        Heading(f"{where.a.winner} better"),
-        Heading(f"{where.b.winner} better"),
-        Heading("which means", "text", sorts=False),
+        Column("cause of the miss", "word"),
+        Column(f"{where.a.winner} better"),
+        Column(f"{where.b.winner} better"),
+        Column("which means", "text", sorts=False),
     ]
     rows = [
         Row([Cell(cause, note=_ids(where, cause)), value_cell(len(won), 0), value_cell(len(lost), 0), Cell(told[cause])])
         for cause, won, lost in _by_cause(where)
     ]
-    return Sheet(f"pair-{number}-causes", "Questions that one does better on, by the cause of the other's miss", headings, rows)
+    return Table(f"pair-{number}-causes", "Questions that one does better on, by the cause of the other's miss", headings, rows)
 
 
 def _by_cause(where: Contrast) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
@@ -78,18 +78,18 @@ def _ids(where: Contrast, cause: str) -> str:
     return f"{', '.join(ids[:_MOST_IDS])}{more}"
 
 
-def _slices(number: int, where: Contrast) -> Sheet:
+def _slices(number: int, where: Contrast) -> Table:
     scale = Scale.over(
         (bound for part in where.parts for bound in (part.difference.low, part.difference.value, part.difference.high)), zero=True
     )
     headings = [
-        Heading("slice", "word"),
-        Heading("questions"),
-        Heading("difference", note="95 % interval"),
-        Heading("", "bar", sorts=False, note=scale.told()),
-        Heading(f"{where.a.winner} better"),
-        Heading(f"{where.b.winner} better"),
-        Heading("equal"),
+        Column("slice", "word"),
+        Column("questions"),
+        Column("difference", note="95 % interval"),
+        Column("", "bar", sorts=False, note=scale.told()),
+        Column(f"{where.a.winner} better"),
+        Column(f"{where.b.winner} better"),
+        Column("equal"),
     ]
     rows = []
     for part in where.parts:
@@ -100,4 +100,4 @@ def _slices(number: int, where: Contrast) -> Sheet:
         cells = [name, value_cell(found.n, 0), value_cell(found.value, text=signed(found.value), note=interval(found.low, found.high)), bar]
         rows.append(Row([*cells, *(value_cell(one, 0) for one in counts)]))
     about = f"By slice, over {plural(where.parts[0].difference.n, 'question')}"
-    return Sheet(f"pair-{number}-slices", about, headings, rows)
+    return Table(f"pair-{number}-slices", about, headings, rows)

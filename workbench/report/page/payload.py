@@ -10,7 +10,7 @@ from workbench.analysis.pairwise import Examined
 from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES, looked_at
 from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.records import Need
 from workbench.report.page.passages import Passages, Place
 from workbench.report.page.policy import packed
@@ -32,7 +32,7 @@ class Payload:
     queries: int
 
 
-def payload(bench: Bench, looked: Sequence[Examined], metric: Metric, most: int = MOST) -> Payload:
+def payload(bench: RunContext, looked: Sequence[Examined], metric: Metric, most: int = MOST) -> Payload:
     """The drill-down of all configurations; of as many questions as fit into `most` characters."""
     source = _Source.of(bench, looked, metric)
     order = source.by_difference()
@@ -49,7 +49,7 @@ def payload(bench: Bench, looked: Sequence[Examined], metric: Metric, most: int 
 class _Source:
     """`values` (configurations, queries), NaN where there is none, and by configuration and query the misses and the shown slices."""
 
-    bench: Bench
+    bench: RunContext
     names: tuple[str, ...]
     metric: Metric
     cuts: tuple[str, ...]
@@ -58,7 +58,7 @@ class _Source:
     hits: tuple[dict[int, list[Shown]], ...]
 
     @classmethod
-    def of(cls, bench: Bench, looked: Sequence[Examined], metric: Metric) -> "_Source":
+    def of(cls, bench: RunContext, looked: Sequence[Examined], metric: Metric) -> "_Source":
         """All that is known of all questions."""
         results = [one.result for one in looked]
         codes = {cause: place for place, cause in enumerate(CAUSES)}

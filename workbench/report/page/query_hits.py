@@ -12,7 +12,7 @@ from workbench.execution.local import Result
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Ints, meeting
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import retrieved_of
 
 # Hits after the last delivered one, and slices with evidence after those.
@@ -31,7 +31,7 @@ class Shown(NamedTuple):
     score: float
 
 
-def shown_hits(bench: Bench, result: Result, metric: Metric) -> Iterator[Shown]:
+def shown_hits(bench: RunContext, result: Result, metric: Metric) -> Iterator[Shown]:
     """The slices to show for every query, by query and rank."""
     labels = bench.labels
     case = Case(labels, retrieved_of(result.chunks, result.hits, result.search), bench.spans)

@@ -9,14 +9,14 @@ from workbench.analysis.standings import Mean, Standing
 from workbench.core.formatting import count, interval, number, signed
 from workbench.metrics.names import Metric
 from workbench.report.page.bars import Scale
-from workbench.report.page.table import Cell, Heading, Kind, Row, Sheet, p_cell, value_cell
+from workbench.report.page.table import Cell, Column, Kind, Row, Table, p_cell, value_cell
 from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
 from workbench.report.text.sentences import window_note
 
 _MOST_METRICS = 3
 
 
-def ranking_sheet(found: Findings, asked: Sequence[Metric]) -> Sheet | None:
+def ranking_sheet(found: Findings, asked: Sequence[Metric]) -> Table | None:
     """The configurations that can be compared, in their order; None where there are none."""
     ranked, primary = found.standings.ranked, str(found.primary)
     if not ranked:
@@ -24,19 +24,19 @@ def ranking_sheet(found: Findings, asked: Sequence[Metric]) -> Sheet | None:
     others = _metrics(found.primary, asked)
     scale = Scale.over(bound for one in ranked for bound in (one.means[primary].low, one.means[primary].high, one.means[primary].value))
     headings = [
-        Heading("configuration", "word"),
-        Heading(primary, note="95 % interval"),
-        Heading("", "bar", sorts=False, note=scale.told()),
-        Heading(f"minus the {'first' if found.reference is found.first else 'baseline'}", note="95 % interval"),
-        Heading("p", note="corrected"),
-        *(Heading(str(metric)) for metric in others),
-        Heading("tokens", note="in k chunks"),
-        Heading("ms", note="median"),
-        Heading("size", note="overlap"),
+        Column("configuration", "word"),
+        Column(primary, note="95 % interval"),
+        Column("", "bar", sorts=False, note=scale.told()),
+        Column(f"minus the {'first' if found.reference is found.first else 'baseline'}", note="95 % interval"),
+        Column("p", note="corrected"),
+        *(Column(str(metric)) for metric in others),
+        Column("tokens", note="in k chunks"),
+        Column("ms", note="median"),
+        Column("size", note="overlap"),
     ]
     best = found.verdict.best if found.verdict and found.told else ()
     rows = [_row(found, place, one, others, scale, one.name in best) for place, one in enumerate(ranked, 1)]
-    return Sheet("ranking-table", f"By {primary}; {_budget(found.primary)}", headings, rows, _note(found, best), "ranked")
+    return Table("ranking-table", f"By {primary}; {_budget(found.primary)}", headings, rows, _note(found, best), "ranked")
 
 
 def windowed_rows(found: Findings) -> list[tuple[str, str]]:
@@ -44,15 +44,15 @@ def windowed_rows(found: Findings) -> list[tuple[str, str]]:
     return [(one.name, window_note(one)) for one in found.standings.windowed]
 
 
-def screened_sheet(found: Findings) -> Sheet | None:
+def screened_sheet(found: Findings) -> Table | None:
     """What was put aside by proxy before the rest was run; None where nothing was looked for."""
     screening = found.screening
     if screening is None:
         return None
     kinds: tuple[Kind, ...] = ("word", "number", "number", "word", "word")
-    headings = [Heading(title, kind) for title, kind in zip(HEADINGS, kinds, strict=True)]
+    headings = [Column(title, kind) for title, kind in zip(HEADINGS, kinds, strict=True)]
     rows = [Row([Cell(text) for text in row]) for row in screened_rows(screening)]
-    return Sheet("screened-table", "Screened out, and not run in full", headings, rows, screened_sentence(screening))
+    return Table("screened-table", "Screened out, and not run in full", headings, rows, screened_sentence(screening))
 
 
 def _row(found: Findings, place: int, one: Standing, others: Sequence[Metric], scale: Scale, level: bool) -> Row:

@@ -5,14 +5,14 @@ import pandas as pd
 from workbench.analysis.findings import Findings
 from workbench.analysis.pairwise import FEWEST_QUERIES, Contrast
 from workbench.core.formatting import interval, signed
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.report.page.bars import Scale
-from workbench.report.page.table import Cell, Heading, Row, Sheet, shade_cell, shade_range, value_cell
+from workbench.report.page.table import Cell, Column, Row, Table, shade_cell, shade_range, value_cell
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
 
 
-def slice_means(bench: Bench, found: Findings) -> dict[str, pd.DataFrame]:
+def slice_means(bench: RunContext, found: Findings) -> dict[str, pd.DataFrame]:
     """By ranked configuration the primary metric's means, a row for each slice under its name."""
     clusters, metadata = query_clusters(bench.labels), [query.metadata for query in bench.dataset.queries]
     tables = {}
@@ -22,7 +22,7 @@ def slice_means(bench: Bench, found: Findings) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def slices_sheet(found: Findings, means: dict[str, pd.DataFrame]) -> Sheet | None:
+def slices_sheet(found: Findings, means: dict[str, pd.DataFrame]) -> Table | None:
     """The first configuration by slice, and how it differs there from the one it is held against."""
     if found.first is None:
         return None
@@ -30,13 +30,13 @@ def slices_sheet(found: Findings, means: dict[str, pd.DataFrame]) -> Sheet | Non
     other = found.other.name if found.other else ""
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
     headings = [
-        Heading("slice", "word"),
-        Heading("questions"),
-        Heading("documents"),
-        Heading(str(found.primary), note="95 % interval"),
-        Heading("", "bar", sorts=False, note=scale.told()),
+        Column("slice", "word"),
+        Column("questions"),
+        Column("documents"),
+        Column(str(found.primary), note="95 % interval"),
+        Column("", "bar", sorts=False, note=scale.told()),
     ]
-    headings += [Heading(f"minus {other}", note="95 % interval")] if parts else []
+    headings += [Column(f"minus {other}", note="95 % interval")] if parts else []
     rows = []
     for name, row in table.iterrows():
         small = row["n"] < FEWEST_QUERIES
@@ -50,7 +50,7 @@ def slices_sheet(found: Findings, means: dict[str, pd.DataFrame]) -> Sheet | Non
             bar,
         ]
         rows.append(Row([*cells, *([_difference(parts, str(name))] if parts else [])]))
-    return Sheet(
+    return Table(
         "slices-table",
         f"{found.first.name} by slice",
         headings,
@@ -59,7 +59,7 @@ def slices_sheet(found: Findings, means: dict[str, pd.DataFrame]) -> Sheet | Non
     )
 
 
-def slices_map(found: Findings, means: dict[str, pd.DataFrame]) -> Sheet | None:
+def slices_map(found: Findings, means: dict[str, pd.DataFrame]) -> Table | None:
     """Every configuration by slice; None where there is but one of either."""
     names = [one.name for one in found.standings.ranked]
     labels = list(means[names[0]].index) if names else []
@@ -67,13 +67,13 @@ def slices_map(found: Findings, means: dict[str, pd.DataFrame]) -> Sheet | None:
         return None
     values = pd.DataFrame({name: means[name]["value"] for name in names}).loc[labels]
     low, high = shade_range(values.to_numpy().ravel().tolist())
-    headings = [Heading("slice", "word"), Heading("questions"), *(Heading(name, "shade", upright=True) for name in names)]
+    headings = [Column("slice", "word"), Column("questions"), *(Column(name, "shade", upright=True) for name in names)]
     counts = means[names[0]]["n"]
     rows = [
         Row([Cell(_named(str(label))), value_cell(counts[label], 0), *(shade_cell(values.loc[label, name], low, high) for name in names)])
         for label in labels
     ]
-    return Sheet("slices-map", f"{found.primary} of every configuration by slice", headings, rows)
+    return Table("slices-map", f"{found.primary} of every configuration by slice", headings, rows)
 
 
 def _parts(contrast: Contrast | None) -> dict[str, Cell]:

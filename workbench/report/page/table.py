@@ -14,7 +14,7 @@ _SHADES = 9
 
 
 @dataclass(frozen=True)
-class Heading:
+class Column:
     """A column: what its cells are, whether the table can be sorted by it, and whether its name stands upright."""
 
     title: str
@@ -52,12 +52,12 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Table:
     """A table with its id and its caption; `note` says what a person has to know to read it."""
 
     name: str
     caption: str
-    headings: Sequence[Heading]
+    headings: Sequence[Column]
     rows: Sequence[Row]
     note: str = ""
     classes: str = field(default="")

@@ -8,7 +8,7 @@ from workbench.analysis.standings import Standing, difference
 from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES
 from workbench.core.formatting import count, interval, number, p_value, plural, signed
 from workbench.metrics.names import Metric
-from workbench.pipeline.context import Bench
+from workbench.pipeline.context import RunContext
 from workbench.report.render.display import NOTHING, Fragment, prose
 from workbench.report.tables.fragments import Column, table, text, words
 from workbench.statistics.comparison import Comparison
@@ -51,7 +51,7 @@ def sources_table(found: Findings) -> Fragment:
     return told + table("Questions by the cause of the miss", columns, rows) + _slices(where)
 
 
-def exploratory_table(bench: Bench, found: Findings) -> Fragment:
+def exploratory_table(bench: RunContext, found: Findings) -> Fragment:
     """The first and the other by every metric but the primary one, which are untested."""
     first, other = found.first, found.other
     metrics = [metric for metric in bench.metrics if metric != found.primary]
@@ -111,7 +111,7 @@ def _slice(part: Part) -> list[str]:
     return [part.name, *map(count, ahead), signed(apart.value), interval(apart.low, apart.high), count(apart.n)]
 
 
-def _explored(bench: Bench, metric: Metric, first: Standing, other: Standing) -> list[str]:
+def _explored(bench: RunContext, metric: Metric, first: Standing, other: Standing) -> list[str]:
     apart, name = difference(bench, metric, first, other), str(metric)
     values = [number(first.means[name].value), number(other.means[name].value)]
     if apart is None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import COSTS, Cost, Priced
+from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration
 from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES
 from workbench.core.formatting import amount, count, interval, listed, number, plural, share
 from workbench.report.text.sentences import about_dataset
@@ -92,6 +92,6 @@ def data(found: Findings) -> Told:
     return about_dataset(found.dataset), f"{found.primary} is over {over}{unscored}."
 
 
-def _priced(one: Priced, kinds: Sequence[Cost]) -> str:
+def _priced(one: CostedConfiguration, kinds: Sequence[Cost]) -> str:
     known = {kind: one.costs[kind] for kind in kinds if not np.isnan(one.costs[kind])}
     return listed([_PRICES[kind].format(count(value) if kind == "delivered" else amount(value)) for kind, value in known.items()])
