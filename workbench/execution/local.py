@@ -16,9 +16,10 @@ from workbench.context.packing import pack
 from workbench.embedding.base import NO_WINDOW
 from workbench.embedding.late.pooling import is_late
 from workbench.errors import WorkbenchError
-from workbench.experiment.read import Configuration, Experiment
+from workbench.experiment.read import Experiment
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import Ints
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.keys import Keys
 from workbench.pipeline.stages import EmbeddedChunks, chunks_stage, embedded_stages, hits_stage, scores_stage

@@ -10,7 +10,8 @@ from workbench.embedding.embed import described
 from workbench.embedding.late.chunks import asked_of
 from workbench.embedding.late.pooling import Reader, is_late, reader_of
 from workbench.execution.local import bench_of
-from workbench.experiment.read import Configuration, Experiment
+from workbench.experiment.read import Experiment
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import chunks_stage, embedder_inputs
 from workbench.storage.result_store import Store

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.embedding.base import Usage
-from workbench.experiment.read import Configuration
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.keys import Identity, Keys, keys_of
 from workbench.records import Dataset
 from workbench.retrieval.base import SearchDepth

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
-from workbench.experiment.read import Configuration
 from workbench.metrics.names import Metric
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import BUDGET_VOCABULARY
+from workbench.pipeline.configuration import Configuration
 from workbench.records import Dataset
 from workbench.retrieval.base import SearchDepth
 from workbench.retrieval.chroma_index import index_key

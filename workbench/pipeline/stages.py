@@ -11,15 +11,14 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.embed import EmbeddedTexts
-from workbench.embedding.embed import VectorBuffer, embed
+from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, embed
 from workbench.embedding.late.chunks import embed_late
 from workbench.embedding.late.pooling import is_late
 from workbench.embedding.memory_cache import vectors_kept_in
-from workbench.experiment.read import Configuration
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.chunk_table import Chunks, EmbedderInputs, Ids, chunk_tables
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking
 from workbench.retrieval.chroma_index import build_index, folder_bytes

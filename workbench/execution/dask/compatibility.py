@@ -8,7 +8,7 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.execution.dask.tasks import JobContext, WorkerInfo, worker_info
 from workbench.execution.dask.workers import Workers
-from workbench.experiment.read import Configuration
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.storage.remote_store import RemoteStore
 

@@ -24,7 +24,7 @@ from workbench.execution.dask.scheduler import Task, TaskResult
 from workbench.execution.dask.tasks import Encoded, StageReport, identity_of
 from workbench.execution.dask.workers import Workers
 from workbench.execution.local import Precomputed
-from workbench.experiment.read import Configuration
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
 from workbench.pipeline.stages import chunks_stage, embedder_inputs, queries_stage, vectors_stage
 from workbench.retrieval.chroma_index import is_built

@@ -17,8 +17,8 @@ from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.memory_cache import MemoryVectorCache
 from workbench.errors import WorkbenchError, WorkerError
-from workbench.experiment.read import Configuration
 from workbench.metrics.names import Metric
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.stages import chunks_stage, embedded_stages, hits_stage, scores_stage
 from workbench.records import Dataset
