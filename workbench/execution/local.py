@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.context.packing import pack
 from workbench.embedding.base import NO_WINDOW
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import WorkbenchError
@@ -141,12 +142,10 @@ class Result:
     def all_hits(self) -> pd.DataFrame:
         """Every hit that was looked at, with `delivered` and, where it was not, `cut_reason`: its slice was there, or beyond k."""
         hits, chunks = self.hits.table(f"{self.search}_hits"), self.chunks_table
-        slices = chunks.loc[hits["chunk"], ["doc", "delivered_start", "delivered_end"]].reset_index(drop=True)
-        repeated = pd.concat([hits["query"], slices], axis=1).duplicated()
-        place = (~repeated).groupby(hits["query"]).cumsum()
-        beyond = place > self.configuration.retrieval.k
-        reason = np.select([repeated & ~beyond, beyond], ["same slice delivered", "beyond k"], default="")
-        return hits.assign(delivered=reason == "", cut_reason=reason)
+        rows = hits["chunk"].to_numpy(np.int64)
+        piece = chunks.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup().to_numpy(np.int64)[rows]
+        packed = pack(hits["query"].to_numpy(np.int64), piece, chunks["tokens"].to_numpy(np.int64)[rows], self.configuration.retrieval.k)
+        return hits.assign(delivered=packed.delivered, cut_reason=packed.reason)
 
 
 @dataclass(eq=False)
