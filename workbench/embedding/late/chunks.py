@@ -9,6 +9,7 @@ import pandas as pd
 from filelock import FileLock
 
 from workbench.core import batching
+from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, Peers, no_peers, plan_texts
 from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, in_memory
@@ -17,7 +18,6 @@ from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
 from workbench.records import Document
-from workbench.storage.result_store import store_errors
 from workbench.storage.vector_cache import VectorCache
 
 _GOT_AT_ONCE = 10_000
