@@ -27,6 +27,8 @@ from workbench.storage.vector_cache import Vectors
 pytest_plugins = ["tests.small_sweep"]
 
 ROOT = Path(__file__).parent.parent
+# What other packages bring is tested by the same laws as what is built in.
+sys.path.append(str(ROOT / "tests" / "plugins" / "parts"))
 # Tests are of what a processor does, also where there is a GPU; torch reads it when it is imported.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 # Started in the background of a script it would be ignored, and so by every process that a test starts and interrupts.
