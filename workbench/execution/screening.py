@@ -17,9 +17,10 @@ from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.execution.local import Outcome, Result, bench_of, primary_of, run_configuration
-from workbench.experiment.read import Configuration, Experiment
+from workbench.experiment.read import Experiment
 from workbench.metrics.coverage import Floats
 from workbench.models.files import MINILM
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.records import Dataset
 from workbench.retrieval.base import Retriever

@@ -17,7 +17,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, StoreError
 from workbench.execution.local import Outcome
 from workbench.execution.tables import CONDITION, metrics_table
-from workbench.experiment.read import Configuration
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.keys import VERSIONS
 from workbench.retrieval.rank import SEED
 
