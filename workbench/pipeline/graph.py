@@ -92,6 +92,10 @@ class Graph:
             entries.setdefault(node.stage, {})[node.part] = self.obtain(node, entries)
         return entries
 
+    def fingerprint(self, configuration: Configuration) -> str:
+        """A hash of the keys of all results of a configuration."""
+        return fingerprint([self.key(node) for node in self.nodes(configuration)])
+
     def settings(self, configuration: Configuration, variant: Variant = Variant()) -> dict[str, str]:  # noqa: B008  # frozen
         """The fingerprint of each group of stages' own settings and versions, apart from their inputs, for the history."""
         groups: dict[str, list[object]] = {}
