@@ -1,0 +1,87 @@
+"""The causes of a failure in order of precedence: of several that apply to a question the earliest layer's is named."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Layer = Literal["indexing", "chunking", "embedding", "retrieval", "packing", "answering"]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause: its layer, what it means, and `because`, which completes "misses evidence because …".
+
+    `of_documents` is its meaning where relevant documents are all that is labelled; empty where it takes evidence to name it.
+    """
+
+    name: str
+    layer: Layer
+    meaning: str
+    because: str
+    of_documents: str = ""
+
+
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "not_indexed",
+        "indexing",
+        "text of the evidence is in no chunk: its document was not indexed, or the splitter left the text out",
+        "no chunk holds it",
+        "no chunk of the relevant document is in the index",
+    ),
+    Cause(
+        "boundary",
+        "chunking",
+        "no chunk, as it is delivered, holds the evidence whole, and a part of the evidence was delivered",
+        "a chunk boundary cuts it",
+    ),
+    Cause(
+        "window",
+        "embedding",
+        "text of the evidence lies beyond the embedder's window in every chunk that holds it: it was never embedded",
+        "it lies beyond the embedder's window",
+        "a chunk of the relevant document is longer than the embedder's window: part of its text was never embedded",
+    ),
+    Cause(
+        "duplicate",
+        "retrieval",
+        "the evidence would be delivered if the hits that repeat the text of an earlier one were left out",
+        "repeated text takes its place",
+    ),
+    Cause(
+        "rank",
+        "retrieval",
+        "the evidence was embedded, and the chunks that hold it rank too low",
+        "it ranks too low",
+        "the relevant document ranks too low",
+    ),
+    Cause(
+        "budget",
+        "packing",
+        "the k retrieved chunks hold the evidence whole, but the tokens were spent before its end",
+        "the budget ends before it",
+    ),
+    Cause("refusal", "answering", "all evidence is in the context, and the answer is a refusal", "the answer is a refusal"),
+    Cause("contradiction", "answering", "the context says otherwise than the answer", "the answer contradicts the context"),
+    Cause("unsupported", "answering", "the answer claims what the context does not hold", "the context does not support the answer"),
+    Cause("off_topic", "answering", "the context supports the answer, which is not what was asked", "the answer misses the question"),
+    Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
+)
+CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
+# Those that keep evidence from the context; the others come after it.
+EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer != "answering")
+
+
+def meanings(of_text: bool) -> dict[str, str]:
+    """What the causes of missed evidence mean, in order; without `of_text` those of missed documents, as far as they have one."""
+    return {cause.name: cause.meaning if of_text else cause.of_documents or cause.meaning for cause in EVIDENCE_CAUSES}
+
+
+def because(name: str) -> str:
+    """The end of "misses evidence because …" for a cause."""
+    return next(cause.because for cause in CAUSES if cause.name == name)
+
+
+def earliest(names: Iterable[str]) -> str:
+    """The cause that takes precedence; empty where there is none."""
+    return min((name for name in names if name), key=CAUSE_NAMES.index, default="")
