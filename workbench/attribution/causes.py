@@ -72,16 +72,6 @@ CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
 EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer != "answering")
 
 
-def meanings(of_text: bool) -> dict[str, str]:
-    """What the causes of missed evidence mean, in order; without `of_text` those of missed documents, as far as they have one."""
-    return {cause.name: cause.meaning if of_text else cause.of_documents or cause.meaning for cause in EVIDENCE_CAUSES}
-
-
-def because(name: str) -> str:
-    """The end of "misses evidence because …" for a cause."""
-    return next(cause.because for cause in CAUSES if cause.name == name)
-
-
 def earliest(names: Iterable[str]) -> str:
     """The cause that takes precedence; empty where there is none."""
     return min((name for name in names if name), key=CAUSE_NAMES.index, default="")
