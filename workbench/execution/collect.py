@@ -155,7 +155,9 @@ def _causes(context: RunContext, _: Result, explanation: Explanation) -> pd.Data
     rows, needs = explanation.misses, context.dataset.needs
     spans = [needs[need].alternatives[0] if need >= 0 else None for need in rows["need"].tolist()]
     documents = context.doc_ids[rows["doc"].to_numpy(np.int64)]
-    places = [(f"{span.doc_id}:{span.start}-{span.end}", span.doc_id) if span else (doc, doc) for span, doc in zip(spans, documents, strict=True)]
+    places = [
+        (f"{span.doc_id}:{span.start}-{span.end}", span.doc_id) if span else (doc, doc) for span, doc in zip(spans, documents, strict=True)
+    ]
     evidence, doc_ids = zip(*places, strict=True) if places else ((), ())
     query_ids = context.query_ids[rows["query"].to_numpy(np.int64)]
     return rows.assign(condition=RETRIEVED, query_id=query_ids, evidence=list(evidence), doc_id=list(doc_ids))

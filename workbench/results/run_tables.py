@@ -37,7 +37,9 @@ class RunTables:
         try:
             manifest = json.loads((place / MANIFEST).read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise InputError(f"{place} holds no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep") from error
+            raise InputError(
+                f"{place} holds no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep"
+            ) from error
         there = {name: schema for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
         missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in there]
         if missing or "metrics" not in manifest:
