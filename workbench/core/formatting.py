@@ -69,3 +69,14 @@ def about(value: float) -> str:
 def amount(value: float) -> str:
     """A measured amount: no digits from a hundred on, one below."""
     return number(value, 0 if value >= 100 or value == 0 else 1 if value >= 0.1 else 2)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines of columns: text to the left, columns whose last cell is a number to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
+    right = [cell.replace(",", "").replace(".", "").isdigit() for cell in rows[-1]] if rows else []
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row, widths, right, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return lines
