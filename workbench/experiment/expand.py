@@ -9,8 +9,7 @@ from pydantic import BaseModel
 from workbench.chunking.base import Chunker
 from workbench.chunking.registry import CHUNKERS
 from workbench.embedding.base import Embedder
-from workbench.embedding.late.pooling import is_late
-from workbench.embedding.registry import EMBEDDERS
+from workbench.embedding.registry import EMBEDDERS, chunk_encoder
 from workbench.experiment.naming import named
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable, wrong_fields
 from workbench.pipeline.configuration import Configuration
@@ -37,10 +36,7 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
     choices = itertools.product(chunkings, enumerate(embeddings), retrievals)
     # What uses no vectors is there once, whatever embedders are swept.
     found = [_joined(chunking, embedding, retrieval) for chunking, (n, embedding), retrieval in choices if retrieval.uses_vectors or n == 0]
-    if any(is_late(one.embedding) and one.chunking.enrich for one in found):
-        faults.append(
-            "pooling: late does not go with enrich: true, a chunk's headings being in what its document is encoded of; leave one out"
-        )
+    faults += [why for one in found if one.embedding and one.chunking.enrich and (why := chunk_encoder(one.embedding).refuses_headers())]
     return named(found, faults)
 
 
