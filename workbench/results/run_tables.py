@@ -129,7 +129,7 @@ class RunTables:
     def digest(self, configuration: str = "") -> str:
         """A hash of all that is shown of the run, or of one configuration beside the run's data and metrics: equal where nothing shown changed."""
         own = {"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set()
-        about = [{name: value for name, value in self.manifest.items() if name not in own}]
+        about: list[Any] = [{name: value for name, value in self.manifest.items() if name not in own}]
         if configuration:
             prints = self.manifest["fingerprints"]
             about += [self.configurations_settings[configuration], prints["configurations"][configuration]]
