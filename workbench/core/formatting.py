@@ -1,7 +1,8 @@
 """Numbers as they are read: fixed digits, thousands separated, a dash where there is none."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 NONE = "–"
 
@@ -69,3 +70,33 @@ def about(value: float) -> str:
 def amount(value: float) -> str:
     """A measured amount: no digits from a hundred on, one below."""
     return number(value, 0 if value >= 100 or value == 0 else 1 if value >= 0.1 else 2)
+
+
+def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> int:
+    """The digits that keep values apart which differ: `least`, or `most` where two of them would look equal."""
+    known = {round(float(value), most) for value in values if math.isfinite(value)}
+    return least if len({number(value, least) for value in known}) == len({number(value, most) for value in known}) else most
+
+
+def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
+    """Names of at most `most` characters: longer ones lose their middle; a number keeps those apart that would look equal."""
+    whole = list(dict.fromkeys(names))
+    short = {name: _middle_cut(name, most) for name in whole}
+    seen = Counter(short.values())
+    return {
+        name: f"{place}: {_middle_cut(name, most - len(f'{place}: '))}" if seen[short[name]] > 1 else short[name]
+        for place, name in enumerate(whole, 1)
+    }
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines of aligned columns; a column whose last cell is a number is set to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
+    right = [cell.replace(",", "").replace(".", "").isdigit() for cell in rows[-1]] if rows else []
+    cells = [[cell.rjust(w) if at else cell.ljust(w) for cell, w, at in zip(row, widths, right, strict=True)] for row in rows]
+    return ["  ".join(row).rstrip() for row in cells]
+
+
+def _middle_cut(name: str, most: int) -> str:
+    tail = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - tail]}…{name[-tail:]}"
