@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from workbench.core.files import write_atomically, write_text
 from workbench.errors import InputError, StoreError
-from workbench.storage.result_store import MANIFEST, Draft, Store, write_atomically, write_text
+from workbench.storage.result_store import MANIFEST, Draft, Store
 
 # Computes an entry; each computation leaves a mark, waits for a line on stdin if told to, and writes 100,000 numbers.
 OBTAIN = """
@@ -33,7 +34,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from workbench.errors import StoreError
-from workbench.storage.result_store import Store, write_text
+from workbench.core.files import write_text
+from workbench.storage.result_store import Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 root = Path(sys.argv[1])
@@ -210,7 +212,7 @@ def test_a_writer_killed_half_way_keeps_the_old_file(tmp_path: Path, start: Call
     script = """
 import sys, time
 from pathlib import Path
-from workbench.storage.result_store import write_atomically
+from workbench.core.files import write_atomically
 def write(aside):
     aside.write_text("half of the n")
     print("half", flush=True)

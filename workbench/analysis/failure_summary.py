@@ -4,14 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.analysis.miss_causes import CAUSE_NAMES
 from workbench.analysis.pairwise import FEWEST_QUERIES, Examined, examined
-from workbench.attribution.evidence_causes import CAUSES
-from workbench.execution.local import Result
-from workbench.metrics.names import Metric
-from workbench.pipeline.context import RunContext
-from workbench.statistics.clusters import query_clusters
+from workbench.analysis.slice_means import slice_means_of
+from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import Interval
-from workbench.statistics.summary import summarise
 
 
 @dataclass(frozen=True)
@@ -34,27 +31,25 @@ class FailureSummary:
     weakest: Weakest | None
 
 
-def faults_of(bench: RunContext, result: Result, metric: Metric) -> FailureSummary:
-    """The faults of a configuration as the metric sees them."""
-    return FailureSummary(*counted_causes(examined(bench, result, metric)), weakest_slice(bench, result, metric))
+def faults_of(run: RunTables, configuration: str) -> FailureSummary:
+    """The faults of a configuration as the primary metric sees them."""
+    return FailureSummary(*counted_causes(examined(run, configuration)), weakest_slice(run, configuration))
 
 
 def counted_causes(looked: Examined) -> tuple[int, dict[str, tuple[int, float]]]:
     """How many queries are scored, and (queries, share) of them by the cause of what they miss, the most frequent first."""
     found = looked.causes[~np.isnan(looked.values)]
-    counts = {cause: int((found == cause).sum()) for cause in CAUSES}
+    counts = {cause: int((found == cause).sum()) for cause in CAUSE_NAMES}
     ordered = sorted((cause for cause in counts if counts[cause]), key=lambda cause: -counts[cause])
     return len(found), {cause: (counts[cause], counts[cause] / len(found)) for cause in ordered}
 
 
-def weakest_slice(bench: RunContext, result: Result, metric: Metric) -> Weakest | None:
+def weakest_slice(run: RunTables, configuration: str) -> Weakest | None:
     """The slice with the worst mean among those of 20 scored queries or more; the first of equals."""
-    scores = result.scores.table("scores")
-    metadata = [query.metadata for query in bench.dataset.queries]
-    table = summarise(scores[scores["metric"] == str(metric)], query_clusters(bench.labels), metadata)
+    table = slice_means_of(run, configuration)
     large = table[(table["slice"] != "all") & (table["n"] >= FEWEST_QUERIES)]
     if large.empty:
         return None
-    row = large.sort_values("value", ascending=metric.higher_is_better, kind="stable").iloc[0]
+    row = large.sort_values("value", ascending=run.primary.higher_is_better, kind="stable").iloc[0]
     mean = Interval(float(row["value"]), float(row["low"]), float(row["high"]), int(row["n"]), int(row["clusters"]))
     return Weakest(str(row["slice"]), mean)

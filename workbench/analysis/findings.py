@@ -7,14 +7,12 @@ from functools import lru_cache
 from workbench.analysis.failure_summary import FailureSummary, faults_of
 from workbench.analysis.frontier import Cost, CostedConfiguration, frontier
 from workbench.analysis.pairwise import Contrast, contrast
+from workbench.analysis.screened import screening_of
 from workbench.analysis.standings import Standing, Standings, standings
+from workbench.analysis.values import detail
 from workbench.analysis.verdict import verdict_of
-from workbench.execution.local import Outcome
-from workbench.metrics.names import Metric
-from workbench.metrics.unjudged import UnjudgedValues, unjudged_values
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stages import retrieved_of
-from workbench.records import Dataset
+from workbench.results.measures import Measure
+from workbench.results.run_tables import RunTables
 from workbench.statistics.bounds import Bounds, judged_bounds
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import Interval
@@ -29,7 +27,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What may be said about the configurations of an experiment by its primary metric.
+    """What may be said about the configurations of a run by its primary metric.
 
     `standings.ranked` is in the verdict's order. `verdict` is None where no configuration fits its embedder's window and has a score;
     then all that follows from it is None too. `margin` is the first minus `other`: the baseline where that is another one, else the
@@ -39,8 +37,8 @@ class Findings:
     was put aside before, if anything was looked for.
     """
 
-    primary: Metric
-    dataset: Dataset
+    run: RunTables
+    primary: Measure
     standings: Standings
     verdict: Verdict | None
     margin: Comparison | None
@@ -102,36 +100,36 @@ class Findings:
 
 
 @lru_cache(maxsize=4)
-def findings(outcome: Outcome) -> Findings:
+def findings(run: RunTables) -> Findings:
     """The findings on a finished run; kept for the last few runs, since every view asks."""
-    found, bench, primary = verdict_of(outcome), outcome.bench, outcome.primary
-    order = _ordered(outcome, found.ranked if found else ())
-    priced = frontier(outcome, order)
-    failed, unbased, screening = dict(outcome.failures), _unbased(outcome, found), outcome.experiment.screening
-    alone = Findings(primary, bench.dataset, order, found, None, None, None, None, priced, None, failed, unbased, screening)
+    found, primary = verdict_of(run), run.primary
+    order = _ordered(run, found.ranked if found else ())
+    priced = frontier(run, order)
+    unbased, screening = _unbased(run, found), screening_of(run)
+    alone = Findings(run, primary, order, found, None, None, None, None, priced, None, run.failures, unbased, screening)
     first, other = alone.first, alone.other
     if found is None or first is None:
         return alone
-    faults = faults_of(bench, first.result, primary)
+    faults = faults_of(run, first.name)
     some = replace(alone, faults=faults, cheapest=_cheapest(priced, found.best if alone.told else (first.name,)))
     if other is None:
         return some
-    where = contrast(bench, first.result, other.result, primary)
-    bounds = _bounds(bench, first, other, primary) if where is not None and where.judged and len(set(where.judged)) > 1 else None
+    where = contrast(run, first.name, other.name)
+    bounds = _bounds(run, first.name, other.name) if where is not None and where.judged and len(set(where.judged)) > 1 else None
     return replace(some, margin=alone.against(first.name, other.name), contrast=where, bounds=bounds)
 
 
-def _ordered(outcome: Outcome, names: Sequence[str]) -> Standings:
+def _ordered(run: RunTables, names: Sequence[str]) -> Standings:
     """Those that the verdict ranks in its order (equal means may differ in the last digit), then those without a score."""
-    found, place = standings(outcome), {name: number for number, name in enumerate(names)}
+    found, place = standings(run), {name: number for number, name in enumerate(names)}
     ranked = tuple(sorted(found.ranked, key=lambda one: place.get(one.name, len(place))))
-    named = [one for one in ranked if one.name == outcome.experiment.baseline and one.name in place]
+    named = [one for one in ranked if one.name == run.baseline and one.name in place]
     return replace(found, ranked=ranked, baseline=next(iter([*named, *ranked]), None))
 
 
-def _unbased(outcome: Outcome, found: Verdict | None) -> str:
+def _unbased(run: RunTables, found: Verdict | None) -> str:
     """The baseline that was asked for and is not among those compared; empty where there is none such."""
-    named = outcome.experiment.baseline
+    named = run.baseline
     return named if named is not None and (found is None or named not in found.ranked) else ""
 
 
@@ -146,12 +144,8 @@ def _cheapest(priced: Sequence[CostedConfiguration], names: Sequence[str]) -> Co
     return min(among, key=lambda one: tuple(one.costs[cost] for cost in _CHEAPNESS), default=None)
 
 
-def _bounds(bench: RunContext, first: Standing, other: Standing, metric: Metric) -> Bounds | None:
-    if metric.k is None:
+def _bounds(run: RunTables, first: str, other: str) -> Bounds | None:
+    if run.primary.k is None:
         return None
-    a, b = _unjudged(bench, first, metric), _unjudged(bench, other, metric)
-    return judged_bounds(a.low, a.high, b.low, b.high)
-
-
-def _unjudged(bench: RunContext, one: Standing, metric: Metric) -> UnjudgedValues:
-    return unjudged_values(bench.labels, retrieved_of(one.result.chunks, one.result.hits, one.result.search), metric)
+    values = (detail(run, name, f"unjudged_{bound}") for name in (first, other) for bound in ("low", "high"))
+    return judged_bounds(*values)

@@ -5,19 +5,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from workbench.analysis.standings import Mean, Standings
-from workbench.attribution.evidence_causes import looked_at
-from workbench.context.delivery import delivered
-from workbench.core.formatting import listed, number
-from workbench.execution.local import Outcome, Result
-from workbench.execution.tables import timings_table
-from workbench.metrics.case import Case
+from workbench.analysis.standings import Mean, Standing, Standings
 from workbench.metrics.coverage import Bools, Floats
-from workbench.metrics.names import Metric
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stages import retrieved_of
-from workbench.report.figures import plots
-from workbench.report.render.display import NOTHING, Fragment, Picture, show
+from workbench.results.run_tables import RunTables
 
 Cost = Literal["encoding", "encoded", "index", "delivered", "p50", "p95"]
 
@@ -64,19 +54,35 @@ class CostedConfiguration:
     frontier: frozenset[Cost] = field(default_factory=frozenset)
 
 
-def frontier(outcome: Outcome, found: Standings) -> tuple[CostedConfiguration, ...]:
+def frontier(run: RunTables, found: Standings) -> tuple[CostedConfiguration, ...]:
     """All finished configurations with their costs, the ranked ones first and in their order."""
-    timings: dict[str, dict[str, float]] = {}
-    for name, what, value in timings_table(outcome).reindex(columns=["configuration", "name", "value"]).itertuples(index=False):
-        timings.setdefault(str(name), {})[str(what)] = float(value)
     rows = []
     for standing, ranked in [*((one, True) for one in found.ranked), *((one, False) for one in found.windowed)]:
-        costs = _costs(outcome.bench, standing.result, found.primary, timings[standing.name])
-        rows.append((standing.name, standing.means[str(found.primary)], costs, ranked))
+        rows.append((standing.name, standing.means[str(found.primary)], costs_of(run, standing), ranked))
     sign = 1 if found.primary.higher_is_better else -1
     quality = np.array([sign * mean.value if ranked else np.nan for _, mean, _, ranked in rows])
     best = {cost: undominated(quality, _comparable(cost, np.array([row[2][cost] for row in rows]))) for cost in COSTS}
     return tuple(CostedConfiguration(*row, frozenset(cost for cost in COSTS if best[cost][place])) for place, row in enumerate(rows))
+
+
+def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
+    """What a configuration costs; NaN where that is not known."""
+    facts, timed = standing.facts, timings_of(run, standing.name)
+    embeds = facts["embedding"] is not None
+    return {
+        "encoding": timed.get("seconds_vectors", np.nan) if embeds else 0.0,
+        "encoded": float(facts["tokens"] - facts["truncated_tokens"]),
+        "index": timed.get("index_bytes", np.nan) / 1e6 if embeds else 0.0,
+        "delivered": float(facts["context_tokens"]),
+        "p50": timed.get("latency_question_p50", np.nan),
+        "p95": timed.get("latency_question_p95", np.nan),
+    }
+
+
+def timings_of(run: RunTables, configuration: str) -> dict[str, float]:
+    """The values of `timings` of a configuration by their names."""
+    rows = run.of("timings", configuration)
+    return dict(zip(rows["name"].tolist(), rows["value"].tolist(), strict=True))
 
 
 def undominated(quality: Floats, cost: Floats) -> Bools:
@@ -91,67 +97,8 @@ def undominated(quality: Floats, cost: Floats) -> Bools:
     return known & ~beaten
 
 
-def frontier_picture(priced: tuple[CostedConfiguration, ...], primary: Metric, cost: Cost) -> Picture | Fragment:
-    """The primary metric against a cost; nothing where fewer than two configurations have both."""
-    points = [
-        plots.Point(one.name, one.costs[cost], one.quality.value, one.ranked, cost in one.frontier)
-        for one in priced
-        if not np.isnan(one.costs[cost] + one.quality.value)
-    ]
-    if len(points) < 2:
-        return NOTHING
-    return show(plots.frontier(points, str(primary), f"{COSTS[cost].label}, {COSTS[cost].unit}"), frontier_told(priced, primary, cost))
-
-
-def frontier_told(priced: tuple[CostedConfiguration, ...], primary: Metric, cost: Cost) -> str:
-    """The figure in words: every configuration's cost and quality, and which ones no other beats."""
-    known = [one for one in priced if not np.isnan(one.costs[cost] + one.quality.value)]
-    kind = COSTS[cost]
-    told = "; ".join(
-        f"{one.name} {_amount(one.costs[cost])} {kind.unit} for {number(one.quality.value, 2)}{'' if one.ranked else ' (not ranked)'}"
-        for one in sorted(known, key=lambda one: one.costs[cost])
-    )
-    best = listed([one.name for one in known if cost in one.frontier], most=len(known))
-    return f"{primary} against {kind.label}: {told}. No other configuration has as much for less: {best}"
-
-
-def _costs(bench: RunContext, result: Result, primary: Metric, timed: dict[str, float]) -> dict[Cost, float]:
-    embeds = result.embedded is not None
-    seconds = _seconds(result)
-    return {
-        "encoding": timed.get("seconds_vectors", np.nan) if embeds else 0.0,
-        "encoded": float((result.lengths - result.truncated).sum()),
-        "index": timed.get("index_bytes", np.nan) / 1e6 if embeds else 0.0,
-        "delivered": _delivered_tokens(bench, result, primary),
-        "p50": float(np.median(seconds)) * 1000 if len(seconds) else np.nan,
-        "p95": float(np.quantile(seconds, 0.95)) * 1000 if len(seconds) else np.nan,
-    }
-
-
-def _seconds(result: Result) -> Floats:
-    """The seconds of up to 50 questions, embedding and search together."""
-    search: Floats = result.hits.array(f"{result.search}_seconds").astype(np.float64)
-    if result.embedded is None:
-        return search
-    embedding = result.embedded.queries.array("seconds")
-    both = min(len(search), len(embedding))
-    found: Floats = search[:both] + embedding[:both]
-    return found
-
-
-def _delivered_tokens(bench: RunContext, result: Result, primary: Metric) -> float:
-    case = Case(bench.labels, retrieved_of(result.chunks, result.hits, result.search), bench.spans)
-    text = case.shared(delivered, looked_at(primary, result))
-    tokens = np.searchsorted(bench.labels.token_starts, text.ends) - np.searchsorted(bench.labels.token_starts, text.starts)
-    return float(tokens.sum()) / bench.labels.queries
-
-
 def _comparable(cost: Cost, values: Floats) -> Floats:
     """Costs as they are compared: times to two significant digits, the others as they are."""
     if cost not in _TIMED:
         return values.round(_SAME_DIGITS)
     return np.array([float(f"{value:.{_TIMED_DIGITS}g}") for value in values])
-
-
-def _amount(value: float) -> str:
-    return number(value, 0 if value >= 100 or value == 0 else 1 if value >= 10 else 2)

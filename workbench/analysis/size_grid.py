@@ -1,18 +1,24 @@
-"""Size against overlap, where an experiment varied both and nothing else."""
+"""Size against overlap, where a run varied both with all other settings the same."""
 
-from collections import defaultdict
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from workbench.analysis.standings import Standing
-from workbench.metrics.names import Metric
+from workbench.errors import WorkbenchError
+from workbench.results.measures import Measure
+from workbench.results.run_tables import RunTables
 
 _KINDS = ("fixed", "recursive")
+_VARIED = ("size", "overlap")
+Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Values by (size, overlap); `title` says what all its configurations have in common."""
+    """Values by (size, overlap); `title` names the settings that all its configurations have in common."""
 
     title: str
     cells: Mapping[tuple[int, int], float]
@@ -28,29 +34,66 @@ class Grid:
         return sorted({overlap for _, overlap in self.cells})
 
 
-def size_grid(standings: Sequence[Standing], metric: Metric) -> Grid | None:
+def size_grid(run: RunTables, standings: Sequence[Standing], metric: Measure) -> Grid | None:
     """The largest of the grids; None where there is none."""
-    return max(size_grids(standings, metric), key=lambda grid: len(grid.cells), default=None)
+    return max(size_grids(run, standings, metric), key=lambda grid: len(grid.cells), default=None)
 
 
-def size_grids(standings: Sequence[Standing], metric: Metric) -> list[Grid]:
-    """The grids of fixed or recursive chunkings with at least two sizes and two overlaps and all else in common."""
-    grids: dict[str, dict[tuple[int, int], float]] = defaultdict(dict)
+def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -> list[Grid]:
+    """The grids of fixed or recursive chunkings with at least two sizes and two overlaps, one for each choice of all other settings."""
+    cells: dict[str, dict[tuple[int, int], float]] = {}
+    common: dict[str, dict[str, Any]] = {}
     for standing in standings:
-        chunking = standing.result.configuration.chunking
-        size, overlap = chunking.sizes
-        if chunking.kind in _KINDS and size is not None and overlap is not None:
-            grids[_in_common(standing)][size, overlap] = standing.means[str(metric)].value
-    found = [Grid(title, cells) for title, cells in grids.items()]
-    return [grid for grid in found if len(grid.sizes) > 1 and len(grid.overlaps) > 1]
+        facts = standing.facts
+        if facts["chunking"] not in _KINDS or facts["size"] is None or facts["overlap"] is None:
+            continue
+        settings = _in_common(run.configurations_settings[standing.name])
+        key, cell = json.dumps(settings, sort_keys=True), (facts["size"], facts["overlap"])
+        if cell in cells.setdefault(key, {}):
+            raise WorkbenchError(
+                f"two configurations have size {cell[0]}, overlap {cell[1]} and all other settings in common: {standing.name}"
+            )
+        cells[key][cell] = standing.means[str(metric)].value
+        common[key] = settings
+    kept = [key for key, values in cells.items() if all(len({cell[axis] for cell in values}) > 1 for axis in (0, 1))]
+    titles = _titles([common[key] for key in kept])
+    return [Grid(title, cells[key]) for title, key in zip(titles, kept, strict=True)]
 
 
-def _in_common(standing: Standing) -> str:
-    """What a configuration is besides its size and overlap."""
-    chosen = standing.result.configuration
-    chunking, embedding, retrieval = chosen.chunking, chosen.embedding, chosen.retrieval
-    parts = [chunking.kind, "enriched" if chunking.enrich else "", "" if chunking.tokens == "model" else f"in {chunking.tokens}"]
-    parts += [embedding.model if embedding else retrieval.kind]
-    parts += [f"{key} {value}" for key, value in retrieval.model_dump().items() if key != "kind"]
-    window = embedding.max_tokens if embedding else None
+def _in_common(settings: Settings) -> dict[str, Any]:
+    """Every setting except size and overlap, as `stage.field`; a chunker's model is its embedder's."""
+    flat = {f"{stage}.{field}": value for stage, fields in settings.items() for field, value in (fields or {}).items()}
+    return {name: value for name, value in flat.items() if name not in {f"chunking.{field}" for field in (*_VARIED, "model")}}
+
+
+def _titles(grids: Sequence[dict[str, Any]]) -> list[str]:
+    """A title for each grid: its main settings, then whatever else tells it from the others."""
+    titles = [_title(settings) for settings in grids]
+    if len(set(titles)) == len(titles):
+        return titles
+    names = sorted({name for settings in grids for name in settings})
+    differ = [name for name in names if len({json.dumps(settings.get(name)) for settings in grids}) > 1]
+    repeated = Counter(titles)
+    return [
+        title
+        if repeated[title] == 1
+        else ", ".join([title, *(_setting(name, settings[name]) for name in differ if settings.get(name) is not None)])
+        for title, settings in zip(titles, grids, strict=True)
+    ]
+
+
+def _title(settings: Settings) -> str:
+    counted = settings.get("chunking.tokens", "model")
+    parts = [
+        settings["chunking.kind"],
+        "enriched" if settings.get("chunking.enrich") else "",
+        "" if counted == "model" else f"in {counted}",
+    ]
+    parts.append(settings.get("embedding.model") or settings.get("embedding.kind") or settings["retrieval.kind"])
+    parts += [_setting(name, value) for name, value in settings.items() if name.startswith("retrieval.") and name != "retrieval.kind"]
+    window = settings.get("embedding.max_tokens")
     return ", ".join(part for part in [*parts, f"window {window}" if window else ""] if part)
+
+
+def _setting(name: str, value: object) -> str:
+    return f"{name.partition('.')[2]} {value}"

@@ -1,20 +1,19 @@
-"""How the configurations of an experiment stand: means with intervals, ordered where an order means something."""
+"""How the configurations of a run stand: means with intervals, ordered where an order means something."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.values import clusters, per_query
 from workbench.core.formatting import interval, number
-from workbench.execution.local import Outcome, Result
-from workbench.metrics.coverage import Floats
-from workbench.metrics.names import Metric
-from workbench.pipeline.context import RunContext
-from workbench.statistics.clusters import query_clusters
+from workbench.results.measures import Measure
+from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
-from workbench.statistics.summary import summarise
 
 
 @dataclass(frozen=True)
@@ -42,67 +41,77 @@ class Mean:
 
 @dataclass(frozen=True)
 class Standing:
-    """One configuration's result and the means of its metrics by name."""
+    """One configuration with the means of its metrics by name and its `facts`, a row of the table `configurations`."""
 
-    result: Result
-    means: dict[str, Mean]
-
-    @property
-    def name(self) -> str:
-        """The configuration's name."""
-        return self.result.configuration.name
+    name: str
+    means: Mapping[str, Mean]
+    facts: Mapping[str, Any]
 
     @property
     def beyond_window(self) -> bool:
-        """Whether any chunk is longer than what the embedder sees: then scores tell of the window, not of the chunking."""
-        return bool(self.result.truncated.any())
+        """Whether any chunk is longer than the embedder's window: then scores measure the window, not the chunking."""
+        return beyond_window(self.facts)
 
 
 @dataclass(frozen=True)
 class Standings:
-    """Configurations by the primary metric, the best value first; those beyond the embedder's window stand apart, unordered."""
+    """Configurations by the primary metric, the best value first; those beyond the embedder's window are apart and unordered."""
 
-    primary: Metric
+    primary: Measure
     ranked: tuple[Standing, ...]
     windowed: tuple[Standing, ...]
     baseline: Standing | None
 
-    def by(self, metric: Metric) -> tuple[Standing, ...]:
+    def by(self, metric: Measure) -> tuple[Standing, ...]:
         """The ranked configurations ordered by another metric."""
         return tuple(_ordered(self.ranked, metric))
 
 
-def means_of(bench: RunContext, result: Result) -> dict[str, Mean]:
+def beyond_window(facts: Mapping[str, Any]) -> bool:
+    """Whether any chunk of a configuration is longer than its embedder's window."""
+    return bool(facts["truncated_chunks"])
+
+
+def means_of(run: RunTables, configuration: str) -> dict[str, Mean]:
     """The means of all metrics over all queries, in the order asked for."""
-    table = summarise(result.scores.table("scores"), query_clusters(bench.labels))
-    return {str(row["metric"]): _mean(row) for _, row in table.iterrows()}
+    return _means(run).get(configuration, {})
 
 
-def standings(outcome: Outcome) -> Standings:
+def standing_of(run: RunTables, configuration: str) -> Standing:
+    """One finished configuration."""
+    return Standing(configuration, means_of(run, configuration), run.facts[configuration])
+
+
+def standings(run: RunTables) -> Standings:
     """All results ordered; differences are taken from the baseline, or from the first where the baseline cannot be ranked."""
-    found = [Standing(result, means_of(outcome.bench, result)) for result in outcome.results]
-    ranked = _ordered([standing for standing in found if not standing.beyond_window], outcome.primary)
-    named = [standing for standing in ranked if standing.name == outcome.experiment.baseline]
+    found = [standing_of(run, name) for name in run.names]
+    ranked = _ordered([standing for standing in found if not standing.beyond_window], run.primary)
+    named = [standing for standing in ranked if standing.name == run.baseline]
     windowed = tuple(standing for standing in found if standing.beyond_window)
-    return Standings(outcome.primary, tuple(ranked), windowed, next(iter([*named, *ranked]), None))
+    return Standings(run.primary, tuple(ranked), windowed, next(iter([*named, *ranked]), None))
 
 
-def difference(bench: RunContext, metric: Metric, one: Standing, other: Standing) -> Interval | None:
+def difference(run: RunTables, metric: str, one: str, other: str) -> Interval | None:
     """The mean of `one` - `other` on the queries that both have a value for; None where there are none."""
-    first, second = _per_query(bench, one, metric), _per_query(bench, other, metric)
-    if np.isnan(first + second).all():
-        return None
-    return paired_difference(first, second, query_clusters(bench.labels))
+    first, second = per_query(run, one, metric), per_query(run, other, metric)
+    return None if np.isnan(first + second).all() else paired_difference(first, second, clusters(run))
 
 
-def _per_query(bench: RunContext, standing: Standing, metric: Metric) -> Floats:
-    scores = standing.result.scores.table("scores")
-    chosen = scores[scores["metric"] == str(metric)].set_index("query")["value"]
-    values: Floats = chosen.reindex(range(bench.labels.queries)).to_numpy(np.float64)
-    return values
+@lru_cache(maxsize=4)
+def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
+    table = run.metrics
+    found: dict[str, dict[str, Mean]] = {}
+    for _, row in table[(table["slice"] == "all") & table["metric"].isin(list(run.measures))].iterrows():
+        found.setdefault(str(row["configuration"]), {})[str(row["metric"])] = _mean(row)
+    return found
 
 
-def _ordered(found: Sequence[Standing], metric: Metric) -> list[Standing]:
+def _mean(row: "pd.Series[Any]") -> Mean:
+    bounds = (float(row["value"]), float(row["low"]), float(row["high"]))
+    return Mean(str(row["metric"]), *bounds, int(row["n"]), int(row["clusters"]), int(row["unscored"]), float(row["attainable"]))
+
+
+def _ordered(found: Sequence[Standing], metric: Measure) -> list[Standing]:
     sign = -1 if metric.higher_is_better else 1
 
     def place(standing: Standing) -> tuple[bool, float]:
@@ -110,8 +119,3 @@ def _ordered(found: Sequence[Standing], metric: Metric) -> list[Standing]:
         return (True, 0.0) if np.isnan(value) else (False, sign * value)
 
     return sorted(found, key=place)
-
-
-def _mean(row: "pd.Series[float]") -> Mean:
-    bounds = (float(row["value"]), float(row["low"]), float(row["high"]))
-    return Mean(str(row["metric"]), *bounds, int(row["n"]), int(row["clusters"]), int(row["unscored"]), float(row["attainable"]))

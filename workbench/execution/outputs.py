@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.analysis.comparisons import comparisons_table
+from workbench.core.files import write_atomically, write_text
 from workbench.execution.local import Outcome
 from workbench.execution.screening import FILE, screening_table
 from workbench.execution.tables import (
@@ -22,7 +23,6 @@ from workbench.execution.tables import (
     timings_table,
 )
 from workbench.retrieval.rank import SEED
-from workbench.storage.result_store import write_atomically, write_text
 
 _VERSIONS = (
     "workbench",

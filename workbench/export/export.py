@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.files import store_errors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
 from workbench.execution.local import Result, bench_of, run_configuration
@@ -22,7 +23,6 @@ from workbench.pipeline.stages import chunks_of, embedder_inputs
 from workbench.records import Chunk
 from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.chroma_index import build_index
-from workbench.storage.result_store import store_errors
 
 
 def export_configuration(output: Path, name: str | None, target: Path | None) -> Path:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import workbench
+from workbench.core.files import write_atomically
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import InputError, NotebookError
 from workbench.notebook_runner.kernels import Kernels
-from workbench.storage.result_store import Draft, Entry, Store, write_atomically
+from workbench.storage.result_store import Draft, Entry, Store
 
 RECORDS = "records"
 _KIND = "notebooks"

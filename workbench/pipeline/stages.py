@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.embed import EmbeddedTexts
-from workbench.embedding.embed import VectorBuffer, embed
+from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, embed
 from workbench.embedding.late.chunks import embed_late
 from workbench.embedding.late.pooling import is_late
 from workbench.embedding.memory_cache import vectors_kept_in

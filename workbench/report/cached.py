@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench.core.files import write_atomically
 from workbench.core.fingerprint import fingerprint
 from workbench.execution.local import Outcome
 from workbench.execution.outputs import manifest
 from workbench.notebook_runner.notebooks import code_digest
-from workbench.storage.result_store import MANIFEST, Draft, write_atomically
+from workbench.storage.result_store import MANIFEST, Draft
 
 _KIND = "reports"
 _TERMINAL = "terminal"

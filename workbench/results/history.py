@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 from filelock import FileLock
 
+from workbench.core.files import store_errors, write_atomically
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, StoreError
 from workbench.execution.local import Outcome
@@ -19,7 +20,6 @@ from workbench.execution.tables import CONDITION, metrics_table
 from workbench.experiment.read import Configuration
 from workbench.pipeline.keys import VERSIONS
 from workbench.retrieval.rank import SEED
-from workbench.storage.result_store import store_errors, write_atomically
 
 FILE = "history.parquet"
 # What a value depends on, in the order of the pipeline; each is a column.

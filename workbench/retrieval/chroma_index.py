@@ -17,10 +17,10 @@ import numpy as np
 from filelock import FileLock
 
 from workbench.core import batching
+from workbench.core.files import store_errors, sync
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.errors import IndexBuildError
 from workbench.records import Chunk
-from workbench.storage.result_store import store_errors, sync
 from workbench.storage.vector_cache import Vectors
 
 VERSION = 3

@@ -65,7 +65,7 @@ class Screening:
     def about(self) -> dict[str, Any]:
         """For the manifest."""
         about = {"metric": self.metric, "proxies": list(self.proxies), "queries": self.queries, "of": self.of, "margin": self.margin}
-        return about | {"seed": self.seed, "dropped": [row.configuration for row in self.dropped]}
+        return about | {"seed": self.seed, "alike": self.alike, "dropped": [row.configuration for row in self.dropped]}
 
     def as_json(self) -> dict[str, Any]:
         """Everything; None stands for NaN, which JSON lacks."""

@@ -1,6 +1,6 @@
 """Per-query scores as means with intervals, over all queries and over slices of them."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.metrics.names import Metric
 from workbench.statistics.intervals import Interval, mean_intervals
+from workbench.statistics.slices import query_slices
 from workbench.statistics.units import alike
 
-FEWEST_VALUES, MOST_VALUES = 2, 20
 NAN = float("nan")
 COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"]
 
@@ -35,20 +35,6 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
         told = {label: rows_of[place] for label, rows_of in found.items()}
         rows += [{"metric": name, "slice": label, **row} for label, row in told.items() if label == "all" or row["n"] or row["unscored"]]
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[str, Bools]:
-    """The members (queries) of `all` and of every `field=value`, fields in alphabetical order, values as text."""
-    slices: dict[str, Bools] = {"all": np.ones(queries, dtype=np.bool_)}
-    for field in sorted({field for record in metadata for field in record}):
-        values = [record.get(field) for record in metadata]
-        if not all(isinstance(value, Hashable) for value in values):
-            continue
-        texts = np.array(["" if value is None else str(value) for value in values])
-        distinct = [text for text in np.unique(texts).tolist() if text]
-        if FEWEST_VALUES <= len(distinct) <= MOST_VALUES:
-            slices.update({f"{field}={text}": texts == text for text in distinct})
-    return slices
 
 
 @dataclass(frozen=True, slots=True, eq=False)

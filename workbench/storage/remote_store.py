@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock
 
+from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
 from workbench.core.locations import cache_folder
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.storage.result_store import MANIFEST, Draft, Entry, Store, content_digest, store_errors
+from workbench.storage.result_store import MANIFEST, Draft, Entry, Store, content_digest
 
 # Of a digest in the name of an uploaded file: enough that no two contents share a name.
 _DIGITS = 32

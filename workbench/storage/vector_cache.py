@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.files import store_errors
 from workbench.errors import StoreError
-from workbench.storage.result_store import store_errors
 
 Vectors = NDArray[np.float32]
 

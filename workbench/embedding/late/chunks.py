@@ -7,13 +7,13 @@ import pandas as pd
 from filelock import FileLock
 
 from workbench.core import batching
+from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, in_memory
 from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
 from workbench.records import Document
-from workbench.storage.result_store import store_errors
 from workbench.storage.vector_cache import VectorCache
 
 _GOT_AT_ONCE = 10_000

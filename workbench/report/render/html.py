@@ -4,11 +4,11 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from workbench.core.files import write_text
 from workbench.execution.local import Outcome
 from workbench.report.page.build import Page, page_of
 from workbench.report.page.policy import policy
 from workbench.report.render.display import TEMPLATES, environment, stylesheet
-from workbench.storage.result_store import write_text
 
 
 def write_report(outcome: Outcome, folder: Path) -> Path:

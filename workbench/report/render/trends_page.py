@@ -4,6 +4,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from workbench.core.files import write_text
 from workbench.core.fingerprint import file_digest
 from workbench.core.formatting import plural
 from workbench.notebook_runner.notebooks import run_notebook
@@ -11,7 +12,6 @@ from workbench.report.open import open_trends
 from workbench.report.render.display import environment, stylesheet
 from workbench.report.render.notebook_page import section
 from workbench.results.history import history_path
-from workbench.storage.result_store import write_text
 
 
 def write_trends(outputs: Path, experiment: str) -> Path:

@@ -1,0 +1,50 @@
+"""What the causes of a run's misses mean, by one rule, and which questions miss something by which of them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.analysis.values import places
+from workbench.attribution.causes import CAUSES
+from workbench.results.run_tables import RunTables
+
+CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
+
+
+def explains_text(run: RunTables) -> bool:
+    """Whether misses are of evidence in the text: the primary metric is over spans or chunks, and there is evidence.
+
+    Otherwise they are of whole documents.
+    """
+    return run.primary.of_text and bool(run.dataset["needs"])
+
+
+def cause_meanings(run: RunTables) -> Mapping[str, str]:
+    """What each cause means in this run, in order of precedence."""
+    of_text = explains_text(run)
+    return {cause.name: cause.meaning if of_text else cause.of_documents or cause.meaning for cause in CAUSES}
+
+
+def possible_causes(run: RunTables) -> Mapping[str, str]:
+    """The causes that misses of this run can have, with their meanings: without evidence only some can be told."""
+    of_text = explains_text(run)
+    return {
+        cause.name: meaning for cause, meaning in zip(CAUSES, cause_meanings(run).values(), strict=True) if of_text or cause.of_documents
+    }
+
+
+def misses_of(run: RunTables, configuration: str) -> pd.DataFrame:
+    """The rows of `causes` of a configuration: a row for each piece of evidence or document that it misses."""
+    return run.of("causes", configuration)
+
+
+def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
+    """(queries) the cause of each query's misses that comes first in precedence; empty where it misses nothing."""
+    misses = misses_of(run, configuration)
+    names = np.array([*CAUSE_NAMES, ""], dtype=object)
+    codes = np.full(len(run.questions), len(CAUSE_NAMES), dtype=np.int64)
+    own = misses["cause"].map({name: place for place, name in enumerate(CAUSE_NAMES)}).to_numpy(np.int64)
+    np.minimum.at(codes, places(run, misses["query_id"]), own)
+    return names[codes]

@@ -1,0 +1,68 @@
+"""The values of a run as arrays over its questions, in the order of the table `questions`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.statistics.slices import query_slices
+
+
+def per_query(run: RunTables, configuration: str, metric: str) -> Floats:
+    """(queries) the metric's values, NaN where a query has none."""
+    found, queries = _values(run), len(run.questions)
+    return found.get((configuration, metric), np.full(queries, np.nan))
+
+
+def detail(run: RunTables, configuration: str, name: str) -> Floats:
+    """(queries) a column of `query_details`."""
+    rows = run.of("query_details", configuration)
+    found: Floats = np.full(len(run.questions), np.nan)
+    found[places(run, rows["query_id"])] = rows[name].to_numpy(np.float64)
+    return found
+
+
+@lru_cache(maxsize=4)
+def clusters(run: RunTables) -> Ints:
+    """(queries) the cluster of each question: those whose answers lie in the same document are not independent."""
+    return run.questions["cluster"].to_numpy(np.int64)
+
+
+@lru_cache(maxsize=4)
+def metadata(run: RunTables) -> Sequence[Mapping[str, Any]]:
+    """(queries) the fields that slices are made of."""
+    return [json.loads(text) for text in run.questions["metadata"]]
+
+
+@lru_cache(maxsize=4)
+def slices(run: RunTables) -> Mapping[str, Bools]:
+    """The members (queries) of `all` and of every slice."""
+    return query_slices(metadata(run), len(run.questions))
+
+
+def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
+    """The position of each query id among the questions."""
+    found: Ints = _index(run).get_indexer(pd.Index(query_ids)).astype(np.int64)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _index(run: RunTables) -> "pd.Index[str]":
+    found: pd.Index[str] = pd.Index(run.questions["query_id"])
+    return found
+
+
+@lru_cache(maxsize=4)
+def _values(run: RunTables) -> dict[tuple[str, str], Floats]:
+    table = run.queries
+    table = table[(table["condition"] == RETRIEVED) & (table["variant"] == "") & (table["repeat"] == 0)]
+    query, value = places(run, table["query_id"]), table["value"].to_numpy(np.float64)
+    codes, names = pd.factorize(pd.MultiIndex.from_frame(table[["configuration", "metric"]]))
+    cube = np.full((len(names), len(run.questions)), np.nan)
+    cube[codes, query] = value
+    return {(str(name), str(metric)): row for (name, metric), row in zip(names, cube, strict=True)}

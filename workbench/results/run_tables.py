@@ -1,0 +1,131 @@
+"""A finished run as its tables and its manifest, opened without models, store or dataset."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workbench.core.files import write_text
+from workbench.errors import InputError
+from workbench.results.measures import Measure
+from workbench.results.tables import empty, read_table, write_table
+from workbench.schemas import SCHEMAS
+
+MANIFEST = "manifest.json"
+RETRIEVED = "retrieved"
+
+
+@dataclass(frozen=True, eq=False)
+class RunTables:
+    """The tables of a run, each an attribute and read from `folder` when it is first asked for, and its `manifest`.
+
+    `held` are tables that are in memory already. Rows of `configurations` are in the order of the run, those that failed last; rows of
+    `questions` are in the dataset's order, and all arrays over queries follow it.
+    """
+
+    manifest: Mapping[str, Any]
+    folder: Path | None = None
+    held: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(cls, folder: str | Path) -> "RunTables":
+        """The run in `outputs/<name>`; InputError where there is none, or a table is missing."""
+        place = Path(folder)
+        try:
+            manifest = json.loads((place / MANIFEST).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"{place} holds no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep"
+            ) from error
+        missing = [schema.name for schema in SCHEMAS.values() if schema.required and not (place / f"{schema.name}.parquet").is_file()]
+        if missing or "metrics" not in manifest:
+            what = f"lacks {', '.join(f'{name}.parquet' for name in missing)}" if missing else "was made by an older version"
+            raise InputError(f"{place} {what}", "make the outputs again with workbench sweep: what is in the store is not computed again")
+        return cls(manifest, place)
+
+    def write(self, folder: Path) -> None:
+        """Write every table and the manifest, each whole or not at all; a table that this run does not have is taken away."""
+        for schema in SCHEMAS.values():
+            if schema.required or schema.name in self.held:
+                write_table(folder, schema, self.table(schema.name))
+            else:
+                (folder / f"{schema.name}.parquet").unlink(missing_ok=True)
+        write_text(folder / MANIFEST, json.dumps(self.manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table by its name in `schemas.SCHEMAS`; without rows where the run needs none."""
+        if name not in self.held:
+            schema = SCHEMAS[name]
+            there = self.folder is not None and (schema.required or (self.folder / f"{name}.parquet").is_file())
+            self.held[name] = read_table(self.folder, schema) if there and self.folder is not None else empty(schema)
+        return self.held[name]
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        if name not in SCHEMAS:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        return self.table(name)
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return str(self.manifest["experiment"]["name"])
+
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:
+        """Every metric of the run by its name with its cut, in the order asked for."""
+        return {name: Measure(name, **about) for name, about in self.manifest["metrics"].items()}
+
+    @property
+    def primary(self) -> Measure:
+        """The metric that decides."""
+        return self.measures[self.manifest["primary"]]
+
+    @property
+    def baseline(self) -> str | None:
+        """The configuration that the experiment names as its baseline."""
+        found = self.manifest["baseline"]
+        return None if found is None else str(found)
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The error of each configuration that failed, in a line."""
+        return dict(self.manifest["failures"])
+
+    @property
+    def dataset(self) -> Mapping[str, Any]:
+        """The dataset's name, and how many documents, queries, unanswerable ones, judgements and needs it has."""
+        found: Mapping[str, Any] = self.manifest["dataset"]
+        return found
+
+    @property
+    def configurations_settings(self) -> Mapping[str, Mapping[str, Any]]:
+        """By configuration its settings as `{chunking: {...}, embedding: {...} or None, retrieval: {...}}`."""
+        found: Mapping[str, Mapping[str, Any]] = self.manifest["configurations"]
+        return found
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The finished configurations in the order of the run."""
+        return tuple(self.facts)
+
+    @cached_property
+    def facts(self) -> Mapping[str, Mapping[str, Any]]:
+        """By finished configuration its row of `configurations`; what it does not have is None."""
+        table = self.configurations
+        finished = table[table["error"].isna()].astype(object)
+        rows = finished.where(finished.notna(), None).to_dict("records")
+        return {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
+
+    def of(self, name: str, configuration: str) -> pd.DataFrame:
+        """The rows of a table that belong to one configuration, their index from 0."""
+        groups = self._groups.setdefault(name, dict(list(self.table(name).groupby("configuration", sort=False))))
+        found: pd.DataFrame | None = groups.get(configuration)
+        return self.table(name).iloc[:0] if found is None else found.reset_index(drop=True)
+
+    @cached_property
+    def _groups(self) -> dict[str, dict[Any, pd.DataFrame]]:
+        return {}

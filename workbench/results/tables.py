@@ -1,0 +1,51 @@
+"""Tables by their schemas: given its columns and types, written whole, read back and checked."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from workbench.core.files import write_atomically
+from workbench.errors import InputError
+from workbench.schemas import TableSchema
+
+_FIX = "make the outputs again with workbench sweep"
+
+
+def conform(schema: TableSchema, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the schema's columns, in its order and types; a column that is missing is a KeyError."""
+    return table[schema.names].astype(schema.dtypes)
+
+
+def empty(schema: TableSchema) -> pd.DataFrame:
+    """The table without rows."""
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.dtypes.items()})
+
+
+def joined(schema: TableSchema, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Parts one below the other as one table of the schema."""
+    return conform(schema, pd.concat(parts, ignore_index=True)) if parts else empty(schema)
+
+
+def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:
+    """Write `<name>.parquet`, whole or not at all."""
+    checked = conform(schema, table)
+    write_atomically(folder / f"{schema.name}.parquet", lambda aside: checked.to_parquet(aside, index=False))
+
+
+def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
+    """Read `<name>.parquet`; InputError where it is missing, unreadable or not of the schema."""
+    path = folder / f"{schema.name}.parquet"
+    try:
+        table = pd.read_parquet(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist", _FIX) from error
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is not a readable table ({type(error).__name__})", _FIX) from error
+    found = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
+    wrong = [name for name, dtype in schema.dtypes.items() if found.get(name) != dtype]
+    wrong += [name for name in found if name not in schema.dtypes]
+    if wrong or list(found) != schema.names:
+        raise InputError(f"{path} is not a table of this version (columns: {', '.join(wrong) or 'in another order'})", _FIX)
+    return table
