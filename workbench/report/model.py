@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from workbench.analysis.highlights import Piece
 
@@ -148,8 +148,7 @@ class Entries:
     classes: str = ""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """A question about a run, the sentence that answers it, and what supports that (may be empty)."""
 
     question: str
