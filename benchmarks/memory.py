@@ -27,10 +27,10 @@ from workbench.core import batching
 from workbench.datasets.sources import NfcorpusSource
 from workbench.embedding.base import Embedder, Role
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-from workbench.experiment.read import Configuration
 from workbench.metrics.names import Metric
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import Ints, model_tokenizer
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.stages import _searchable, chunks_stage, embedded_stages, hits_stage, queries_stage, scores_stage, vectors_stage
 from workbench.records import Dataset, Document, Query

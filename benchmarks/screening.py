@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from benchmarks.covid_qa import doc_ids, written
 from workbench.execution.local import bench_of, run_configuration
 from workbench.execution.screening import QUERIES, proxy_of
-from workbench.experiment.read import Configuration, Experiment, experiment_of
+from workbench.experiment.read import Experiment, experiment_of
+from workbench.pipeline.configuration import Configuration
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.screening import MARGIN, screened
 from workbench.statistics.units import units

@@ -31,6 +31,7 @@ STAGES = [
     ("faultbench",),
     ("metrics", "context"),
     ("statistics",),
+    ("configuration",),
     ("experiment",),
     ("pipeline",),
     ("execution", "analysis", "attribution", "results", "report", "notebook_runner"),
@@ -39,6 +40,8 @@ STAGES = [
 ]
 # What the package hands out without importing it: it is loaded when it is first asked for.
 ON_DEMAND = {("workbench", "workbench.scoring.score")}
+# What a file says and what runs are the same value, so it comes before both.
+BEFORE_ITS_ROOM = {"workbench.pipeline.configuration": "configuration"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -50,7 +53,7 @@ KNOWN = {dotted(path) for path in MODULES}
 
 
 def stage(module: str) -> int:
-    part = module.split(".")[1] if "." in module else "__init__"
+    part = BEFORE_ITS_ROOM.get(module) or (module.split(".")[1] if "." in module else "__init__")
     (place,) = [place for place, names in enumerate(STAGES) if part in names]
     return place
 

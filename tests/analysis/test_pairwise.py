@@ -11,10 +11,10 @@ from workbench.analysis.failure_summary import faults_of, weakest_slice
 from workbench.analysis.pairwise import OTHER, contrast, small
 from workbench.chunking.fixed import FixedChunker
 from workbench.execution.local import Result
-from workbench.experiment.read import Configuration
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.retrieval.bm25 import Bm25Retriever

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.context.packing import pack
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Ints
 
@@ -54,30 +55,34 @@ def ordered(case: Case, _: Cut) -> Ordered:
     """Every query's hits as distinct slices, each at its best rank."""
     hits = case.retrieved.hits
     query = hits["query"].to_numpy(dtype=np.int64)
-    table = case.shared(slices, NO_CUT)
-    piece = table.of_chunk[hits["chunk"].to_numpy(dtype=np.int64)]
-    rows = np.sort(np.unique(query * len(table.starts) + piece, return_index=True)[1])
-    query, piece = query[rows], piece[rows]
-    return Ordered(query, np.arange(len(query)) - np.searchsorted(query, query) + 1, piece)
+    piece = case.shared(slices, NO_CUT).of_chunk[hits["chunk"].to_numpy(dtype=np.int64)]
+    packed = pack(query, piece, np.zeros_like(query))
+    rows = packed.delivered
+    return Ordered(query[rows], packed.position[rows], piece[rows])
 
 
 def delivered(case: Case, cut: Cut) -> Delivered:
-    """The slices that are delivered: the first k, or as many as N tokens pay for, the last one cut.
+    """The text that `packing.pack` delivers under the cut.
 
-    A slice is charged every token that starts in it, also where it overlaps another: a prompt pays for both. It is cut at the
-    start of the first token that no longer fits.
+    A slice is charged every token that starts in it, also where it overlaps another: a prompt pays for both.
     """
-    table, hits = case.shared(slices, NO_CUT), case.shared(ordered, NO_CUT)
-    starts, ends = table.starts[hits.piece], table.ends[hits.piece]
+    return packed_text(case, case.shared(ordered, NO_CUT), cut)
+
+
+def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
+    """The text delivered under the cut if these were the hits."""
+    table = case.shared(slices, NO_CUT)
     if cut.tokens is None:
-        kept = hits.position <= cut.depth
-        return Delivered(hits.query[kept], hits.piece[kept], starts[kept], ends[kept])
+        packed = pack(hits.query, hits.piece, np.zeros_like(hits.query), k=cut.depth)
+        query, piece = hits.query[packed.delivered], hits.piece[packed.delivered]
+        return Delivered(query, piece, table.starts[piece], table.ends[piece])
     token_starts = case.labels.token_starts
     first_token = np.searchsorted(token_starts, table.starts)
     tokens = (np.searchsorted(token_starts, table.ends) - first_token)[hits.piece]
-    spent = np.concatenate([[0], np.cumsum(tokens)])
-    left = cut.tokens - (spent[:-1] - spent[np.searchsorted(hits.query, hits.query)])
-    over = np.flatnonzero((left > 0) & (tokens > left))
-    ends[over] = token_starts[first_token[hits.piece[over]] + left[over]]
-    kept = left > 0
-    return Delivered(hits.query[kept], hits.piece[kept], starts[kept], ends[kept])
+    packed = pack(hits.query, hits.piece, tokens, budget=cut.tokens)
+    rows = packed.delivered
+    query, piece, kept = hits.query[rows], hits.piece[rows], packed.kept[rows]
+    ends = table.ends[piece]
+    short = kept < tokens[rows]
+    ends[short] = token_starts[first_token[piece[short]] + kept[short]]
+    return Delivered(query, piece, table.starts[piece], ends)

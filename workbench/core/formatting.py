@@ -90,11 +90,14 @@ def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as lines of aligned columns; a column whose last cell is a number is set to the right."""
+    """Rows as lines of columns: text to the left, columns whose last cell is a number to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
     right = [cell.replace(",", "").replace(".", "").isdigit() for cell in rows[-1]] if rows else []
-    cells = [[cell.rjust(w) if at else cell.ljust(w) for cell, w, at in zip(row, widths, right, strict=True)] for row in rows]
-    return ["  ".join(row).rstrip() for row in cells]
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row, widths, right, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def _middle_cut(name: str, most: int) -> str:

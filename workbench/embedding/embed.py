@@ -47,18 +47,18 @@ class EmbeddedTexts:
     usage: Usage = field(default_factory=Usage)
 
 
-def text_keys(texts: Sequence[str], embedder: Embedder, role: Role) -> list[bytes]:
-    """The item cache's key of each text: 16 bytes of BLAKE2b keyed by the embedder's identity."""
-    salt = bytes.fromhex(fingerprint(embedder.identity(role)))
-    return [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=salt).digest() for text in texts]
+def text_keys(texts: Sequence[str], embedder: Embedder, role: Role, salt: str = "") -> list[bytes]:
+    """The item cache's key of each text: 16 bytes of BLAKE2b keyed by the embedder's identity, or by the salt given in its place."""
+    key = bytes.fromhex(fingerprint(salt or embedder.identity(role)))
+    return [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=key).digest() for text in texts]
 
 
-def described(texts: Sequence[str], embedder: Embedder, role: Role) -> tuple[Keys, Ints]:
+def described(texts: Sequence[str], embedder: Embedder, role: Role, salt: str = "") -> tuple[Keys, Ints]:
     """The item cache's key of each text, an array of 16 bytes (n), and its tokens before the window cuts it: int64 (n)."""
     keys, lengths = np.empty(len(texts), dtype=_KEY), np.empty(len(texts), dtype=np.int64)
     for part in batching.blocks(len(texts), _TEXTS):
         some = texts[part]
-        keys[part] = np.frombuffer(b"".join(text_keys(some, embedder, role)), dtype=_KEY)
+        keys[part] = np.frombuffer(b"".join(text_keys(some, embedder, role, salt)), dtype=_KEY)
         lengths[part] = embedder.lengths(some, role)
     return keys, lengths
 

@@ -1,11 +1,13 @@
 """Sentence-transformers models converted for OpenVINO: once a machine, checked against torch, kept in WORKBENCH_CACHE."""
 
+import contextlib
 import functools
 import importlib.metadata
 import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -16,6 +18,7 @@ from workbench.core.locations import cache_folder
 from workbench.embedding import openvino_model
 from workbench.embedding.openvino_model import Precision
 from workbench.embedding.torch_model import model_settings, positions, read
+from workbench.errors import ModelError
 from workbench.models.files import locate, model_fingerprint
 from workbench.storage.result_store import Draft, Store
 from workbench.storage.vector_cache import Vectors
@@ -45,6 +48,23 @@ _PROBES = (
     "Which berths are closed when the wind is above force nine, and who decides that they are? " * 3,
     "The harbour master keeps the log. " * 200,
 )
+
+
+class UnpreparedModelError(ModelError):
+    """A model that would have to be converted to be named, where nothing may be loaded."""
+
+
+_preparing: ContextVar[bool] = ContextVar("preparing", default=True)
+
+
+@contextlib.contextmanager
+def without_preparing() -> Iterator[None]:
+    """While it is open no model is loaded to be converted: one that never was raises UnpreparedModelError."""
+    token = _preparing.set(False)
+    try:
+        yield
+    finally:
+        _preparing.reset(token)
 
 
 class Conversion(NamedTuple):
@@ -80,7 +100,10 @@ def _conversion(model: str, output: Output, cache: Path) -> Conversion:
     recipe = {"version": _VERSION, "model": files, "dimensions": dimensions, "bfloat16": openvino_model.has_bfloat16()}
     recipe |= {name: importlib.metadata.version(name) for name in ("openvino", "transformers", "sentence-transformers")}
     recipe |= {"output": output} if output != "sentence" else {}
-    entry = Store(cache).obtain("openvino", fingerprint(recipe), lambda draft: _convert(model, output, draft))
+    store, key = Store(cache), fingerprint(recipe)
+    if not _preparing.get() and not store.has("openvino", key):
+        raise UnpreparedModelError(f"the model {model} was never converted on this machine", "the first sweep converts it")
+    entry = store.obtain("openvino", key, lambda draft: _convert(model, output, draft))
     verdict = entry.values("verdict")
     if entry.computed and verdict["refused"]:
         print(f"workbench: {model} is embedded with torch, not with openvino: {verdict['refused']}", file=sys.stderr)

@@ -1,7 +1,6 @@
-"""Run an experiment: walk its configurations through the stages, keep what is finished, go on when one fails."""
+"""Run an experiment: walk its configurations through the graph, keep what is finished, go on when one fails."""
 
 import contextlib
-import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,33 +11,43 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.context.packing import pack
 from workbench.embedding.base import NO_WINDOW
-from workbench.embedding.late.pooling import is_late
+from workbench.embedding.registry import chunk_encoder
 from workbench.errors import WorkbenchError
-from workbench.experiment.read import Configuration, Experiment
+from workbench.experiment.read import Experiment
+from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import Ints
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
-from workbench.pipeline.keys import Keys
-from workbench.pipeline.stages import EmbeddedChunks, chunks_stage, embedded_stages, hits_stage, scores_stage
+from workbench.pipeline.graph import Entries, Graph
+from workbench.pipeline.stages.scores import retrieved
 from workbench.records import Dataset
-from workbench.storage.remote_store import is_url, mirror_of
 from workbench.storage.result_store import Entry
 
 # Recall against delivered tokens is drawn at these budgets, whatever metrics are asked for.
 CURVE = (500, 1000, 2000, 4000)
 _WITHOUT_SPANS = "ndcg@10"
 
+Say = Callable[[str], None]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Result:
-    """One configuration's finished stages."""
+    """One configuration's finished stages, each result by stage and part."""
 
     configuration: Configuration
-    chunks: Entry
-    embedded: EmbeddedChunks | None
-    hits: Entry
-    scores: Entry
+    entries: Entries
+
+    def entry(self, stage: str) -> Entry:
+        """The result of a stage that is stored in one part."""
+        return next(iter(self.entries[stage].values()))
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the configuration uses vectors."""
+        return "vectors" in self.entries
 
     @property
     def search(self) -> str:
@@ -51,16 +60,46 @@ class Result:
         window = self.configuration.embedding.chunk_window() if self.configuration.embedding else NO_WINDOW
         return window if window < NO_WINDOW else None
 
+    @cached_property
+    def chunks_table(self) -> pd.DataFrame:
+        """The table `chunks`."""
+        return self.entry("chunks").table("chunks")
+
     @property
-    def stages(self) -> dict[str, Entry]:
-        """The finished stages by name, without the index."""
-        vectors = {"vectors": self.embedded.vectors, "queries": self.embedded.queries} if self.embedded else {}
-        return {"chunks": self.chunks, **vectors, "hits": self.hits, "scores": self.scores}
+    def hits(self) -> Entry:
+        """The rankings by each way to search."""
+        return self.entry("hits")
+
+    @cached_property
+    def scores_table(self) -> pd.DataFrame:
+        """query, metric, value, state, reason, attainable: all metrics, in the order asked for."""
+        return pd.concat([entry.table("scores") for entry in self.entries["scores"].values()], ignore_index=True)
+
+    @cached_property
+    def retrieved(self) -> Retrieved:
+        """What metrics read, by the search that the configuration is evaluated by."""
+        return retrieved(self.entry("chunks"), self.hits, self.search)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """What each stage took whoever computed it."""
+        return {stage: sum(entry.seconds for entry in parts.values()) for stage, parts in self.entries.items()}
+
+    @property
+    def computed(self) -> dict[str, bool]:
+        """Whether any part of each stage was computed in this run."""
+        return {stage: any(entry.computed for entry in parts.values()) for stage, parts in self.entries.items()}
+
+    @property
+    def told(self) -> str:
+        """Which stages were computed, with their seconds."""
+        done = [f"{stage} {self.seconds[stage]:.1f} s" for stage, computed in self.computed.items() if computed]
+        return ", ".join(done) if done else "all from the store"
 
     @cached_property
     def lengths(self) -> Ints:
         """The tokens of each embedder input before the window cut it: int64 (chunks), or (0) where nothing is embedded."""
-        return np.asarray(self.embedded.vectors.array("lengths")) if self.embedded else np.zeros(0, dtype=np.int64)
+        return np.asarray(self.entry("vectors").array("lengths")) if self.embeds else np.zeros(0, dtype=np.int64)
 
     @cached_property
     def truncated(self) -> Ints:
@@ -70,27 +109,27 @@ class Result:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """A row of configurations.parquet."""
-        chunks, hits = self.chunks.table("chunks"), self.delivered
-        size, overlap = self.configuration.chunking.sizes
-        embedding = self.configuration.embedding
+        hits, chosen = self.delivered, self.configuration
+        size, overlap = chosen.chunking.sizes
+        embedding = chosen.embedding
         return {
-            "configuration": self.configuration.name,
-            "chunking": self.configuration.chunking.kind,
+            "configuration": chosen.name,
+            "chunking": chosen.chunking.kind,
             "size": size,
             "overlap": overlap,
-            "tokens_counted": self.configuration.chunking.tokens,
-            "enrich": self.configuration.chunking.enrich,
+            "tokens_counted": chosen.chunking.tokens,
+            "enrich": chosen.chunking.enrich,
             "embedding": embedding.model if embedding else None,
-            "pooling": ("late" if is_late(embedding) else "standard") if embedding else None,
+            "pooling": chunk_encoder(embedding).pooling if embedding else None,
             "window": self.window,
-            "retrieval": self.configuration.retrieval.kind,
+            "retrieval": chosen.retrieval.kind,
             "search": self.search,
-            "k": self.configuration.retrieval.k,
-            "chunks": len(chunks),
+            "k": chosen.retrieval.k,
+            "chunks": len(self.chunks_table),
             "tokens": int(self.lengths.sum()),
             "truncated_tokens": int(self.truncated.sum()),
             "truncated_chunks": int((self.truncated > 0).sum()),
-            "delivered_tokens": float(chunks["tokens"].to_numpy()[hits["chunk"]].sum() / max(1, hits["query"].nunique())),
+            "delivered_tokens": float(self.chunks_table["tokens"].to_numpy()[hits["chunk"]].sum() / max(1, hits["query"].nunique())),
         }
 
     @property
@@ -102,13 +141,11 @@ class Result:
     @cached_property
     def all_hits(self) -> pd.DataFrame:
         """Every hit that was looked at, with `delivered` and, where it was not, `cut_reason`: its slice was there, or beyond k."""
-        hits, chunks = self.hits.table(f"{self.search}_hits"), self.chunks.table("chunks")
-        slices = chunks.loc[hits["chunk"], ["doc", "delivered_start", "delivered_end"]].reset_index(drop=True)
-        repeated = pd.concat([hits["query"], slices], axis=1).duplicated()
-        place = (~repeated).groupby(hits["query"]).cumsum()
-        beyond = place > self.configuration.retrieval.k
-        reason = np.select([repeated & ~beyond, beyond], ["same slice delivered", "beyond k"], default="")
-        return hits.assign(delivered=reason == "", cut_reason=reason)
+        hits, chunks = self.hits.table(f"{self.search}_hits"), self.chunks_table
+        rows = hits["chunk"].to_numpy(np.int64)
+        piece = chunks.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup().to_numpy(np.int64)[rows]
+        packed = pack(hits["query"].to_numpy(np.int64), piece, chunks["tokens"].to_numpy(np.int64)[rows], self.configuration.retrieval.k)
+        return hits.assign(delivered=packed.delivered, cut_reason=packed.reason)
 
 
 @dataclass(eq=False)
@@ -116,28 +153,53 @@ class Outcome:
     """An experiment after its run: results, and the one-line error of each configuration that failed."""
 
     experiment: Experiment
-    bench: RunContext
+    graph: Graph
     primary: Metric
     results: list[Result] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
 
     @property
+    def context(self) -> RunContext:
+        """The dataset, the metrics and the workspace."""
+        return self.graph.run
+
+    @property
     def folder(self) -> Path:
         """outputs/<name>."""
-        return self.bench.workplace.outputs / self.experiment.name
+        return self.context.workspace.outputs / self.experiment.name
 
 
-def workplace_at(outputs: Path) -> Workspace:
-    """The workplace under an outputs folder; WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
-    place = os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
-    return Workspace(outputs, mirror_of(place), place) if is_url(place) else Workspace(outputs, Path(place))
+@dataclass(frozen=True)
+class Precomputed:
+    """What workers did before the configurations are walked: errors by configuration, and the seconds of what they computed by task."""
+
+    errors: Mapping[str, BaseException] = field(default_factory=dict)
+    made: dict[str, float] = field(default_factory=dict)
+
+    def walk(self, graph: Graph, configuration: Configuration) -> Result:
+        """`run_configuration`, where workers have not met its error already; what they computed counts as computed, once."""
+        if configuration.name in self.errors:
+            raise self.errors[configuration.name]
+        result = run_configuration(graph, configuration)
+        entries: dict[str, dict[str, Entry]] = {stage: dict(parts) for stage, parts in result.entries.items()}
+        for node in graph.nodes(configuration):
+            seconds = self.made.pop(graph.task(node), None)
+            if seconds is not None:
+                entries[node.stage][node.part] = replace(entries[node.stage][node.part], seconds=seconds, computed=True)
+        return replace(result, entries=entries)
 
 
-def bench_of(experiment: Experiment, outputs: Path) -> RunContext:
+Precompute = Callable[[Graph, Sequence[Configuration], Say], Precomputed]
+
+
+def context_of(experiment: Experiment, outputs: Path) -> RunContext:
     """The experiment's dataset and all the metrics that are computed on it."""
     dataset = experiment.dataset.load()
-    metrics = _metrics(experiment, dataset)
-    return RunContext(workplace_at(outputs), dataset, metrics, experiment.spans, experiment.configurations)
+    added = [primary_of(experiment, dataset), Metric.parse("judged@10")]
+    if dataset.needs:
+        added += [Metric.parse(f"span_recall@{tokens}t") for tokens in CURVE]
+    metrics = tuple(dict.fromkeys([*experiment.metrics, *added]))
+    return RunContext(Workspace.at(outputs), dataset, metrics, experiment.spans, experiment.configurations)
 
 
 def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:
@@ -146,85 +208,40 @@ def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:
     return chosen if dataset.needs or chosen.family != "spans" or experiment.primary else Metric.parse(_WITHOUT_SPANS)
 
 
-def _metrics(experiment: Experiment, dataset: Dataset) -> tuple[Metric, ...]:
-    added = [primary_of(experiment, dataset), Metric.parse("judged@10")]
-    if dataset.needs:
-        added += [Metric.parse(f"span_recall@{tokens}t") for tokens in CURVE]
-    return tuple(dict.fromkeys([*experiment.metrics, *added]))
-
-
-def run_configuration(bench: RunContext, configuration: Configuration) -> Result:
+def run_configuration(graph: Graph, configuration: Configuration) -> Result:
     """Every stage of one configuration, from the store where it is there."""
-    chunks = chunks_stage(bench, configuration)
-    embedded = embedded_stages(bench, configuration, chunks)
-    hits = hits_stage(bench, configuration, chunks, embedded)
-    scores = scores_stage(bench, configuration, chunks, hits)
-    return Result(configuration, chunks, embedded, hits, scores)
+    return Result(configuration, graph.walk(configuration))
 
 
-@dataclass(frozen=True)
-class Precomputed:
-    """What workers did before the configurations are walked: the errors by configuration, the seconds of what they computed by `<stage>-<key>`."""
+def run_experiment(experiment: Experiment, outputs: Path, say: Say, precompute: Precompute | None = None) -> Outcome:
+    """Run all configurations in the order of the prefix tree; one that fails is recorded with its error and the others go on.
 
-    errors: Mapping[str, BaseException] = field(default_factory=dict)
-    made: dict[str, float] = field(default_factory=dict)
-
-    def walk(self, bench: RunContext, configuration: Configuration) -> Result:
-        """`run_configuration`, where workers have not met its error already; what they computed counts as computed, once."""
-        if configuration.name in self.errors:
-            raise self.errors[configuration.name]
-        return self._credited(run_configuration(bench, configuration), bench.keys(configuration))
-
-    def _credited(self, result: Result, keys: Keys) -> Result:
-        def entry(stage: str, found: Entry) -> Entry:
-            return replace(found, computed=True) if self.made.pop(f"{stage}-{getattr(keys, stage)}", None) is not None else found
-
-        embedded, seconds = result.embedded, self.made.pop(f"index-{keys.index}", None)
-        if embedded is not None:
-            embedded = replace(embedded, vectors=entry("vectors", embedded.vectors), queries=entry("queries", embedded.queries))
-        if embedded is not None and seconds is not None:
-            embedded = replace(embedded, index_seconds=seconds, index_built=True)
-        chunks, hits, scores = entry("chunks", result.chunks), entry("hits", result.hits), entry("scores", result.scores)
-        return replace(result, chunks=chunks, embedded=embedded, hits=hits, scores=scores)
-
-
-def run_experiment(
-    experiment: Experiment,
-    outputs: Path,
-    say: Callable[[str], None],
-    compute_ahead: Callable[[RunContext, Sequence[Configuration], Callable[[str], None]], Precomputed] | None = None,
-) -> Outcome:
-    """All configurations in the order of the prefix tree; one that fails is recorded with its error and the others go on.
-
-    `compute_ahead` lets workers compute what is missing before.
+    `precompute` lets workers compute what is missing before.
     """
-    bench = bench_of(experiment, outputs)
-    outcome = Outcome(experiment, bench, primary_of(experiment, bench.dataset))
-    ahead = compute_ahead(bench, experiment.configurations, say) if compute_ahead else Precomputed()
+    graph = Graph(context_of(experiment, outputs))
+    outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset))
+    before = precompute(graph, experiment.configurations, say) if precompute else Precomputed()
     total = len(experiment.configurations)
     for number, configuration in enumerate(experiment.configurations, 1):
         try:
-            result = ahead.walk(bench, configuration)
+            result = before.walk(graph, configuration)
         except Exception as error:  # one configuration's failure, of whatever kind, must not take the others with it
-            line = "; ".join(error.lines) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-            outcome.failures[configuration.name] = " ".join(line.split())
-            _keep_trace(outcome.folder / "errors" / f"{configuration.name}.txt")
+            outcome.failures[configuration.name] = error_line(error)
+            _write_trace(outcome.folder / "errors" / f"{configuration.name}.txt")
             say(f"[{number}/{total}] {configuration.name}: FAILED, {outcome.failures[configuration.name]}")
         else:
             outcome.results.append(result)
-            say(f"[{number}/{total}] {configuration.name}: {_told(result)}")
+            say(f"[{number}/{total}] {configuration.name}: {result.told}")
     return outcome
 
 
-def _told(result: Result) -> str:
-    """Which stages were computed, with their seconds, and which were reused."""
-    done = [f"{name} {entry.seconds:.1f} s" for name, entry in result.stages.items() if entry.computed]
-    if result.embedded and result.embedded.index_built:
-        done.append(f"index {result.embedded.index_seconds:.1f} s")
-    return ", ".join(done) if done else "all from the store"
+def error_line(error: BaseException) -> str:
+    """An error of any kind as one line."""
+    line = "; ".join(error.lines) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
+    return " ".join(line.split())
 
 
-def _keep_trace(path: Path) -> None:
+def _write_trace(path: Path) -> None:
     # The disk may be what failed: the one-line error is kept in any case.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

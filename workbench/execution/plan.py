@@ -1,21 +1,22 @@
-"""What a sweep would compute, what it would reuse, and what that costs; chunks are cut for it, nothing is embedded."""
+"""What a sweep would compute, what it would reuse, and what that costs. Chunks are cut for it; no model is loaded and nothing embedded."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
-from workbench.embedding.embed import described
-from workbench.embedding.late.chunks import asked_of
-from workbench.embedding.late.pooling import Reader, is_late, reader_of
-from workbench.execution.local import bench_of
-from workbench.experiment.read import Configuration, Experiment
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stages import chunks_stage, embedder_inputs
+from workbench.core.formatting import aligned
+from workbench.embedding.base import Embedder
+from workbench.embedding.chunk_encoder import EncodingPlan, plan_texts
+from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
+from workbench.embedding.registry import chunk_encoder
+from workbench.execution.local import context_of, error_line
+from workbench.experiment.read import Experiment
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage import Node
+from workbench.pipeline.stages.vectors import encoder_chunks
 from workbench.storage.result_store import Store
 
-STAGES = ("chunks", "vectors", "index", "hits", "scores")
 # Before anything was measured here, by encoder: two quiet cores with all-MiniLM-L6-v2 (docs/performance.md).
 _ASSUMED = {"openvino bfloat16": 20_000, "openvino float32": 12_000, "static": 400_000}
 _ASSUMED_OF_OTHERS = 4_000
@@ -28,13 +29,19 @@ _BEFORE = "torch float32"
 
 @dataclass(frozen=True)
 class PlannedConfiguration:
-    """One configuration: whether each stage is in the store, its chunks, and the tokens that it alone adds to the embedding."""
+    """One configuration: whether each stage is in the store, its chunks, and the tokens that it alone adds to the embedding.
+
+    `exact` is False where chunks are cut by vectors, or a model was never converted here: then chunks and tokens are estimates.
+    `error` says why a configuration cannot be planned: it will fail, and the others will run.
+    """
 
     name: str
-    reused: dict[str, bool]
-    chunks: int
-    tokens: int
-    truncated: int
+    reused: Mapping[str, bool] = field(default_factory=dict)
+    chunks: int = 0
+    tokens: int = 0
+    truncated: int = 0
+    exact: bool = True
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,59 +56,79 @@ class Plan:
     @property
     def complete(self) -> bool:
         """Whether everything is in the store already."""
-        return all(all(planned.reused.values()) for planned in self.configurations)
+        return all(not planned.error and all(planned.reused.values()) for planned in self.configurations)
 
 
 def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
     """The plan of an experiment under an outputs folder."""
-    bench = bench_of(experiment, outputs)
-    before = {one.name: _reused(bench, one) for one in experiment.configurations}
-    counted: set[bytes] = set()
-    planned = tuple(_planned(bench, one, before[one.name], counted) for one in experiment.configurations)
-    encoders = {one.embedding.encoder().name for one in experiment.configurations if one.embedding}
-    measured = measured_rate(bench.workplace.store, encoders)
+    graph, counted = Graph(context_of(experiment, outputs)), set[bytes]()
+    with without_preparing():
+        before = {one.name: _reused(graph, one) for one in experiment.configurations}
+        planned = tuple(_planned(graph, one, before[one.name], counted) for one in experiment.configurations)
+        encoders = {_encoder(one.embedding) for one in experiment.configurations if one.embedding}
+    measured = measured_rate(graph.run.workspace.store, encoders)
     rate = measured or assumed_rate(encoders)
     new = [one for one in planned if not all(one.reused.values())]
     seconds = sum(one.tokens for one in planned) / rate + sum(_SECONDS_A_NOTEBOOK + _SECONDS_A_CHUNK * one.chunks for one in new)
     return Plan(planned, rate, measured is not None, seconds / 60)
 
 
-def _reused(bench: RunContext, configuration: Configuration) -> dict[str, bool]:
-    keys = bench.keys(configuration)
-    needed = {stage: key for stage in STAGES if (key := getattr(keys, stage)) is not None}
-    indexes = bench.workplace.indexes
-    return {stage: (indexes / key).is_dir() if stage == "index" else bench.workplace.store.has(stage, key) for stage, key in needed.items()}
+def _reused(graph: Graph, configuration: Configuration) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    for node in graph.nodes(configuration):
+        found[node.stage] = found.get(node.stage, True) and _is_stored(graph, node)
+    return found
 
 
-def _planned(bench: RunContext, configuration: Configuration, reused: dict[str, bool], counted: set[bytes]) -> PlannedConfiguration:
-    table = chunks_stage(bench, configuration).table("chunks")
-    embedder = configuration.embedding
+def _is_stored(graph: Graph, node: Node) -> bool:
+    try:
+        return graph.is_stored(node)
+    except Exception:  # a model that is not converted here has no name yet; what else is wrong the sweep tells
+        return False
+
+
+def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
+    try:
+        (chunks,) = graph.nodes(configuration, ["chunks"])
+        if _cut_by_vectors(graph, chunks) and not reused["chunks"]:
+            return _estimated(graph, chunks, reused, counted)
+        table = graph.obtain(chunks).table("chunks")
+        cost = _encoding(graph, configuration, counted) if "vectors" in reused else EncodingPlan(0, 0)
+    except Exception as error:  # one that cannot be planned keeps nobody from planning the others
+        return PlannedConfiguration(configuration.name, reused, error=error_line(error))
+    tokens = 0 if reused.get("vectors", True) else cost.tokens
+    return PlannedConfiguration(configuration.name, reused, len(table), tokens, cost.truncated, cost.exact)
+
+
+def _encoding(graph: Graph, configuration: Configuration, counted: set[bytes]) -> EncodingPlan:
+    embedder, workspace = configuration.embedding, graph.run.workspace
+    (vectors,) = graph.nodes(configuration, ["vectors"])
     if embedder is None:
-        return PlannedConfiguration(configuration.name, reused, len(table), 0, 0)
-    if is_late(embedder):
-        tokens = 0 if reused["vectors"] else _late_tokens(bench, table, reader_of(embedder), counted)
-        return PlannedConfiguration(configuration.name, reused, len(table), tokens, 0)
-    texts = embedder_inputs(bench, table)
-    (hashes, lengths), window = described(texts, embedder, "document"), embedder.window()
-    truncated = int(np.maximum(lengths - window, 0).sum())
-    if reused["vectors"]:
-        return PlannedConfiguration(configuration.name, reused, len(table), 0, truncated)
-    missing = dict(zip((key.tobytes() for key in hashes), lengths, strict=True))
-    there = bench.workplace.vectors.present(list(missing)) | counted
-    counted |= missing.keys()
-    tokens = sum(min(int(length), window) for key, length in missing.items() if key not in there)
-    return PlannedConfiguration(configuration.name, reused, len(table), tokens, truncated)
+        return EncodingPlan(0, 0)
+    return chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors, named=False)), workspace.vectors, counted)
 
 
-def _late_tokens(bench: RunContext, table: pd.DataFrame, reader: Reader, counted: set[bytes]) -> int:
-    """The tokens of the documents that lack a slice; a document is encoded once for all configurations."""
-    tokens = 0
-    for asked in asked_of(bench.dataset.documents, table):
-        name, keys = reader.document_key(asked.document), reader.keys(asked)
-        if name not in counted and len(bench.workplace.vectors.present(keys)) < len(set(keys)):
-            counted.add(name)
-            tokens += reader.tokens(asked.document)
-    return tokens
+def _cut_by_vectors(graph: Graph, chunks: Node) -> bool:
+    return graph.stages["chunks"].embeds(chunks.configuration)
+
+
+def _estimated(graph: Graph, chunks: Node, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
+    """The sentences that a chunker compares, and the documents once more for their chunks, whose borders nobody knows yet."""
+    configuration, cache = chunks.configuration, graph.run.workspace.vectors
+    request = graph.stages["chunks"].texts(graph.inputs(chunks, named=False))
+    tokens = 0 if request is None else plan_texts(request.texts, request.embedder, cache, counted).tokens
+    embedder, documents = configuration.embedding, [document.text for document in graph.run.dataset.documents]
+    inside = int(embedder.lengths(documents, "document").sum()) if embedder else sum(map(len, documents)) // 4
+    size = configuration.chunking.sizes[0] or 256
+    # Semantic chunks fill about half of their size.
+    return PlannedConfiguration(configuration.name, reused, 2 * -(-inside // size), tokens + (inside if embedder else 0), 0, exact=False)
+
+
+def _encoder(embedder: Embedder) -> str:
+    try:
+        return embedder.encoder().name
+    except UnpreparedModelError:
+        return "openvino float32"
 
 
 def assumed_rate(encoders: set[str]) -> float:
@@ -119,3 +146,23 @@ def measured_rate(store: Store, encoders: set[str]) -> float | None:
         if entry and encoded:
             tokens, seconds = tokens + encoded, seconds + entry.seconds + about.get("workers_seconds", 0.0)
     return tokens / seconds if seconds else None
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """A line for each configuration, then the sum."""
+    rows = [("configuration", "compute", "reuse", "chunks", "tokens to embed")]
+    for one in plan.configurations:
+        compute, reuse = ([stage for stage, stored in one.reused.items() if stored is there] for there in (False, True))
+        about = "" if one.exact else "about "
+        counts = ("-", "-") if one.error else (f"{about}{one.chunks:,}", f"{about}{one.tokens:,}")
+        rows.append((one.name, " ".join(compute) or "-", " ".join(reuse) or "-", *counts))
+    total = sum(one.tokens for one in plan.configurations)
+    how = "measured here" if plan.measured else "assumed, nothing was measured here yet"
+    cut = [one.name for one in plan.configurations if one.truncated]
+    return [
+        *aligned(rows),
+        "",
+        f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({how}): about {plan.minutes:.1f} minutes",
+        *([f"chunks beyond the embedder's window, which will not be ranked: {', '.join(cut)}"] if cut else []),
+        *(f"{one.name}: cannot be planned and will fail: {one.error}" for one in plan.configurations if one.error),
+    ]

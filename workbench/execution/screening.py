@@ -1,7 +1,6 @@
 """Rank many configurations cheaply, put aside those that are far behind, and leave the rest to be run in full."""
 
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,18 +8,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.verdict import per_query
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.execution.local import Outcome, Result, bench_of, primary_of, run_configuration
-from workbench.experiment.read import Configuration, Experiment
+from workbench.execution.local import Result, Say, context_of, primary_of, run_configuration
+from workbench.experiment.read import Experiment
 from workbench.metrics.coverage import Floats
 from workbench.models.files import MINILM
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.dense import DenseRetriever
@@ -36,15 +36,13 @@ FEWEST = 3
 FILE = "screening.parquet"
 _KIND = "screenings"
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class Proxies:
     """An experiment's configurations by name, each as its proxy in `cheap`, on a sample of its `of` answerable questions."""
 
     experiment: Experiment
-    bench: RunContext
+    graph: Graph
     of: int
     cheap: dict[str, Configuration]
 
@@ -56,7 +54,15 @@ class Proxies:
     @cached_property
     def keys(self) -> dict[str, str]:
         """What each proxy's scores are called in the store: those with one key cannot be told apart."""
-        return {name: self.bench.keys(one).scores for name, one in self.cheap.items()}
+        return {name: self._key(one) for name, one in self.cheap.items()}
+
+    def _key(self, configuration: Configuration) -> str:
+        return fingerprint([self.graph.key(node) for node in self.graph.nodes(configuration, ["scores"])])
+
+    @property
+    def run(self) -> RunContext:
+        """The sample of the questions, and the metric that decides."""
+        return self.graph.run
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -106,7 +112,7 @@ def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERI
     def compute(draft: Draft) -> None:
         draft.values("screening", _screening(proxies, say).as_json())
 
-    entry = proxies.bench.workplace.store.obtain(_KIND, proxies.key, compute)
+    entry = proxies.run.workspace.store.obtain(_KIND, proxies.key, compute)
     return _without(experiment, Screening.of_json(entry.values("screening")))
 
 
@@ -116,18 +122,18 @@ def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
     if not path.is_file():
         return experiment
     proxies = proxies_of(experiment, outputs, int(pd.read_parquet(path)["queries"].iloc[0]))
-    entry = proxies.bench.workplace.store.get(_KIND, proxies.key)
+    entry = proxies.run.workspace.store.get(_KIND, proxies.key)
     return _without(experiment, Screening.of_json(entry.values("screening"))) if entry else experiment
 
 
 def proxies_of(experiment: Experiment, outputs: Path, queries: int) -> Proxies:
     """The proxies of an experiment, on a seeded sample of so many answerable questions, or all where there are fewer."""
-    whole = bench_of(experiment, outputs)
+    whole = context_of(experiment, outputs)
     answerable = [place for place, query in enumerate(whole.dataset.queries) if query.answerable]
     chosen = np.sort(np.random.default_rng(SEED).permutation(answerable)[:queries])
     sample, primary = _only(whole.dataset, chosen.tolist()), primary_of(experiment, whole.dataset)
-    bench = replace(whole, dataset=sample, metrics=(primary,), indexed=False)
-    return Proxies(experiment, bench, len(answerable), {one.name: proxy_of(one) for one in experiment.configurations})
+    graph = Graph(replace(whole, dataset=sample, metrics=(primary,), indexed=False))
+    return Proxies(experiment, graph, len(answerable), {one.name: proxy_of(one) for one in experiment.configurations})
 
 
 def proxy_of(configuration: Configuration) -> Configuration:
@@ -172,7 +178,7 @@ def _only(dataset: Dataset, places: list[int]) -> Dataset:
 
 def _nothing(proxies: Proxies) -> str:
     """Why there is nothing to screen; empty where there is."""
-    configurations, queries = len(proxies.own), len(proxies.bench.dataset.queries)
+    configurations, queries = len(proxies.own), len(proxies.run.dataset.queries)
     if configurations < FEWEST:
         return f"screening takes {FEWEST} configurations, and there are {configurations}"
     if queries < FEWEST_QUERIES:
@@ -184,7 +190,7 @@ def _nothing(proxies: Proxies) -> str:
 
 def _screening(proxies: Proxies, say: Say) -> Screening:
     """Run the proxies and decide, group by group; what has no proxy that runs is kept."""
-    bench, baseline = proxies.bench, proxies.experiment.baseline
+    run, baseline = proxies.run, proxies.experiment.baseline
     spared = {name for name, key in proxies.keys.items() if baseline is not None and key == proxies.keys[baseline]}
     found = _values(proxies, say)
     rows: dict[str, Screened] = {}
@@ -193,39 +199,38 @@ def _screening(proxies: Proxies, say: Say) -> Screening:
         cut = {name for name in group if found[name][1]}
         made = screened(
             values,
-            query_clusters(bench.labels),
+            query_clusters(run.labels),
             proxies={name: proxies.told(name) for name in group},
             spared=spared,
             never_first=cut,
-            higher_is_better=bench.metrics[0].higher_is_better,
+            higher_is_better=run.metrics[0].higher_is_better,
         )
         rows |= {row.configuration: row for row in made}
     ordered = tuple(rows[name] for name in proxies.own)
-    return Screening(str(bench.metrics[0]), len(bench.dataset.queries), proxies.of, MARGIN, SEED, ordered, proxies.alike)
+    return Screening(str(run.metrics[0]), len(run.dataset.queries), proxies.of, MARGIN, SEED, ordered, proxies.alike)
 
 
 def _values(proxies: Proxies, say: Say) -> dict[str, tuple[Floats, bool]]:
     """Each proxy's values (queries) by name, and whether its window cuts chunks, which leaves nothing to compare the chunking by."""
-    outcome = Outcome(proxies.experiment, proxies.bench, proxies.bench.metrics[0])
-    found = {}
+    metric, queries, found = str(proxies.run.metrics[0]), proxies.run.labels.queries, {}
     for number, (name, cheap) in enumerate(proxies.cheap.items(), 1):
         try:
-            result = run_configuration(proxies.bench, cheap)
+            result = run_configuration(proxies.graph, cheap)
         except StoreError:
             raise
         except Exception as error:  # whatever it is, the configuration itself will say it, or will run
             said = f"has no proxy ({error.what if isinstance(error, WorkbenchError) else type(error).__name__}) and is run in full"
-            found[name] = (np.full(outcome.bench.labels.queries, np.nan), False)
+            found[name] = (np.full(queries, np.nan), False)
         else:
-            found[name] = (per_query(outcome, result, outcome.primary), bool(result.truncated.any()))
-            said = _told(result)
+            found[name] = (_values_of(result, metric), bool(result.truncated.any()))
+            said = result.told
         say(f"screening [{number}/{len(proxies.cheap)}] {name}: {said}")
     return found
 
 
-def _told(result: Result) -> str:
-    done = [f"{name} {entry.seconds:.1f} s" for name, entry in result.stages.items() if entry.computed]
-    return ", ".join(done) if done else "all from the store"
+def _values_of(result: Result, metric: str) -> Floats:
+    scores = result.scores_table
+    return scores[scores["metric"] == metric].sort_values("query")["value"].to_numpy(np.float64)
 
 
 def _without(experiment: Experiment, screening: Screening) -> Experiment:

@@ -21,6 +21,7 @@ from workbench.errors import ExperimentError, InputError
 from workbench.experiment.expand import Settings, alternatives, is_mapping, set_value
 from workbench.experiment.validate import component, meant, unknown, usable
 from workbench.metrics.names import Metric
+from workbench.pipeline.configuration import Configuration
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.statistics.screening import Screening
@@ -37,16 +38,6 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LARGEST = 200_000
 # What a name says only where it is otherwise.
 _USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"), ("pooling", "standard"))
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """One way through the pipeline, under a name that is unique in its experiment; no embedder where retrieval uses no vectors."""
-
-    name: str
-    chunking: Chunker
-    embedding: Embedder | None
-    retrieval: Retriever
 
 
 @dataclass(frozen=True)

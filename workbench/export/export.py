@@ -16,8 +16,9 @@ from workbench.embedding.sentence_transformers import SentenceTransformersEmbedd
 from workbench.errors import InputError
 from workbench.execution.local import Result, bench_of, run_configuration
 from workbench.execution.plan import plan_experiment
-from workbench.experiment.read import Configuration, Experiment, experiment_of
+from workbench.experiment.read import Experiment, experiment_of
 from workbench.models.files import locate
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages import chunks_of, embedder_inputs
 from workbench.records import Chunk

@@ -22,14 +22,19 @@ def evaluate(labels: Labels, retrieved: Retrieved, metrics: Sequence[Metric], sp
     """
     if spans not in get_args(SpanDefinition):
         raise InputError(f"there is no definition {spans!r} of span metrics", f"choose {' or '.join(get_args(SpanDefinition))}")
-    depths = frozenset(metric.k for metric in metrics if metric.family == "documents" and metric.k is not None)
-    case = Case(labels, retrieved, spans, depths)
-    tables = [_rows(case, metric) for metric in dict.fromkeys(metrics)]
+    case = Case(labels, retrieved, spans, document_depths(metrics))
+    tables = [score(case, metric) for metric in dict.fromkeys(metrics)]
     columns = ["query", "metric", "value", "state", "reason", "attainable"]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
 
 
-def _rows(case: Case, metric: Metric) -> pd.DataFrame:
+def document_depths(metrics: Sequence[Metric]) -> frozenset[int]:
+    """The k of the metrics over documents: one run of trec_eval serves them all."""
+    return frozenset(metric.k for metric in metrics if metric.family == "documents" and metric.k is not None)
+
+
+def score(case: Case, metric: Metric) -> pd.DataFrame:
+    """One metric's rows, as `evaluate` has them."""
     labels, requires = case.labels, metric.kind.requires
     scores = metric.kind.compute(case, metric.cut)
     reason = np.full(labels.queries, "", dtype=object)

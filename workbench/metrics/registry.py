@@ -35,7 +35,10 @@ NEGATIVE = Requirement(lambda labels: labels.has_negatives, "no known-irrelevant
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One metric without its cut: `compute(case, cut)`, how it may be cut, whom it applies to, how its values are read."""
+    """One metric without its cut: `compute(case, cut)`, how it may be cut, whom it applies to, how its values are read.
+
+    `version` is raised when `compute` begins to give other values: stored scores are kept under it.
+    """
 
     compute: Callable[[Case, Cut], MetricValues]
     family: Family
@@ -43,6 +46,7 @@ class Kind:
     requires: Requirement
     higher_is_better: bool = True
     proportion: bool = True
+    version: int = 1
 
 
 _BUILTIN: dict[str, Kind] = {

@@ -1,22 +1,22 @@
-"""What stages are given: the dataset and the metrics asked of it, and the place where results are kept."""
+"""What stages run on: a dataset with the metrics asked of it, and the workspace that keeps results."""
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from workbench.embedding.base import Usage
-from workbench.experiment.read import Configuration
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
-from workbench.pipeline.keys import Identity, Keys, keys_of
+from workbench.pipeline.chunk_table import Chunks
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.fingerprints import dataset_fingerprints
 from workbench.records import Dataset
-from workbench.retrieval.base import SearchDepth
-from workbench.storage.remote_store import RemoteStore
-from workbench.storage.result_store import Store
+from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
+from workbench.storage.result_store import Entry, Store
 from workbench.storage.vector_cache import VectorCache
-
-_LISTED = 100
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,12 @@ class Workspace:
     url: str = ""
     spent: dict[str, EncodingCost] = field(default_factory=dict, compare=False, repr=False)
 
+    @classmethod
+    def at(cls, outputs: Path) -> "Workspace":
+        """The workspace under an outputs folder; WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
+        place = os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
+        return cls(outputs, mirror_of(place), place) if is_url(place) else cls(outputs, Path(place))
+
     @cached_property
     def store(self) -> Store:
         """The results of stages."""
@@ -61,13 +67,13 @@ class Workspace:
 
 @dataclass(frozen=True)
 class RunContext:
-    """One dataset with the metrics asked of it, in a workplace: all that a configuration needs to be run.
+    """One dataset with the metrics asked of it, in a workspace: all that a configuration needs to be run.
 
     `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too. Without
     `indexed` no Chroma index is built, and nothing is measured of it.
     """
 
-    workplace: Workspace
+    workspace: Workspace
     dataset: Dataset
     metrics: tuple[Metric, ...]
     spans: Literal["exact", "chroma"]
@@ -75,22 +81,15 @@ class RunContext:
     indexed: bool = True
 
     @cached_property
-    def identity(self) -> Identity:
-        """The dataset's fingerprints."""
-        return Identity(self.dataset)
+    def fingerprints(self) -> Mapping[str, str]:
+        """The fingerprints of the dataset's documents, questions and labels."""
+        return dataset_fingerprints(self.dataset)
 
     @cached_property
     def labels(self) -> Labels:
         """The dataset's judgements as arrays."""
         return Labels.of(self.dataset)
 
-    def keys(self, configuration: Configuration) -> Keys:
-        """The keys of a configuration's stages."""
-        return keys_of(configuration, self.identity, self.depth(configuration), self.metrics, self.spans, self.indexed)
-
-    def depth(self, configuration: Configuration) -> SearchDepth:
-        """How far the metrics make a configuration look; 100 documents are listed, for margins and run files."""
-        slices = [metric.k for metric in self.metrics if metric.bounded_by_k and metric.k is not None]
-        documents = [metric.k for metric in self.metrics if metric.family == "documents" and metric.k is not None]
-        budgets = [metric.tokens for metric in self.metrics if metric.tokens is not None]
-        return SearchDepth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
+    def chunks(self, entry: Entry) -> Chunks:
+        """The chunks of a finished stage `chunks`, each record made when it is asked for."""
+        return Chunks(self.dataset.documents, entry.table("chunks"))

@@ -4,6 +4,7 @@
 lose nothing and a killed one leaves the old file whole. It holds what differs from run to run, and is in no other table.
 """
 
+import json
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,17 +16,15 @@ from filelock import FileLock
 from workbench.core.files import store_errors, write_atomically
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, StoreError
-from workbench.execution.local import Outcome
-from workbench.execution.tables import CONDITION, metrics_table
-from workbench.experiment.read import Configuration
-from workbench.pipeline.keys import VERSIONS
-from workbench.retrieval.rank import SEED
+from workbench.results.run_tables import RETRIEVED, RunTables
 
 FILE = "history.parquet"
 # What a value depends on, in the order of the pipeline; each is a column.
 FINGERPRINTS = ("corpus", "questions", "labels", "chunking", "embedding", "retrieval", "prompt")
 _TEXTS = ("run", "commit", "experiment", "configuration", "condition", "metric", "slice")
-COLUMNS = ("time", *_TEXTS, "value", "low", "high", "n", "clusters", "primary", *FINGERPRINTS)
+# The fingerprints of further stages, a JSON object by name.
+STAGES = "stages"
+COLUMNS = ("time", *_TEXTS, "value", "low", "high", "n", "clusters", "primary", *FINGERPRINTS, STAGES)
 # The same value: metrics.parquet agrees with trec_eval to this.
 EXACT = 1e-9
 
@@ -44,7 +43,7 @@ def schema() -> Any:
     return pa.schema([(name, kinds[name]) for name in COLUMNS])
 
 
-def append(outcome: Outcome, outputs: Path, when: datetime) -> str:
+def append(run: RunTables, outputs: Path, when: datetime) -> str:
     """Add a run's means over all questions to the history and return the run's id; nothing, and "", where nothing was finished.
 
     Errors: StoreError if the history is corrupt or cannot be written; it is then left as it was.
@@ -52,19 +51,19 @@ def append(outcome: Outcome, outputs: Path, when: datetime) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if not outcome.results:
+    if not run.names:
         return ""
-    rows, path = _rows(outcome, when.astimezone(UTC).replace(microsecond=0)), history_path(outputs)
+    rows, path = _rows(run, when.astimezone(UTC).replace(microsecond=0)), history_path(outputs)
     with store_errors(outputs):
         outputs.mkdir(parents=True, exist_ok=True)
         with FileLock(outputs / ".history.lock"):
             before = _read(path) if path.exists() else schema().empty_table()
-            run = fingerprint(before.num_rows, [{name: str(value) for name, value in row.items()} for row in rows])[:12]
-            after = pa.concat_tables([before, pa.Table.from_pylist([row | {"run": run} for row in rows], schema())])
+            run_id = fingerprint(before.num_rows, [{name: str(value) for name, value in row.items()} for row in rows])[:12]
+            after = pa.concat_tables([before, pa.Table.from_pylist([row | {"run": run_id} for row in rows], schema())])
             for killed in outputs.glob(f".{FILE}.*.tmp"):
                 killed.unlink()
             write_atomically(path, lambda aside: pq.write_table(after, aside, compression="zstd"))
-    return run
+    return run_id
 
 
 def read_history(path: Path) -> pd.DataFrame:
@@ -78,7 +77,7 @@ def read_history(path: Path) -> pd.DataFrame:
     return table
 
 
-def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: str, condition: str = CONDITION) -> pd.DataFrame:
+def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: str, condition: str = RETRIEVED) -> pd.DataFrame:
     """A row for each run of a configuration in which the metric was scored, oldest first.
 
     Columns: run, time, commit, value, low, high, n, clusters, `difference` from the run before, `changed` (the fingerprints that
@@ -88,45 +87,43 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     given = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
     wanted = (history[list(given)] == pd.Series(given)).all(axis="columns") & history["value"].notna()
     found = history[wanted].reset_index(drop=True)
-    prints = found[list(FINGERPRINTS)].astype("object").fillna("").astype("str")
+    further = pd.DataFrame([json.loads(text) for text in found[STAGES].fillna("{}")], index=found.index)
+    prints = pd.concat([found[list(FINGERPRINTS)], further], axis="columns").astype("object").fillna("").astype("str")
     differs = prints.ne(prints.shift()).iloc[1:].reindex(prints.index, fill_value=False)
     found["difference"] = found["value"].diff()
-    found["changed"] = [", ".join(name for name in FINGERPRINTS if row[name]) for row in differs.to_dict("records")]
+    found["changed"] = [", ".join(str(name) for name in prints if row[name]) for row in differs.to_dict("records")]
     found["unexplained"] = (found["difference"].abs() > EXACT) & (found["changed"] == "")
-    return found.drop(columns=[*given, *FINGERPRINTS, "primary"])
+    return found.drop(columns=[*given, *FINGERPRINTS, STAGES, "primary"])
 
 
-def _rows(outcome: Outcome, when: datetime) -> list[dict[str, Any]]:
-    metrics = metrics_table(outcome)
-    metrics = metrics[metrics["slice"] == "all"]
-    prints = {result.configuration.name: _fingerprints(outcome, result.configuration) for result in outcome.results}
-    common = {"time": when, "commit": _commit(), "experiment": outcome.experiment.name}
+def _rows(run: RunTables, when: datetime) -> list[dict[str, Any]]:
+    metrics = run.metrics[run.metrics["slice"] == "all"]
+    prints = {name: _fingerprints(run, name) for name in run.names}
+    common = {"time": when, "commit": _commit(), "experiment": run.name}
     rows: list[dict[str, Any]] = []
     for row in metrics.to_dict("records"):
         texts = {name: row[name] for name in ("configuration", "condition", "metric", "slice")}
         numbers = {name: None if pd.isna(row[name]) else float(row[name]) for name in ("value", "low", "high")}
         counts = {name: None if pd.isna(row[name]) else int(row[name]) for name in ("n", "clusters")}
-        primary = {"primary": row["metric"] == str(outcome.primary)}
+        primary = {"primary": row["metric"] == str(run.primary)}
         rows.append(common | texts | numbers | counts | primary | prints[row["configuration"]])
     return rows
 
 
-def _fingerprints(outcome: Outcome, configuration: Configuration) -> dict[str, str | None]:
+def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
     """Each stage's own settings and version, apart from its inputs: what changed, not all that a change reaches."""
-    bench, embedding, retrieval = outcome.bench, configuration.embedding, configuration.retrieval
-    identity = bench.identity
-    vectors = embedding and fingerprint(
-        VERSIONS["vectors"], VERSIONS["queries"], embedding.identity("document"), embedding.identity("query")
-    )
-    return {
-        "corpus": identity.corpus,
-        "questions": identity.questions,
-        # Another definition of the span metrics reads the same labels otherwise.
-        "labels": identity.labels if bench.spans == "exact" else fingerprint(identity.labels, bench.spans),
-        "chunking": fingerprint(VERSIONS["chunks"], configuration.chunking.identity()),
-        "embedding": vectors or None,
-        "retrieval": fingerprint(VERSIONS["hits"], retrieval.version, retrieval.model_dump(), SEED),
-        "prompt": None,
+    known = run.manifest["fingerprints"]
+    settings = known["settings"][configuration]
+    others = {name: value for name, value in settings.items() if name not in FINGERPRINTS}
+    # Another definition of the span metrics reads the same labels otherwise.
+    spans = run.manifest["experiment"].get("spans", "exact")
+    labels = known["labels"] if spans == "exact" else fingerprint(known["labels"], spans)
+    own = {name: settings.get(name) for name in FINGERPRINTS}
+    return own | {
+        "corpus": known["corpus"],
+        "questions": known["questions"],
+        "labels": labels,
+        "stages": json.dumps(others, sort_keys=True),
     }
 
 
@@ -149,6 +146,9 @@ def _read(path: Path) -> Any:
         table = pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError, EOFError) as error:
         raise StoreError(f"the history {path} is corrupt ({type(error).__name__})", fix) from error
+    if table.schema.names == [name for name in COLUMNS if name != STAGES]:
+        # Written before there were further stages.
+        table = table.append_column(STAGES, pa.nulls(table.num_rows, pa.string()))
     if not table.schema.equals(schema()):
         raise StoreError(f"the history {path} is not one: its columns are {', '.join(table.schema.names)}", fix)
     return table

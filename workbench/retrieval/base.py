@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.rank import Floats, first_seen
 from workbench.storage.vector_cache import Vectors
@@ -39,8 +40,8 @@ class Corpus:
 
     `doc` (int64, n) is each chunk's document; `group` (int64, n) numbers the slice that is delivered for it, so that children
     of one parent share it; `tokens` (int64, n) is what that slice costs. The tie breakers order ids (chunks n, documents m).
-    A retriever that uses vectors finds them in `vectors` (n, dimension) and `index`; the others find the chunks' `texts`, each
-    with its header.
+    `texts` are the chunks' texts, each with its header. A retriever that uses vectors finds them in `vectors` (n, dimension), and
+    Chroma's index of them in the folder `index`.
     """
 
     ids: Sequence[str]
@@ -112,6 +113,15 @@ class Retriever(BaseModel, ABC):
 
     kind: str
     k: Annotated[int, Field(ge=1, le=1000)] = 10
+
+    def models(self) -> tuple[str, ...]:
+        """The models that the retriever loads, as `workbench.models.files.locate` names them; their files are part of its identity."""
+        return ()
+
+    def identity(self) -> dict[str, Any]:
+        """All that decides a ranking besides chunks, vectors and queries, as canonical JSON: settings, version, and models by their files."""
+        found = self.model_dump(mode="json") | {"version": self.version}
+        return found | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     @property
     def evaluated(self) -> str:

@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from workbench.core import batching
 from workbench.core.files import store_errors, sync
-from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
+from workbench.core.fingerprint import fingerprint_of_rows
 from workbench.errors import IndexBuildError
 from workbench.records import Chunk
 from workbench.storage.vector_cache import Vectors
@@ -34,9 +34,9 @@ _ASKED = 1_000
 _REBUILD = "delete the folder and run again, it will be built anew"
 
 
-def index_key(vectors_key: str) -> str:
-    """What decides an index: its vectors, the space and the version of Chroma, whose files do not outlive an upgrade."""
-    return fingerprint("index", VERSION, vectors_key, SPACE, version("chromadb"))
+def index_recipe() -> dict[str, Any]:
+    """What decides an index besides its vectors: the space and the version of Chroma, whose files do not outlive an upgrade."""
+    return {"version": VERSION, "space": SPACE, "chromadb": version("chromadb")}
 
 
 def is_built(folder: Path) -> bool:

@@ -1,6 +1,8 @@
 """The vectors of chunks with `pooling: late`: one pass over the documents serves every chunking of the experiment."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -9,8 +11,10 @@ from filelock import FileLock
 from workbench.core import batching
 from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
+from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, Peers, no_peers, plan_texts
 from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, in_memory
 from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
+from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
 from workbench.records import Document
@@ -19,30 +23,51 @@ from workbench.storage.vector_cache import VectorCache
 _GOT_AT_ONCE = 10_000
 
 
-def embed_late(
-    documents: Sequence[Document],
-    tables: Sequence[pd.DataFrame],
-    embedder: SentenceTransformersEmbedder,
-    cache: VectorCache,
-    label: str,
-    room: VectorBuffer = in_memory,
-) -> EmbeddedTexts:
-    """The vectors of the first table of chunks, in `room`; what the cache lacks for any of the tables is encoded now, a document once."""
-    reader = reader_of(embedder)
-    lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(each).hex() for each in documents])}.lock"
-    with store_errors(lock.parent):
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        # Of several processes one makes the pass over these documents, the others find its vectors.
-        with FileLock(lock):
-            encoded = pool(asked_of(documents, pd.concat(tables, ignore_index=True)), reader, cache, label)
-    own = asked_of(documents, tables[0])
-    keys = [key for asked in own for key in reader.keys(asked)]
-    lengths = [reader.lengths(asked) for asked in own]
-    vectors = room((len(keys), len(cache.get(keys[:1])[keys[0]]) if keys else 0))
-    for part in batching.blocks(len(keys), _GOT_AT_ONCE):
-        found = cache.get(keys[part])
-        vectors[part] = np.stack([found[key] for key in keys[part]])
-    return EmbeddedTexts(vectors, np.concatenate(lengths) if lengths else np.zeros(0, np.int64), encoded)
+@dataclass(frozen=True)
+class LateChunkEncoder(ChunkEncoder):
+    """One pass over each document serves every chunking of the corpus."""
+
+    embedder: SentenceTransformersEmbedder
+    pooling: ClassVar[str] = "late"
+
+    def embed(
+        self, chunks: EncoderChunks, cache: VectorCache, label: str = "", buffer: VectorBuffer = in_memory, peers: Peers = no_peers
+    ) -> EmbeddedTexts:
+        """What the cache lacks for these chunks or their peers is encoded now, a document once."""
+        documents, reader = chunks.documents, reader_of(self.embedder)
+        lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(each).hex() for each in documents])}.lock"
+        with store_errors(lock.parent):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            # Of several processes one makes the pass over these documents, the others find its vectors.
+            with FileLock(lock):
+                tables = [chunks.table, *(peer.table for peer in peers())]
+                encoded = pool(asked_of(documents, pd.concat(tables, ignore_index=True)), reader, cache, label)
+        own = asked_of(documents, chunks.table)
+        keys = [key for asked in own for key in reader.keys(asked)]
+        lengths = [reader.lengths(asked) for asked in own]
+        vectors = buffer((len(keys), len(cache.get(keys[:1])[keys[0]]) if keys else 0))
+        for part in batching.blocks(len(keys), _GOT_AT_ONCE):
+            found = cache.get(keys[part])
+            vectors[part] = np.stack([found[key] for key in keys[part]])
+        return EmbeddedTexts(vectors, np.concatenate(lengths) if lengths else np.zeros(0, np.int64), encoded)
+
+    def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
+        """The tokens of the documents that lack a slice; a document is encoded once for all configurations."""
+        try:
+            reader = reader_of(self.embedder)
+        except UnpreparedModelError:
+            return plan_texts([document.text for document in chunks.documents], self.embedder, cache, counted)
+        tokens = 0
+        for asked in asked_of(chunks.documents, chunks.table):
+            name, keys = reader.document_key(asked.document), reader.keys(asked)
+            if name not in counted and len(cache.present(keys)) < len(set(keys)):
+                counted.add(name)
+                tokens += reader.tokens(asked.document)
+        return EncodingPlan(tokens, 0)
+
+    def refuses_headers(self) -> str:
+        """A header is in no document."""
+        return "pooling: late does not go with enrich: true, a chunk's headings being in what its document is encoded of; leave one out"
 
 
 def asked_of(documents: Sequence[Document], chunks: pd.DataFrame) -> list[DocumentSlices]:

@@ -7,14 +7,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
 from workbench.core import batching
 from workbench.core.fingerprint import fingerprint
-from workbench.embedding.base import Embedder
 from workbench.embedding.late.windows import Frame, Pool, frame_of, window_starts
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.models.tokenizers import Ints, Tokens, model_tokenizer, tokenise
@@ -39,11 +38,6 @@ class DocumentSlices(NamedTuple):
 
     document: Document
     slices: list[Slice]
-
-
-def is_late(embedder: Embedder | None) -> TypeGuard[SentenceTransformersEmbedder]:
-    """Whether chunks get their vectors from their documents."""
-    return isinstance(embedder, SentenceTransformersEmbedder) and embedder.pooling == "late"
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,22 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.execution.dask.tasks import JobContext, WorkerInfo, worker_info
 from workbench.execution.dask.workers import Workers
-from workbench.experiment.read import Configuration
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.storage.remote_store import RemoteStore
 
 
-def _place(bench: RunContext) -> str:
+def _place(run: RunContext) -> str:
     """The store as workers are told it."""
-    return bench.workplace.url or str(bench.workplace.store_root.resolve())
+    return run.workspace.url or str(run.workspace.store_root.resolve())
 
 
 @contextmanager
-def marked(bench: RunContext) -> Iterator[str]:
+def marked(run: RunContext) -> Iterator[str]:
     """A file in the store, and in outputs, while the sweep runs; who sees it sees the same store."""
-    mark, workplace = f".sweep-{secrets.token_hex(8)}", bench.workplace
-    remote = RemoteStore(workplace.url, workplace.store_root) if workplace.url else None
-    paths = [] if remote else [workplace.store_root / mark, workplace.outputs / mark]
+    mark, workspace = f".sweep-{secrets.token_hex(8)}", run.workspace
+    remote = RemoteStore(workspace.url, workspace.store_root) if workspace.url else None
+    paths = [] if remote else [workspace.store_root / mark, workspace.outputs / mark]
     if remote:
         remote.put_mark(mark)
     for path in paths:
@@ -38,9 +38,9 @@ def marked(bench: RunContext) -> Iterator[str]:
             path.unlink(missing_ok=True)
 
 
-def checked(bench: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
+def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
     """The site, after every worker was found to see the store and to compute what the driver would; InputError where one does not."""
-    outputs, store = bench.workplace.outputs.resolve(), _place(bench)
+    outputs, store = run.workspace.outputs.resolve(), _place(run)
     embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
     found = workers.ask(worker_info, outputs, store, mark, embedders)
     own = worker_info(outputs, store, mark, embedders)
@@ -54,7 +54,7 @@ def checked(bench: RunContext, configurations: Sequence[Configuration], workers:
         raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
     machines = [one.machine for one in found.values()]
     threads = {one.machine: max(1, one.cores // machines.count(one.machine)) for one in found.values()}
-    return JobContext(outputs, store, mark, bench.dataset, bench.metrics, bench.spans, threads)
+    return JobContext(outputs, store, mark, run.dataset, run.metrics, run.spans, threads)
 
 
 def _fault(found: Any, own: WorkerInfo, store: str) -> str:

@@ -1,11 +1,10 @@
-"""What a sweep lacks, computed by workers before its configurations are walked: texts are encoded in batches, stages are tasks.
+"""Precompute missing results on Dask workers: texts are encoded in batches, results of the graph are tasks.
 
-A stage is a task named by its key, so what configurations share is one task, and what is in the store is none. Encoded batches come back
-to the driver, which alone writes the cache of vectors; so the stages that read it (`vectors`, `queries`, and chunks that are cut by vectors)
-run on the driver, all others on the workers.
+A result is a task named by its key, so what configurations share is one task, and what is in the store is none. Encoded batches come back
+to the driver, which alone writes the cache of vectors; so the stages that embed run on the driver, all others on the workers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,100 +14,78 @@ from tqdm import tqdm
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import Batch, missing_batches, text_keys
-from workbench.embedding.late.pooling import is_late
 from workbench.errors import WorkerError
 from workbench.execution.dask import tasks
 from workbench.execution.dask.cluster import connected
 from workbench.execution.dask.compatibility import checked, marked
 from workbench.execution.dask.scheduler import Task, TaskResult
-from workbench.execution.dask.tasks import Encoded, StageReport, identity_of
+from workbench.execution.dask.tasks import Encoded, StageReport, embedder_identity
 from workbench.execution.dask.workers import Workers
-from workbench.execution.local import Precomputed
-from workbench.experiment.read import Configuration
-from workbench.pipeline.context import EncodingCost, RunContext
-from workbench.pipeline.stages import chunks_stage, embedder_inputs, queries_stage, vectors_stage
-from workbench.retrieval.chroma_index import is_built
-from workbench.storage.result_store import Entry
-
-STAGES = ("chunks", "vectors", "queries", "index", "hits", "scores")
-_NEEDS = {"vectors": ("chunks",), "index": ("vectors", "queries"), "hits": ("chunks", "index", "vectors", "queries"), "scores": ("hits",)}
+from workbench.execution.local import Precomputed, Say
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import EncodingCost
+from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage import Node, TextRequest
 
 
-class TextRequest(NamedTuple):
-    """Texts of one role that a stage, by its task's name, reads vectors of; `key` is that of the stage's result."""
+class WantedTexts(NamedTuple):
+    """The texts that a node embeds, with its task and its key."""
 
     task: str
     key: str
-    role: Role
-    texts: Sequence[str]
+    request: TextRequest
 
 
 @dataclass
 class _Sweep:
-    """One sweep on workers: what it lacks, what was made, what failed by the task's name."""
+    """One sweep on workers: what was made, and what failed, by task."""
 
-    bench: RunContext
+    graph: Graph
     configurations: Sequence[Configuration]
     made: dict[str, StageReport] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
 
-    def names(self, configuration: Configuration) -> dict[str, str]:
-        """The stages that a configuration has, each with the name of its task."""
-        keys = self.bench.keys(configuration)
-        return {stage: f"{stage}-{key}" for stage in STAGES if (key := getattr(keys, stage)) is not None}
-
-    def lacking(self, stages: Sequence[str]) -> dict[str, tuple[str, Configuration]]:
-        """Of these stages what is not in the store: stage and first configuration by the task's name, without those that failed."""
-        found: dict[str, tuple[str, Configuration]] = {}
+    def missing(self, stages: Sequence[str] | None = None) -> dict[str, Node]:
+        """The nodes that are not in the store by task, without those of configurations that failed."""
+        found: dict[str, Node] = {}
         for configuration in self.configurations:
-            names = self.names(configuration)
-            if not any(name in self.errors for name in names.values()):
-                found |= {
-                    name: (stage, configuration)
-                    for stage, name in names.items()
-                    if stage in stages and name not in found and name not in self.made and not self._there(stage, name)
-                }
+            if not self.failed(configuration):
+                for node in self.graph.nodes(configuration, stages):
+                    task = self.graph.task(node)
+                    if task not in found and task not in self.made and not self.graph.is_stored(node):
+                        found[task] = node
         return found
 
-    def _there(self, stage: str, name: str) -> bool:
-        key = name.removeprefix(f"{stage}-")
-        workplace = self.bench.workplace
-        if stage == "index":
-            # With a store under a URL an index is no result of its own: who needs it builds it.
-            return bool(workplace.url) or is_built(workplace.indexes / key)
-        return workplace.store.has(stage, key)
+    def failed(self, configuration: Configuration) -> list[BaseException]:
+        """The errors that a configuration met, the earliest stage's first."""
+        return [self.errors[task] for node in self.graph.nodes(configuration) if (task := self.graph.task(node)) in self.errors]
 
     def run(self, workers: Workers) -> None:
-        """All that is lacking."""
-        self._encode(workers, self._sentences())
-        self._stages(workers, ("chunks",))
-        self._encode(workers, self._inputs())
-        self._stages(workers, ("vectors", "queries", "index", "hits", "scores"))
+        """Compute all that is missing, wave by wave."""
+        for wave in self._waves():
+            self._encode(workers, wave)
+            missing = self.missing(wave)
+            for ended in workers.run([self._task(name, node) for name, node in missing.items()]):
+                self._note(ended)
 
-    def _stages(self, workers: Workers, stages: Sequence[str]) -> None:
-        lacking = self.lacking(stages)
-        planned = [self._task(name, stage, configuration) for name, (stage, configuration) in lacking.items()]
-        for ended in workers.run(planned):
-            self._note(ended)
+    def _waves(self) -> list[list[str]]:
+        """The stages in groups: one that embeds what an earlier stage of its group makes begins a new group."""
+        waves: list[list[str]] = [[]]
+        for name, stage in self.graph.stages.items():
+            if any(stage.embeds(one) for one in self.configurations) and set(stage.inputs) & set(waves[-1]):
+                waves.append([])
+            waves[-1].append(name)
+        return waves
 
-    def _task(self, name: str, stage: str, configuration: Configuration) -> Task:
-        names = self.names(configuration)
-        needs = tuple(names[need] for need in _NEEDS.get(stage, ()) if need in names)
-        if stage in ("vectors", "queries") or (stage == "chunks" and configuration.chunking.compared_by):
-            return Task(name, self._here, lambda: (stage, configuration), needs, here=True)
-        return Task(name, tasks.stage, lambda: (stage, name.removeprefix(f"{stage}-"), configuration), needs)
+    def _task(self, name: str, node: Node) -> Task:
+        needs = tuple(map(self.graph.task, self.graph.before(node)))
+        if self.graph.stages[node.stage].embeds(node.configuration):
+            return Task(name, self._here, lambda: (node,), needs, here=True)
+        return Task(name, tasks.compute, lambda: (node, self.graph.key(node)), needs)
 
-    def _here(self, stage: str, configuration: Configuration) -> StageReport:
-        entry = self._computed_here(stage, configuration)
+    def _here(self, node: Node) -> StageReport:
+        entry = self.graph.obtain(node)
         return StageReport(entry.seconds, entry.computed)
-
-    def _computed_here(self, stage: str, configuration: Configuration) -> Entry:
-        chunks, embedder = chunks_stage, configuration.embedding
-        if stage == "chunks" or embedder is None:
-            return chunks(self.bench, configuration)
-        if stage == "queries":
-            return queries_stage(self.bench, embedder, configuration)
-        return vectors_stage(self.bench, embedder, configuration, chunks(self.bench, configuration))
 
     def _note(self, ended: TaskResult) -> None:
         if ended.error is None:
@@ -116,40 +93,20 @@ class _Sweep:
         else:
             self.errors[ended.name] = ended.error
 
-    def _sentences(self) -> dict[Embedder, list[TextRequest]]:
-        """What chunkers compare by vectors."""
-        found: dict[Embedder, list[TextRequest]] = {}
-        for name, (_, configuration) in self.lacking(("chunks",)).items():
-            if embedder := configuration.chunking.compared_by:
-                texts = [text for document in self.bench.dataset.documents for text in configuration.chunking.compared(document)]
-                found.setdefault(embedder, []).append(TextRequest(name, "", "document", texts))
-        return found
+    def _encode(self, workers: Workers, stages: Sequence[str]) -> None:
+        """Encode what the missing nodes of these stages embed."""
+        wanted: dict[tuple[Embedder, Role], list[WantedTexts]] = {}
+        for task, node in self.missing(stages).items():
+            stage = self.graph.stages[node.stage]
+            if stage.embeds(node.configuration) and (request := stage.texts(self.graph.inputs(node))):
+                wanted.setdefault((request.embedder, request.role), []).append(WantedTexts(task, self.graph.key(node), request))
+        for (embedder, role), some in wanted.items():
+            self._encode_role(workers, embedder, role, some)
 
-    def _inputs(self) -> dict[Embedder, list[TextRequest]]:
-        """The inputs of all chunks, and the queries."""
-        found: dict[Embedder, list[TextRequest]] = {}
-        for name, (stage, configuration) in self.lacking(("vectors", "queries")).items():
-            if configuration.embedding is None:
-                continue
-            wanted = found.setdefault(configuration.embedding, [])
-            if stage == "queries":
-                wanted.append(TextRequest(name, "", "query", [query.text for query in self.bench.dataset.queries]))
-            elif not is_late(configuration.embedding):
-                # Late pooling passes over documents in the stage itself, on the driver.
-                texts = embedder_inputs(self.bench, chunks_stage(self.bench, configuration).table("chunks"))
-                wanted.append(TextRequest(name, name.removeprefix("vectors-"), "document", texts))
-        return found
-
-    def _encode(self, workers: Workers, wanted: dict[Embedder, list[TextRequest]]) -> None:
-        for embedder, all_of_it in wanted.items():
-            for role in ("document", "query"):
-                if of_role := [one for one in all_of_it if one.role == role]:
-                    self._encode_role(workers, embedder, role, of_role)
-
-    def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: list[TextRequest]) -> None:
+    def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: list[WantedTexts]) -> None:
         """Encode what the cache lacks. An embedder's own error ends it: the stage meets the same error and tells it, as in one process."""
-        cache = self.bench.workplace.vectors
-        texts, identity = [one.texts for one in wanted], identity_of(embedder)
+        cache = self.graph.run.workspace.vectors
+        texts, identity = [one.request.texts for one in wanted], embedder_identity(embedder)
         batches = missing_batches(texts, embedder, role, cache)
         by_name = {f"encode-{fingerprint(batch.keys.tobytes().hex())}": batch for batch in batches}
 
@@ -171,42 +128,37 @@ class _Sweep:
                     self._charge(batch, ended.value, wanted)
                     bar.update(int(batch.tokens.sum()))
 
-    def _lost(self, batch: Batch, error: WorkerError, wanted: list[TextRequest], embedder: Embedder, role: Role) -> None:
+    def _lost(self, batch: Batch, error: WorkerError, wanted: list[WantedTexts], embedder: Embedder, role: Role) -> None:
         """The stages that wanted one of these texts fail: what killed workers must not be tried on the driver."""
         for one in wanted:
-            if not set(batch.cache_keys).isdisjoint(text_keys(one.texts, embedder, role)):
+            if not set(batch.cache_keys).isdisjoint(text_keys(one.request.texts, embedder, role)):
                 self.errors.setdefault(one.task, error)
 
-    def _charge(self, batch: Batch, encoded: Encoded, wanted: list[TextRequest]) -> None:
+    def _charge(self, batch: Batch, encoded: Encoded, wanted: list[WantedTexts]) -> None:
         """Tokens to the first configuration that has the text, as in one process; what a provider counted to that of the first text."""
-        spent = self.bench.workplace.spent
+        spent = self.graph.run.workspace.spent
         owners = [wanted[sequence].key for sequence in batch.sequences.tolist()]
         charged = [(key, EncodingCost(int(tokens))) for key, tokens in zip(owners, batch.tokens, strict=True)]
         for key, part in [*charged, (owners[0], EncodingCost(0, encoded.usage, encoded.seconds))]:
             spent[key] = spent.get(key, EncodingCost()) + part
 
 
-def compute_ahead(
-    bench: RunContext,
-    configurations: Sequence[Configuration],
-    say: Callable[[str], None],
-    jobs: int | None = None,
-    scheduler: str | None = None,
+def precompute(
+    graph: Graph, configurations: Sequence[Configuration], say: Say, jobs: int | None = None, scheduler: str | None = None
 ) -> Precomputed:
     """Compute what the configurations lack on `jobs` processes here or on the workers of a scheduler; what failed, by configuration.
 
     Errors: InputError, before anything runs, where there are no workers or one of them would compute something else.
     """
-    sweep = _Sweep(bench, configurations)
-    if not sweep.lacking(STAGES):
+    sweep = _Sweep(graph, configurations)
+    if not sweep.missing():
         return Precomputed()
-    with connected(jobs, scheduler) as workers, marked(bench) as mark:
-        site = checked(bench, configurations, workers, mark)
-        workers.share(site, fingerprint([str(site.outputs), site.store])[:8])
-        say(
-            f"{len(workers.addresses())} workers, {', '.join(f'{threads} threads each on {name}' for name, threads in site.threads.items())}"
-        )
+    with connected(jobs, scheduler) as workers, marked(graph.run) as mark:
+        job = checked(graph.run, configurations, workers, mark)
+        workers.share(job, fingerprint([str(job.outputs), job.store])[:8])
+        threads = ", ".join(f"{threads} threads each on {name}" for name, threads in job.threads.items())
+        say(f"{len(workers.addresses())} workers, {threads}")
         sweep.run(workers)
-    failed = {one.name: [sweep.errors[name] for name in sweep.names(one).values() if name in sweep.errors] for one in configurations}
+    failed = {one.name: sweep.failed(one) for one in configurations}
     made = {name: one.seconds for name, one in sweep.made.items() if one.computed}
     return Precomputed({name: errors[0] for name, errors in failed.items() if errors}, made)

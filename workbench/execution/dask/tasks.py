@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -17,13 +17,12 @@ from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.memory_cache import MemoryVectorCache
 from workbench.errors import WorkbenchError, WorkerError
-from workbench.experiment.read import Configuration
 from workbench.metrics.names import Metric
 from workbench.pipeline.context import RunContext, Workspace
-from workbench.pipeline.stages import chunks_stage, embedded_stages, hits_stage, scores_stage
+from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage import Node
 from workbench.records import Dataset
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
-from workbench.storage.result_store import Entry
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 # What decides results besides Workbench's own code.
@@ -88,7 +87,9 @@ class StageReport(NamedTuple):
 
 def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> WorkerInfo:
     """What the process is that runs this; ModelError where it cannot have one of the models."""
-    return WorkerInfo(socket.gethostname(), cpu.usable(), versions(), [identity_of(one) for one in embedders], sees(outputs, store, mark))
+    return WorkerInfo(
+        socket.gethostname(), cpu.usable(), versions(), [embedder_identity(one) for one in embedders], sees(outputs, store, mark)
+    )
 
 
 def versions() -> dict[str, str]:
@@ -99,7 +100,7 @@ def versions() -> dict[str, str]:
     return found | {name: _version(name) for name in _PACKAGES}
 
 
-def identity_of(embedder: Embedder) -> str:
+def embedder_identity(embedder: Embedder) -> str:
     """A hash of all that decides its vectors in either role, in this process."""
     return fingerprint([embedder.identity("document"), embedder.identity("query")])
 
@@ -112,93 +113,60 @@ def sees(outputs: Path, store: str, mark: str) -> bool:
     return all((folder / mark).is_file() and os.access(folder, os.W_OK) for folder in folders)
 
 
-def encode(site: JobContext, embedder: Embedder, role: Role, identity: str, texts: list[str]) -> Encoded:
+def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts: list[str]) -> Encoded:
     """The vectors of a batch; WorkerError where this machine would give others than the driver's."""
-    _set_threads(site)
-    if identity_of(embedder) != identity:
+    _set_threads(job)
+    if embedder_identity(embedder) != identity:
         raise WorkerError(f"the worker on {socket.gethostname()} has {embedder.model} otherwise: other files, or another precision", _EQUAL)
     if embedder.encoder().backend == "torch":
         import torch
 
-        torch.set_num_threads(threads_of(site))
+        torch.set_num_threads(threads_of(job))
     started = time.perf_counter()
     vectors, usage = embedder.encode_metered(texts, role)
     return Encoded(vectors, usage, time.perf_counter() - started)
 
 
-def stage(site: JobContext, name: str, key: str, configuration: Configuration) -> StageReport:
-    """Compute one stage of a configuration into the store, unless it is there; what is before it is there."""
-    _set_threads(site)
-    _check_store(site)
-    bench = bench_at(site)
-    if getattr(bench.keys(configuration), name) != key:
-        raise WorkerError(f"the worker on {socket.gethostname()} has other models or packages: it calls the {name} otherwise", _EQUAL)
-    return _COMPUTE[name](bench, configuration)
+def compute(job: JobContext, node: Node, key: str) -> StageReport:
+    """Compute one result of the graph into the store, unless it is there; what is before it is there."""
+    _set_threads(job)
+    _check_store(job)
+    graph = graph_at(job)
+    if graph.key(node) != key:
+        raise WorkerError(f"the worker on {socket.gethostname()} has other models or packages: it calls the {node.stage} otherwise", _EQUAL)
+    entry = graph.obtain(node)
+    return StageReport(entry.seconds, entry.computed)
 
 
 @functools.lru_cache(maxsize=2)
-def bench_at(site: JobContext) -> RunContext:
-    """The bench of a site in this process, made once."""
-    url = site.store if is_url(site.store) else ""
-    root = mirror_of(site.store) if url else Path(site.store)
-    return RunContext(WorkerWorkspace(site.outputs, root, url), site.dataset, site.metrics, site.spans)
+def graph_at(job: JobContext) -> Graph:
+    """The graph of a job in this process, made once."""
+    url = job.store if is_url(job.store) else ""
+    root = mirror_of(job.store) if url else Path(job.store)
+    return Graph(RunContext(WorkerWorkspace(job.outputs, root, url), job.dataset, job.metrics, job.spans))
 
 
-def threads_of(site: JobContext) -> int:
+def threads_of(job: JobContext) -> int:
     """This process's share of its machine's cores; all of them on a machine that came later."""
-    return site.threads.get(socket.gethostname(), cpu.usable())
+    return job.threads.get(socket.gethostname(), cpu.usable())
 
 
 _EQUAL = "install the same versions and models on every machine, and of a model whose precision is the processor's say backend: torch"
 
 
-def _set_threads(site: JobContext) -> None:
+def _set_threads(job: JobContext) -> None:
     # Dask's nanny sets one thread; OpenVINO's models read this when they are first compiled.
-    os.environ["OMP_NUM_THREADS"] = str(threads_of(site))
+    os.environ["OMP_NUM_THREADS"] = str(threads_of(job))
 
 
-def _check_store(site: JobContext) -> None:
+def _check_store(job: JobContext) -> None:
     # At every stage: a worker may have joined since the others were looked at.
     try:
-        there = sees(site.outputs, site.store, site.mark)
+        there = sees(job.outputs, job.store, job.mark)
     except WorkbenchError as error:
         raise WorkerError(f"the worker on {socket.gethostname()}: {error.what}", error.fix) from error
     if not there:
-        raise WorkerError(f"the worker on {socket.gethostname()} does not see the store {site.store}", "mount it there at the same path")
-
-
-def _chunks(bench: RunContext, configuration: Configuration) -> StageReport:
-    return _made(chunks_stage(bench, configuration))
-
-
-def _index(bench: RunContext, configuration: Configuration) -> StageReport:
-    embedded = embedded_stages(bench, configuration, chunks_stage(bench, configuration))
-    return StageReport(embedded.index_seconds, embedded.index_built) if embedded else StageReport(0.0, False)
-
-
-def _hits(bench: RunContext, configuration: Configuration) -> StageReport:
-    chunks = chunks_stage(bench, configuration)
-    return _made(hits_stage(bench, configuration, chunks, embedded_stages(bench, configuration, chunks)))
-
-
-def _scores(bench: RunContext, configuration: Configuration) -> StageReport:
-    chunks = chunks_stage(bench, configuration)
-    hits = bench.workplace.store.get("hits", bench.keys(configuration).hits)
-    if hits is None:
-        raise WorkerError(f"the hits of {configuration.name} are gone from the store", "run again")
-    return _made(scores_stage(bench, configuration, chunks, hits))
-
-
-_COMPUTE: dict[str, Callable[[RunContext, Configuration], StageReport]] = {
-    "chunks": _chunks,
-    "index": _index,
-    "hits": _hits,
-    "scores": _scores,
-}
-
-
-def _made(entry: Entry) -> StageReport:
-    return StageReport(entry.seconds, entry.computed)
+        raise WorkerError(f"the worker on {socket.gethostname()} does not see the store {job.store}", "mount it there at the same path")
 
 
 def _version(package: str) -> str:

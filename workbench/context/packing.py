@@ -1,0 +1,60 @@
+"""The packing rule: which retrieved slices reach the context, and how much of each.
+
+Slices are taken by rank, identical ones once, at most k distinct ones, until the token budget is spent. The last one is cut at the first
+token that no longer fits, and nothing follows it. Only numpy is imported: an exported retriever carries a copy of this file.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET = "", "same slice delivered", "beyond k", "budget"
+_REASONS = np.array([DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET], dtype=object)
+
+
+class Packed(NamedTuple):
+    """What becomes of n ranked rows.
+
+    `position` (n): place among the distinct slices of the query, from 1; a repeat has the place of the last one before it. `kept` (n): how
+    many of the slice's tokens are delivered; only the last slice delivered can keep fewer than it has. `reason` (n): empty where the
+    slice is delivered, whole or in part; a row after the cut has the reason of the cut, also where it repeats a slice.
+    """
+
+    position: Ints
+    kept: Ints
+    reason: npt.NDArray[np.object_]
+
+    @property
+    def delivered(self) -> npt.NDArray[np.bool_]:
+        """(n) whether the row's slice is delivered by this row."""
+        return np.asarray(self.reason == DELIVERED, dtype=np.bool_)
+
+
+def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: int | None = None) -> Packed:
+    """Pack the ranked rows of all queries.
+
+    Parameters
+    ----------
+    query : int64 (n), sorted; the rows of one query by rank
+    piece : int64 (n), 0 or more; equal where the same slice is delivered
+    tokens : int64 (n), what the slice costs
+    k, budget : the most distinct slices and the most tokens for each query; None for no limit
+    """
+    fresh = np.zeros(len(query), dtype=np.bool_)
+    fresh[np.unique(query * (piece.max(initial=0) + 1) + piece, return_index=True)[1]] = True
+    position = spent_before(query, fresh) + fresh
+    beyond = position > (len(query) if k is None else k)
+    left = tokens if budget is None else budget - spent_before(query, np.where(fresh & ~beyond, tokens, 0))
+    over = (left <= 0) & (budget is not None)
+    reason = _REASONS[np.select([beyond, over, ~fresh], [2, 3, 1], default=0)]
+    kept = np.where(beyond | over | ~fresh, 0, np.minimum(tokens, left))
+    return Packed(position, kept, reason)
+
+
+def spent_before(query: Ints, cost: Ints | npt.NDArray[np.bool_]) -> Ints:
+    """(n) what the rows before each row of the same query cost together."""
+    total = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(cost, dtype=np.int64)])
+    return np.asarray(total[:-1] - total[np.searchsorted(query, query)], dtype=np.int64)

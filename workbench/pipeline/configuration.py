@@ -1,0 +1,26 @@
+"""One way through the pipeline: the components of its stages, under a name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from workbench.chunking.base import Chunker
+from workbench.embedding.base import Embedder
+from workbench.retrieval.base import Retriever
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A component for each stage, under a name that is unique in its experiment; no embedder where retrieval uses no vectors."""
+
+    name: str
+    chunking: Chunker
+    embedding: Embedder | None
+    retrieval: Retriever
+
+    @property
+    def components(self) -> Mapping[str, BaseModel]:
+        """The components by the stage they belong to, for the stages that the configuration has."""
+        stages: dict[str, BaseModel | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
+        return {stage: component for stage, component in stages.items() if component is not None}

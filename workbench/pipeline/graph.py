@@ -1,0 +1,106 @@
+"""The sweep as a graph of stages: keys, plans, runs, workers' tasks, timings and the history are all read from it."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from workbench.core.fingerprint import fingerprint
+from workbench.errors import InputError
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.fingerprints import SOURCES
+from workbench.pipeline.registry import STAGES
+from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.storage.result_store import Entry
+
+Entries = Mapping[str, Mapping[str, Entry]]
+
+
+class Graph:
+    """The stages of a run in the order of their inputs, and the key of every result."""
+
+    def __init__(self, run: RunContext, stages: Mapping[str, Stage] = STAGES) -> None:
+        self.run = run
+        self._registered = stages
+        self._keys: dict[Node, str] = {}
+
+    @cached_property
+    def stages(self) -> Mapping[str, Stage]:
+        """The stages by name, each after its inputs; InputError where one needs what no stage gives."""
+        left, ordered = dict(self._registered), dict[str, Stage]()
+        while left:
+            ready = [name for name, stage in left.items() if all(need in SOURCES or need in ordered for need in stage.inputs)]
+            if not ready:
+                raise InputError(f"the stages {', '.join(left)} need what no stage gives", "see their inputs")
+            ordered |= {name: left.pop(name) for name in ready}
+        return ordered
+
+    def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
+        """The results that a configuration needs, each after its inputs; of some stages only where these are named."""
+        for name, stage in self.stages.items():
+            if (stages is None or name in stages) and stage.applies(configuration, self.run):
+                yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
+
+    def before(self, node: Node) -> list[Node]:
+        """The results that a node is computed from."""
+        return list(self.nodes(node.configuration, self.stages[node.stage].inputs, node.variant))
+
+    def key(self, node: Node) -> str:
+        """The hash of all that decides a result: its stage's identity, version and demands, and the keys of its inputs."""
+        if node not in self._keys:
+            stage = self.stages[node.stage]
+            sources = [self.run.fingerprints[need] for need in stage.inputs if need in SOURCES]
+            inputs = [self.key(one) for one in self.before(node)]
+            own = [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
+            self._keys[node] = fingerprint(stage.name, stage.version, own, sources, inputs)
+        return self._keys[node]
+
+    def task(self, node: Node) -> str:
+        """The name of a result among the tasks and credits of a sweep: equal results have one name."""
+        return f"{node.stage}-{self.key(node)}"
+
+    def is_stored(self, node: Node) -> bool:
+        """Whether a result is in the store."""
+        return self.stages[node.stage].is_stored(self.key(node), self.run)
+
+    def obtain(self, node: Node, entries: Entries | None = None) -> Entry:
+        """A result from the store, computed if it is not there, with its inputs where `entries` do not hold them."""
+        return self.stages[node.stage].obtain(self.inputs(node, entries))
+
+    def inputs(self, node: Node, entries: Entries | None = None, named: bool = True) -> Inputs:
+        """What a node is computed from; inputs that are not given are obtained. Its key is left empty where it need not be `named`."""
+        found: dict[str, dict[str, Entry]] = {}
+        for one in self.before(node):
+            known = (entries or {}).get(one.stage, {}).get(one.part)
+            found.setdefault(one.stage, {})[one.part] = known or self.obtain(one, entries)
+        return Inputs(self.run, node, self.key(node) if named else "", found, lambda: self._peers(node))
+
+    def _peers(self, node: Node) -> list[Inputs]:
+        found = []
+        for other in self.run.configurations:
+            for peer in self.nodes(other, [node.stage], node.variant):
+                if peer.part == node.part and self.key(peer) != self.key(node) and not self.is_stored(peer):
+                    # One whose inputs fail is told of in its own configuration's turn.
+                    with contextlib.suppress(Exception):
+                        found.append(self.inputs(peer))
+        return found
+
+    def walk(self, configuration: Configuration) -> Entries:
+        """Every result of a configuration by stage and part."""
+        entries: dict[str, dict[str, Entry]] = {}
+        for node in self.nodes(configuration):
+            entries.setdefault(node.stage, {})[node.part] = self.obtain(node, entries)
+        return entries
+
+    def fingerprint(self, configuration: Configuration) -> str:
+        """A hash of the keys of all results of a configuration."""
+        return fingerprint([self.key(node) for node in self.nodes(configuration)])
+
+    def settings(self, configuration: Configuration, variant: Variant = Variant()) -> dict[str, str]:  # noqa: B008  # frozen
+        """The fingerprint of each group of stages' own settings and versions, apart from their inputs, for the history."""
+        groups: dict[str, list[object]] = {}
+        for name, stage in self.stages.items():
+            own = stage.identity(configuration, variant) if stage.applies(configuration, self.run) else None
+            if own is not None:
+                groups.setdefault(stage.setting or name, []).append([stage.version, own])
+        return {group: fingerprint(parts) for group, parts in groups.items()}

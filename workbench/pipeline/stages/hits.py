@@ -1,0 +1,95 @@
+"""Questions to ranked chunks and documents."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.pipeline.chunk_table import EmbedderInputs, Ids
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
+from workbench.retrieval.chroma_index import folder_bytes
+from workbench.retrieval.rank import SEED, tie_breakers
+from workbench.storage.result_store import Draft
+
+_LISTED = 100
+
+
+class HitsStage(Stage):
+    """Tables `*_hits`, `*_ranking`, `*_about` and array `*_seconds` for each way to search, such as `exact` and `ann`.
+
+    Values `searches`: their names, the index's bytes, and the mean share of the exact top k chunks that Chroma's top k holds too.
+    """
+
+    name = "hits"
+    version = 5
+    inputs = ("questions", "chunks", "vectors", "queries", "index")
+    setting = "retrieval"
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """The retriever's settings and models, and the seed that breaks ties."""
+        return {"retriever": configuration.retrieval.identity(), "ties": SEED}
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """How deep the metrics look."""
+        depth = search_depth(node.configuration, run)
+        return [depth.slices, depth.tokens, depth.documents, depth.listed]
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Rank chunks and documents for all queries by every way to search."""
+        configuration = inputs.configuration
+        ranked = configuration.retrieval.searches(_queries(inputs), _corpus(inputs), search_depth(configuration, inputs.run))
+        for search, ranking in ranked.items():
+            _write(draft, search, ranking)
+        size = folder_bytes(inputs.entry("index").folder) if inputs.has("index") else 0
+        draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
+
+
+def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
+    """How far the metrics make a configuration look; 100 documents are listed, for margins and run files."""
+    slices = [metric.k for metric in run.metrics if metric.bounded_by_k and metric.k is not None]
+    documents = [metric.k for metric in run.metrics if metric.family == "documents" and metric.k is not None]
+    budgets = [metric.tokens for metric in run.metrics if metric.tokens is not None]
+    return SearchDepth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
+
+
+def _queries(inputs: Inputs) -> QueryBatch:
+    texts = [query.text for query in inputs.run.dataset.queries]
+    return QueryBatch(texts, np.asarray(inputs.entry("queries").array("vectors"))) if inputs.has("queries") else QueryBatch(texts)
+
+
+def _corpus(inputs: Inputs) -> Corpus:
+    chunks, table = inputs.run.chunks(inputs.entry("chunks")), inputs.entry("chunks").table("chunks")
+    ids = Ids(chunks)
+    delivered = table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup()
+    embedded = {"vectors": np.asarray(inputs.entry("vectors").array("vectors"))} if inputs.has("vectors") else {}
+    return Corpus(
+        ids=ids,
+        doc=table["doc"].to_numpy(np.int64),
+        group=np.asarray(delivered, dtype=np.int64),
+        tokens=table["tokens"].to_numpy(np.int64),
+        chunk_breakers=tie_breakers(ids),
+        document_breakers=tie_breakers([document.doc_id for document in inputs.run.dataset.documents]),
+        texts=EmbedderInputs(chunks),
+        index=inputs.entry("index").folder if inputs.has("index") else None,
+        **embedded,
+    )
+
+
+def _write(draft: Draft, search: str, ranking: Ranking) -> None:
+    draft.table(f"{search}_hits", ranking.hits)
+    draft.table(f"{search}_ranking", ranking.ranking)
+    draft.table(f"{search}_about", ranking.queries)
+    draft.array(f"{search}_seconds", ranking.seconds)
+
+
+def _overlap(ranked: dict[str, Ranking], k: int) -> float | None:
+    """The mean share of the exact top k chunks that the approximate top k holds; None unless both were searched."""
+    if not {"exact", "ann"} <= ranked.keys():
+        return None
+    tops: list[pd.DataFrame] = [ranked[search].hits.loc[lambda hits: hits["rank"] <= k, ["query", "chunk"]] for search in ("exact", "ann")]
+    shared = tops[0].merge(tops[1]).groupby("query").size()
+    asked = tops[0].groupby("query").size()
+    return float((shared.reindex(asked.index).fillna(0) / asked).mean())

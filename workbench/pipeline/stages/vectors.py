@@ -1,0 +1,73 @@
+"""Chunks to vectors."""
+
+from functools import partial
+from typing import Any
+
+from workbench.embedding.base import Embedder
+from workbench.embedding.chunk_encoder import EncoderChunks
+from workbench.embedding.registry import chunk_encoder
+from workbench.errors import RunError
+from workbench.pipeline.chunk_table import EmbedderInputs
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import EncodingCost, RunContext
+from workbench.pipeline.stage import Inputs, Stage, TextRequest, Variant
+from workbench.storage.result_store import Draft
+
+
+class VectorsStage(Stage):
+    """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled.
+
+    Values `encoded`: tokens, what a provider billed and charged, the encoder, the seconds of workers.
+    """
+
+    name = "vectors"
+    inputs = ("chunks",)
+    setting = "embedding"
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Where retrieval uses vectors."""
+        return configuration.embedding is not None
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """All that decides a document's vector."""
+        return embedder_of(configuration).identity("document")
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Encode what the cache of vectors lacks."""
+        embedder, workspace = embedder_of(inputs.configuration), inputs.run.workspace
+        before = workspace.spent.get(inputs.key, EncodingCost())
+        peers = partial(_peers, inputs)
+        made = chunk_encoder(embedder).embed(
+            encoder_chunks(inputs), workspace.vectors, inputs.configuration.name, partial(draft.mapped, "vectors"), peers
+        )
+        draft.array("lengths", made.lengths)
+        spent = EncodingCost(made.tokens_encoded, made.usage) + before
+        counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}
+        draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": before.seconds})
+
+    def embeds(self, configuration: Configuration) -> bool:
+        """It does nothing else."""
+        return True
+
+    def texts(self, inputs: Inputs) -> TextRequest | None:
+        """The chunks' texts with their headers; None where whole documents are encoded."""
+        embedder = embedder_of(inputs.configuration)
+        texts = chunk_encoder(embedder).texts(encoder_chunks(inputs))
+        return None if texts is None else TextRequest(embedder, "document", texts)
+
+
+def encoder_chunks(inputs: Inputs) -> EncoderChunks:
+    """The chunks among a node's inputs, as an encoder takes them."""
+    chunks = inputs.run.chunks(inputs.entry("chunks"))
+    return EncoderChunks(inputs.run.dataset.documents, inputs.entry("chunks").table("chunks"), EmbedderInputs(chunks))
+
+
+def embedder_of(configuration: Configuration) -> Embedder:
+    """The embedder of a configuration that has one. Errors: RunError where it has none."""
+    if configuration.embedding is None:
+        raise RunError(f"{configuration.name} has no embedder", "see that its retriever uses vectors")
+    return configuration.embedding
+
+
+def _peers(inputs: Inputs) -> list[EncoderChunks]:
+    return [encoder_chunks(peer) for peer in inputs.peers() if peer.configuration.embedding == inputs.configuration.embedding]
