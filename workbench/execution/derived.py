@@ -1,12 +1,14 @@
 """What explains a configuration's results: delivered context, causes of misses, faults of its chunks. Computed once and kept in the store."""
 
+from dataclasses import asdict
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workbench.attribution.chunk_faults import diagnose
-from workbench.attribution.evidence_causes import looked_at, misses_of
+from workbench.attribution.chunk_faults import chunk_faults
+from workbench.attribution.embedded_extent import EmbeddedExtent, embedded_extent
+from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.context.delivery import NO_CUT, Ordered, Slices, delivered, ordered, slices
 from workbench.core.fingerprint import fingerprint
 from workbench.execution.local import Outcome, Result
@@ -16,8 +18,9 @@ from workbench.metrics.documents import judged
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.names import Metric
 from workbench.metrics.unjudged import unjudged_values
-from workbench.pipeline.stages import retrieved_of
-from workbench.storage.result_store import Draft, Entry
+from workbench.pipeline.chunk_table import EmbedderInputs
+from workbench.pipeline.context import RunContext
+from workbench.storage.result_store import Draft
 
 VERSIONS = {"explanations": 1, "chunk_faults": 1}
 # Slices of the context that are kept: the delivered ones, the next ones, and further ones with evidence.
@@ -40,32 +43,40 @@ class Explanation(NamedTuple):
 
 def explanation_of(outcome: Outcome, result: Result) -> Explanation:
     """The explanation of a configuration by the primary metric, from the store where it is there."""
+    context, metric = outcome.context, outcome.primary
 
     def compute(draft: Draft) -> None:
-        bench, metric = outcome.bench, outcome.primary
-        case = Case(bench.labels, retrieved_of(result.chunks, result.hits, result.search), bench.spans)
-        cut = looked_at(metric, result)
+        case = Case(context.labels, result.retrieved, context.spans)
+        k = result.configuration.retrieval.k
+        cut = context_cut(metric, k)
         draft.table("context", context_rows(case, cut))
-        draft.table("misses", misses_of(bench, result, metric))
+        draft.table("misses", missed(case, metric, _extent(context, result), k))
         draft.table("details", query_details(case, metric))
         draft.values("tokens", context_tokens(case, cut))
 
-    bench = outcome.bench
-    inputs = (result.hits.folder.name, bench.identity.labels, str(outcome.primary), bench.spans)
-    found = bench.workplace.store.obtain("explanations", _key("explanations", *inputs), compute)
+    inputs = (result.hits.folder.name, context.fingerprints["labels"], str(metric), metric.kind.version, context.spans)
+    found = context.workspace.store.obtain("explanations", _key("explanations", *inputs), compute)
     return Explanation(found.table("context"), found.table("misses"), found.table("details"), float(found.values("tokens")))
 
 
-def chunk_faults_of(outcome: Outcome, result: Result) -> pd.DataFrame:
-    """fault, found, of, unit, definition, examples (a JSON list) of a configuration's chunks, from the store where they are there."""
+def chunk_faults_of(context: RunContext, result: Result) -> pd.DataFrame:
+    """fault, found, of, unit, definition, examples (a list) of a configuration's chunks, from the store where they are there."""
 
     def compute(draft: Draft) -> None:
-        draft.values("faults", [fault.__dict__ for fault in diagnose(outcome.bench, result)])
+        inputs = EmbedderInputs(context.chunks(result.entry("chunks")))
+        faults = chunk_faults(context.labels, context.dataset, result.chunks_table, inputs, result.lengths, result.window)
+        draft.values("faults", [asdict(fault) for fault in faults])
 
-    bench, vectors = outcome.bench, result.embedded.vectors.folder.name if result.embedded else None
-    key = _key("chunk_faults", result.chunks.folder.name, vectors, bench.identity.labels)
-    found: Entry = bench.workplace.store.obtain("chunk_faults", key, compute)
+    vectors = result.entry("vectors").folder.name if result.embeds else None
+    key = _key("chunk_faults", result.entry("chunks").folder.name, vectors, context.fingerprints["labels"])
+    found = context.workspace.store.obtain("chunk_faults", key, compute)
     return pd.DataFrame(found.values("faults")).rename(columns={"name": "fault"})
+
+
+def _extent(context: RunContext, result: Result) -> EmbeddedExtent:
+    inputs, embedding = EmbedderInputs(context.chunks(result.entry("chunks"))), result.configuration.embedding
+    vocabulary = embedding.vocabulary if embedding else None
+    return embedded_extent(context.labels, result.chunks_table, result.truncated, inputs, vocabulary)
 
 
 def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
@@ -117,7 +128,7 @@ def values_of(scores: pd.DataFrame, metric: str, queries: int, column: str = "va
     return found
 
 
-def _key(kind: str, *inputs: str | None) -> str:
+def _key(kind: str, *inputs: str | int | None) -> str:
     return fingerprint(kind, VERSIONS[kind], inputs)
 
 

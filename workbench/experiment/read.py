@@ -15,8 +15,7 @@ from workbench.chunking.base import Chunker
 from workbench.chunking.registry import CHUNKERS
 from workbench.datasets.sources import SOURCES, Source
 from workbench.embedding.base import Embedder
-from workbench.embedding.late.pooling import is_late
-from workbench.embedding.registry import EMBEDDERS
+from workbench.embedding.registry import EMBEDDERS, chunk_encoder
 from workbench.errors import ExperimentError, InputError
 from workbench.experiment.expand import Settings, alternatives, is_mapping, set_value
 from workbench.experiment.validate import component, meant, unknown, usable
@@ -159,10 +158,7 @@ def _configurations(settings: Settings, faults: list[str]) -> tuple[Configuratio
     choices = itertools.product(chunkings, enumerate(embeddings), retrievals)
     # What uses no vectors is there once, whatever embedders are swept.
     found = [_joined(chunking, embedding, retrieval) for chunking, (n, embedding), retrieval in choices if retrieval.uses_vectors or n == 0]
-    if any(is_late(one.embedding) and one.chunking.enrich for one in found):
-        faults.append(
-            "pooling: late does not go with enrich: true, a chunk's headings being in what its document is encoded of; leave one out"
-        )
+    faults += [why for one in found if one.embedding and one.chunking.enrich and (why := chunk_encoder(one.embedding).refuses_headers())]
     return _named(found, faults)
 
 
