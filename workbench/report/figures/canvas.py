@@ -64,10 +64,12 @@ def name_ends(axes: "Axes", ends: Mapping[str, tuple[float, float]], colours: Ma
 
 
 def spanned(limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits at least 0.3 apart: a small difference must not look like a large one."""
+    """Limits at least 0.3 apart: a small difference must not look like a large one. Those of small shares begin near 0."""
     low, high = limits
     missing = max(0.0, _LEAST_SPAN - (high - low))
-    return low - 0.9 * missing, high + 0.1 * missing
+    floor = -0.02 if low > -0.02 else -np.inf
+    below = low - max(low - 0.9 * missing, floor)
+    return low - below, high + missing - below
 
 
 def _plain(axes: "Axes") -> None:

@@ -38,7 +38,7 @@ def provenance(found: Findings, folder: str) -> Section:
     groups: dict[str, dict[str, Any]] = {
         "Run": once,
         "Data": {name: count(value) if isinstance(value, int) else value for name, value in about["dataset"].items()},
-        "Fingerprints of the data": {name: prints[name] for name in ("corpus", "questions", "labels")},
+        "Fingerprints of the data": {name: value for name, value in prints.items() if isinstance(value, str)},
         "Fingerprints of the configurations": prints["configurations"],
         "Versions": about["versions"],
     }
