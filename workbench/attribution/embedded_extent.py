@@ -33,13 +33,18 @@ def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, input
     if vocabulary is None or not len(rows):
         return EmbeddedExtent(ends, cut)
     texts = [inputs[row] for row in rows.tolist()]
-    # What the window cuts off is the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
-    lost = truncated[rows].tolist()
-    starts = [tokens.starts for tokens in tokenise(texts, vocabulary)]
-    kept = np.array([found[-many] if many <= len(found) else 0 for found, many in zip(starts, lost, strict=True)], dtype=np.int64)
-    origin = ends[rows] - np.array([len(text) for text in texts], dtype=np.int64)
-    ends[rows] = np.clip(origin + kept, chunks["start"].to_numpy(np.int64)[rows], ends[rows])
+    ends[rows] = embedded_ends(chunks.iloc[rows], truncated[rows], texts, vocabulary)
     return EmbeddedExtent(ends, cut)
+
+
+def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str) -> Ints:
+    """(chunks) where in its document the embedded text of each chunk ends, as `embedded_extent` defines its arguments."""
+    # What the window cuts off is the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
+    pairs = zip((tokens.starts for tokens in tokenise(inputs, vocabulary)), truncated.tolist(), map(len, inputs), strict=True)
+    kept = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
+    lengths = np.fromiter(map(len, inputs), dtype=np.int64, count=len(inputs))
+    ends: Ints = chunks["end"].to_numpy(np.int64)
+    return np.clip(ends - lengths + np.array(kept, dtype=np.int64), chunks["start"].to_numpy(np.int64), ends)
 
 
 def _evident(labels: Labels, chunks: pd.DataFrame) -> Bools:

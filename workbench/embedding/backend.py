@@ -27,9 +27,14 @@ def encoder_of(model: str, asked: BackendChoice, output: Output = "sentence") ->
         return Encoder("torch", _TORCH, "openvino is not installed: pip install 'workbench[fast]'")
     if asked == "auto" and sees_gpu():
         return Encoder("torch", _TORCH, "torch sees a GPU")
-    if not installed:
-        raise ModelError("backend: openvino needs OpenVINO", "pip install 'workbench[fast]'")
+    require_openvino()
     return _with_openvino(model, asked, output)
+
+
+def require_openvino() -> None:
+    """Raise ModelError where OpenVINO is not installed."""
+    if not openvino_model.installed():
+        raise ModelError("backend: openvino needs OpenVINO", "pip install 'workbench[fast]'")
 
 
 def _with_openvino(model: str, asked: BackendChoice, output: Output) -> Encoder:

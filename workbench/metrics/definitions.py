@@ -18,14 +18,18 @@ _DEFINITIONS: dict[str, Definition] = {
     "precision": Definition("share of the first k documents that are relevant", _TREC),
     "success": Definition("1 where a relevant document is among the first k: the hit rate", _TREC),
     "mrr": Definition("1 / rank of the first relevant document among the first k, else 0", _TREC),
-    "ndcg": Definition("discounted gain of the first k documents, divided by the largest possible", f"{_TREC}; Järvelin and Kekäläinen 2002"),
+    "ndcg": Definition(
+        "discounted gain of the first k documents, divided by the largest possible", f"{_TREC}; Järvelin and Kekäläinen 2002"
+    ),
     "map": Definition("mean of the precision at each relevant document's rank among the first k", _TREC),
     "recall_cap": Definition("relevant documents found among the first k, of min(k, relevant)", "here"),
     "judged": Definition("share of the first k documents that have any judgement", "here"),
     "irrelevant": Definition("1 where a known-irrelevant document is among the first k; lower is better", "here"),
     "hit_recall": Definition("share of the relevant documents among those of the first k delivered chunks", "what most test code computes"),
     "hit_precision": Definition("share of the documents of the first k delivered chunks that are relevant", "what most test code computes"),
-    "chunk_precision": Definition("share of the k delivered chunks that overlap evidence by at least half of the shorter of the two", "here"),
+    "chunk_precision": Definition(
+        "share of the k delivered chunks that overlap evidence by at least half of the shorter of the two", "here"
+    ),
     "span_recall": Definition("share of the evidence's characters that were delivered", _SMITH),
     "span_precision": Definition("share of the delivered characters that are evidence", _SMITH),
     "span_iou": Definition("evidence that was delivered, of all that was delivered or should have been", _SMITH),

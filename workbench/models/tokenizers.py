@@ -117,7 +117,7 @@ def special_ids(model: str) -> tuple[Ints, Ints]:
 
 def vocabulary_digest(vocabulary: str) -> str:
     """A vocabulary by its content: a model's tokenizer.json by SHA-256, so that models which share it share what is counted in it."""
-    return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(_tokenizer_file(vocabulary))
+    return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(tokenizer_file(vocabulary))
 
 
 def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
@@ -181,7 +181,7 @@ def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
     """A model's own tokeniser, without truncation and padding."""
     import tokenizers
 
-    path = _tokenizer_file(model)
+    path = tokenizer_file(model)
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises bare exceptions for what it cannot parse
@@ -191,7 +191,8 @@ def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
     return tokenizer
 
 
-def _tokenizer_file(model: str) -> Path:
+def tokenizer_file(model: str) -> Path:
+    """The file that holds a model's tokeniser; ModelError where it has none."""
     path = locate(model) / "tokenizer.json"
     if not path.is_file():
         raise ModelError(f"the model {model} has no tokenizer.json", "save it again with its fast tokenizer")

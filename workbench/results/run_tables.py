@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.core.files import write_text
+from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.results.measures import Measure
 from workbench.results.tables import conform, empty, read_table, write_table
@@ -17,6 +18,8 @@ from workbench.schemas import SCHEMAS, TableSchema
 
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
+# Timings that say what one run did, and not how long it takes.
+_OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,9 @@ class RunTables:
         try:
             manifest = json.loads((place / MANIFEST).read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise InputError(f"{place} holds no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep") from error
+            raise InputError(
+                f"{place} holds no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep"
+            ) from error
         there = {name: schema for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
         missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in there]
         if missing or "metrics" not in manifest:
@@ -120,6 +125,18 @@ class RunTables:
         finished = table[table["error"].isna()].astype(object)
         rows = finished.where(finished.notna(), None).to_dict("records")
         return {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
+
+    def digest(self, configuration: str = "") -> str:
+        """A hash of all that is shown of the run, or of one configuration beside the run's data and metrics: equal where nothing shown changed."""
+        own = {"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set()
+        about: list[Any] = [{name: value for name, value in self.manifest.items() if name not in own}]
+        if configuration:
+            prints = self.manifest["fingerprints"]
+            about += [self.configurations_settings[configuration], prints["configurations"][configuration]]
+        timings = self.of("timings", configuration) if configuration else self.timings
+        shown = timings[~timings["name"].str.startswith(_OF_THIS_RUN)]
+        frames = [shown, self.questions] if configuration else [shown, self.questions, self.screening]
+        return fingerprint(about, [frame.to_json(orient="values") for frame in frames])
 
     def of(self, name: str, configuration: str) -> pd.DataFrame:
         """The rows of a table that belong to one configuration, their index from 0."""

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator
 
-from workbench.chunking.foreign.base import SizedChunker, nearest, token_counter
+from workbench.chunking.foreign.base import SizedChunker, token_counter
 from workbench.chunking.text.headers import Headers
+from workbench.core.suggestions import meant
 
 _PACKAGE = "langchain-text-splitters"
 _OURS = ("chunk_size", "chunk_overlap", "length_function", "add_start_index")
@@ -44,7 +45,7 @@ class LangChainChunker(SizedChunker):
     def _exists(cls, name: str) -> str:
         known = splitters()
         if name not in known:
-            raise ValueError(f"langchain_text_splitters has no such splitter{nearest(name, known)}; it has {', '.join(known)}")
+            raise ValueError(f"langchain_text_splitters has no such splitter{meant(name, known)}; it has {', '.join(known)}")
         return name
 
     def _code(self) -> list[str]:
