@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.miss_causes import CAUSE_NAMES
+from workbench.analysis.miss_causes import cause_meanings
 from workbench.analysis.passages import passage_of, text_of
 from workbench.analysis.values import metadata, per_query, places
-from workbench.attribution.causes import CAUSES
+from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural
 from workbench.metrics.coverage import Floats, Ints
 from workbench.report.model import Block, Drill, Lines, Prose, Section
@@ -98,7 +98,7 @@ class _Source:
         rows = [self._query(place, passages) for place in chosen]
         primary = self.run.primary
         limits = [_limit(primary, self.run.facts[name]["k"]) for name in self.names]
-        told = [[cause.name, cause.meaning, cause.of_documents or cause.meaning] for cause in CAUSES]
+        told = [[name, meaning] for name, meaning in cause_meanings(self.run).items()]
         about = {"metric": str(primary), "configurations": list(self.names), "limits": limits, "causes": told}
         return about | {"documents": passages.texts(), "passages": passages.slices, "queries": rows}
 
