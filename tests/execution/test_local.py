@@ -118,7 +118,7 @@ def test_the_plan_counts_tokens_that_are_new_and_nothing_twice(experiment_file, 
 
 
 def test_planning_embeds_nothing_loads_nothing_and_counts_what_a_semantic_chunker_compares(tmp_path, handbook_few, run_python):
-    """In a process that cannot import what runs a model, on a machine where none was ever converted."""
+    """On a machine where no model was ever converted."""
     path = tmp_path / "semantic.yaml"
     path.write_text(f"""
 name: semantic
@@ -127,13 +127,13 @@ sweep: {{chunking: [{{kind: semantic, size: 128}}, {{kind: fixed, size: 128}}]}}
 """)
     script = """
 import json, sys
-for name in ("torch", "openvino", "transformers", "sentence_transformers"):
-    sys.modules[name] = None
 from pathlib import Path
 from workbench.execution.plan import plan_experiment, plan_lines
 from workbench.experiment.read import read_experiment
 plan = plan_experiment(read_experiment(Path(sys.argv[1])), Path(sys.argv[2]))
 print(json.dumps([[one.name, one.tokens, one.chunks, one.exact, one.error] for one in plan.configurations]))
+loaded = {"torch", "openvino", "transformers", "sentence_transformers"} & set(sys.modules)
+assert not loaded, loaded
 """
     cache = tmp_path / "cache"
     told = run_python(script, path, tmp_path / "outputs", env={"WORKBENCH_CACHE": str(cache)})
