@@ -19,7 +19,7 @@ PACKAGE = ROOT / "workbench"
 STAGES = [
     ("errors",),
     ("__init__",),
-    ("records",),
+    ("records", "schemas"),
     ("core",),
     ("models",),
     ("datasets",),
@@ -30,16 +30,19 @@ STAGES = [
     ("judging",),
     ("faultbench",),
     ("metrics", "context"),
+    ("attribution",),
     ("statistics",),
     ("configuration",),
     ("experiment",),
     ("pipeline",),
-    ("execution", "analysis", "attribution", "results", "report", "notebook_runner"),
-    ("scoring", "export"),
+    ("results",),
+    ("analysis",),
+    ("execution", "report", "notebook_runner"),
+    ("scoring", "export", "api"),
     ("__main__", "cli"),
 ]
 # What the package hands out without importing it: it is loaded when it is first asked for.
-ON_DEMAND = {("workbench", "workbench.scoring.score")}
+ON_DEMAND = {("workbench", "workbench.scoring.score"), ("workbench", "workbench.api.results")}
 # What a file says and what runs are the same value, so it comes before both.
 BEFORE_ITS_ROOM = {"workbench.pipeline.configuration": "configuration"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -68,6 +71,18 @@ def imports(path: Path) -> Iterator[str]:
             if node.module and node.module.split(".")[0] == "workbench":
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
                 yield from (name if name in KNOWN else node.module for name in names)
+
+
+# What computes, and so is not there where a run is only opened.
+COMPUTING = {"embedding", "retrieval", "storage", "pipeline", "execution"}
+
+
+@pytest.mark.parametrize("room", ["analysis", "report", "gate"])
+def test_what_reads_a_run_imports_nothing_that_makes_one(room: str) -> None:
+    forbidden = COMPUTING | ({"report"} if room == "analysis" else set())
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        found = {module for module in imports(path) if module.split(".")[1] in forbidden}
+        assert not found, f"{dotted(path)} imports {', '.join(sorted(found))}"
 
 
 def test_every_module_has_a_stage() -> None:
@@ -99,7 +114,7 @@ def test_a_name_is_imported_from_the_module_that_defines_it(path: Path) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert workbench.__all__ == ["Scores", "WorkbenchError", "__version__", "score"]
+    assert workbench.__all__ == ["Results", "Scores", "WorkbenchError", "__version__", "load", "score"]
     assert set(workbench.__all__) <= set(dir(workbench))
     assert all(hasattr(workbench, name) for name in workbench.__all__)
     assert not hasattr(workbench, "scores")

@@ -7,13 +7,13 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from workbench.report.figures.plots import ACCENT, FAINT, INK, LINES, MUTED
+from workbench.report.figures.canvas import ACCENT, FAINT, INK, LINES, MUTED, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CLASSES = {LINES[place]: f"line-{place}" for place in (1, 2, 3)}
-_CLASSES |= {INK: "ink", MUTED: "muted", FAINT: "faint", ACCENT: "accent", "#ffffff": "paper"}
+_CLASSES |= {INK: "ink", MUTED: "muted", FAINT: "faint", ACCENT: "accent", PAPER: "paper"}
 _FONT = re.compile(r"([\d.]+)px")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)|^#(.+)$")
 # What XML cannot hold.
