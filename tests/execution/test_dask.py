@@ -26,10 +26,11 @@ from distributed import Client
 from workbench.core.distribution import advice
 from workbench.errors import InputError
 from workbench.execution.dask.cluster import connected
-from workbench.execution.dask.precompute import compute_ahead
+from workbench.execution.dask.precompute import precompute
 from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import TABLES, write_outputs
+from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
+from workbench.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 WORKBENCH = Path(sys.executable).parent / "workbench"
@@ -100,7 +101,7 @@ def workers_of(cluster: Cluster) -> int:
 
 
 def run(experiment: Path, outputs: Path, say: Callable[[str], None] = lambda _: None, **where: object) -> Outcome:
-    outcome = run_experiment(read_experiment(experiment), outputs, say, functools.partial(compute_ahead, **where))
+    outcome = run_experiment(read_experiment(experiment), outputs, say, functools.partial(precompute, **where))
     write_outputs(outcome)
     return outcome
 
@@ -134,7 +135,7 @@ def same(found: Outcome, expected: Outcome) -> None:
     """Ids, ranks, states and metrics are those of one process; scores to 1e-5, vectors bit by bit where OpenVINO computes them."""
     same_tables(found, expected)
     assert (found.folder / "manifest.json").read_bytes() == (expected.folder / "manifest.json").read_bytes()
-    ours, theirs = found.bench.workplace.outputs, expected.bench.workplace.outputs
+    ours, theirs = found.context.workspace.outputs, expected.context.workspace.outputs
     assert computed(ours) == computed(theirs)
     assert tokens(ours) == tokens(theirs)
     bitwise = found.experiment.configurations[0].embedding.encoder().backend == "openvino"
@@ -143,7 +144,7 @@ def same(found: Outcome, expected: Outcome) -> None:
 
 
 def same_tables(found: Outcome, expected: Outcome) -> None:
-    for name in set(TABLES) - {"timings"}:
+    for name in {name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}:
         ours, theirs = (pd.read_parquet(one.folder / f"{name}.parquet") for one in (found, expected))
         pd.testing.assert_frame_equal(ours, theirs, atol=1e-5)
 
@@ -160,7 +161,7 @@ def test_two_workers_give_the_ids_ranks_and_metrics_of_one_process(outcome, expe
 
 def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_what_is_its_own(outcome, experiment_file, tmp_path, two_workers):
     outputs = tmp_path / "outputs"
-    shutil.copytree(outcome.bench.workplace.outputs, outputs)
+    shutil.copytree(outcome.context.workspace.outputs, outputs)
     before = entries(outputs)
     said: list[str] = []
     # Nobody answers there: nothing was submitted.

@@ -4,16 +4,17 @@ import pandas as pd
 import pytest
 
 from workbench.execution.local import run_experiment
-from workbench.execution.outputs import TABLES, write_outputs
+from workbench.execution.outputs import write_outputs
 from workbench.execution.plan import plan_experiment
 from workbench.experiment.read import read_experiment
+from workbench.schemas import SCHEMAS
 
 
 @pytest.fixture
 def copied(outcome, tmp_path):
     """The finished run's outputs, to be changed."""
     outputs = tmp_path / "outputs"
-    shutil.copytree(outcome.bench.workplace.outputs, outputs)
+    shutil.copytree(outcome.context.workspace.outputs, outputs)
     return outputs
 
 
@@ -23,7 +24,7 @@ def test_a_second_run_embeds_nothing_and_leaves_the_same_tables(outcome, experim
     assert all(line.endswith("all from the store") for line in said)
     assert len(said) == 3
     write_outputs(again)
-    for name in set(TABLES) - {"timings"}:
+    for name in {name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}:
         pd.testing.assert_frame_equal(
             pd.read_parquet(copied / "small" / f"{name}.parquet"), pd.read_parquet(outcome.folder / f"{name}.parquet")
         )
@@ -44,7 +45,7 @@ def test_another_metric_scores_anew_and_embeds_nothing(experiment_file, copied):
 
 
 def test_a_configuration_that_fails_is_told_and_the_others_go_on(outcome, experiment_file, copied):
-    key = outcome.bench.keys(outcome.experiment.configurations[0]).scores
+    key = outcome.context.keys(outcome.experiment.configurations[0]).scores
     broken = copied / ".store" / "scores" / key / "scores.parquet"
     broken.write_bytes(broken.read_bytes()[:-7])
     again = run_experiment(read_experiment(experiment_file), copied, lambda _: None)

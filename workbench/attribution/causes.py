@@ -1,22 +1,40 @@
-"""The causes of misses, in order of precedence."""
+"""The causes of a failure in order of precedence: of several that apply to a question the earliest layer's is named."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
+
+Layer = Literal["indexing", "chunking", "embedding", "retrieval", "packing", "answering"]
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why something was missed: the layer to blame, what it means, a clause after "because", and what it means of a whole document."""
+    """A cause: its layer, what it means, and `because`, which completes "misses evidence because …".
+
+    `of_documents` is its meaning where relevant documents are all that is labelled; empty where it takes evidence to name it.
+    """
 
     name: str
-    layer: str
+    layer: Layer
     meaning: str
     because: str
     of_documents: str = ""
 
 
 CAUSES: tuple[Cause, ...] = (
-    Cause("dropped", "chunking", "the splitter left text of the evidence out of every chunk", "no chunk holds it"),
+    Cause(
+        "not_indexed",
+        "indexing",
+        "text of the evidence is in no chunk: its document was not indexed, or the splitter left the text out",
+        "no chunk holds it",
+        "no chunk of the relevant document is in the index",
+    ),
+    Cause(
+        "boundary",
+        "chunking",
+        "no chunk, as it is delivered, holds the evidence whole, and a part of the evidence was delivered",
+        "a chunk boundary cuts it",
+    ),
     Cause(
         "window",
         "embedding",
@@ -25,22 +43,10 @@ CAUSES: tuple[Cause, ...] = (
         "a chunk of the relevant document is longer than the embedder's window: part of its text was never embedded",
     ),
     Cause(
-        "boundary",
-        "chunking",
-        "no chunk, as it is delivered, holds the evidence whole, and a chunk with a part of it was delivered",
-        "a chunk boundary cuts it",
-    ),
-    Cause(
         "duplicate",
         "retrieval",
-        "a chunk holds the evidence whole and would be delivered if none of the hits before it repeated another's text",
+        "the evidence would be delivered if the hits that repeat the text of an earlier one were left out",
         "repeated text takes its place",
-    ),
-    Cause(
-        "budget",
-        "context",
-        "a chunk that holds the evidence whole is among the k hits, but the tokens were spent before the end of the evidence",
-        "the budget ends before it",
     ),
     Cause(
         "rank",
@@ -49,10 +55,23 @@ CAUSES: tuple[Cause, ...] = (
         "it ranks too low",
         "the relevant document ranks too low",
     ),
+    Cause(
+        "budget",
+        "packing",
+        "the k retrieved chunks hold the evidence whole, but the tokens were spent before its end",
+        "the budget ends before it",
+    ),
+    Cause("refusal", "answering", "all evidence is in the context, and the answer is a refusal", "the answer is a refusal"),
+    Cause("contradiction", "answering", "the context says otherwise than the answer", "the answer contradicts the context"),
+    Cause("unsupported", "answering", "the answer claims what the context does not hold", "the context does not support the answer"),
+    Cause("off_topic", "answering", "the context supports the answer, which is not what was asked", "the answer misses the question"),
+    Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
 )
-NAMES = tuple(cause.name for cause in CAUSES)
+CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
+# Those that keep evidence from the context; the others come after it.
+EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer != "answering")
 
 
 def earliest(names: Iterable[str]) -> str:
-    """The first in precedence of some causes; empty where there is none."""
-    return min(names, key=NAMES.index, default="")
+    """The cause that takes precedence; empty where there is none."""
+    return min((name for name in names if name), key=CAUSE_NAMES.index, default="")

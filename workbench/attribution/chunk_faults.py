@@ -1,18 +1,17 @@
 """Faults of a chunking that can be counted without asking a question."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
+from workbench.attribution.evidence_state import whole_needs
 from workbench.chunking.text.outline import outline
-from workbench.execution.local import Result
 from workbench.metrics.coverage import Bools, Ints, Union
 from workbench.metrics.inputs import Labels
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stages import embedder_inputs
+from workbench.records import Dataset
 
 # A short sentence; below it a chunk says little of its own.
 FEWEST_TOKENS = 16
@@ -33,74 +32,73 @@ class ChunkFault:
     examples: tuple[str, ...] = ()
 
 
-def diagnose(bench: RunContext, result: Result) -> list[ChunkFault]:
-    """All faults of a configuration's chunks."""
-    chunks = result.chunks.table("chunks")
+def chunk_faults(
+    labels: Labels, dataset: Dataset, chunks: pd.DataFrame, inputs: Sequence[str], lengths: Ints, window: int | None
+) -> list[ChunkFault]:
+    """All faults of a configuration's chunks.
+
+    `inputs` (chunks) is what is embedded of each chunk, and `lengths` (chunks) its tokens before the embedder's `window` cut it; no window
+    where nothing is embedded, or all of it.
+    """
+    table = _ChunkTable(dataset, chunks)
     return [
-        *_window(bench, result, chunks),
-        *_cut_evidence(bench, chunks),
-        *_sizes(bench, chunks),
-        _duplicates(bench, chunks),
-        _dropped(bench, chunks),
+        *(_window(table, lengths, window) if window is not None else ()),
+        *_cut_evidence(labels, table),
+        *_sizes(labels, table),
+        _duplicates(table, inputs),
+        _left_out(labels, table),
     ]
 
 
-def _window(bench: RunContext, result: Result, chunks: pd.DataFrame) -> Iterator[ChunkFault]:
-    if result.window is None:
-        return
-    beyond = result.truncated
-    told = f"the input with special tokens and header has more than the embedder's {result.window} tokens"
-    yield ChunkFault("longer than the window", int((beyond > 0).sum()), len(chunks), "chunks", told, _ids(bench, chunks, beyond > 0))
-    total = int(result.lengths.sum())
+@dataclass(frozen=True)
+class _ChunkTable:
+    """The chunks of a dataset."""
+
+    dataset: Dataset
+    chunks: pd.DataFrame
+
+    def examples(self, chosen: Bools) -> tuple[str, ...]:
+        """The first chosen chunks, as `doc_id:start-end`."""
+        rows = self.chunks[chosen][:_EXAMPLES]
+        ids = [self.dataset.documents[doc].doc_id for doc in rows["doc"]]
+        return tuple(f"{doc_id}:{start}-{end}" for doc_id, start, end in zip(ids, rows["start"], rows["end"], strict=True))
+
+
+def _window(table: _ChunkTable, lengths: Ints, window: int) -> Iterator[ChunkFault]:
+    beyond = np.maximum(lengths - window, 0)
+    told = f"the input with special tokens and header has more than the embedder's {window} tokens"
+    many = int((beyond > 0).sum())
+    yield ChunkFault("longer than the window", many, len(lengths), "chunks", told, table.examples(beyond > 0))
+    total = int(lengths.sum())
     yield ChunkFault("tokens never embedded", int(beyond.sum()), total, "tokens", "what lies beyond the window is never seen")
 
 
-def _cut_evidence(bench: RunContext, chunks: pd.DataFrame) -> Iterator[ChunkFault]:
-    needs = bench.dataset.needs
+def _cut_evidence(labels: Labels, table: _ChunkTable) -> Iterator[ChunkFault]:
+    needs = table.dataset.needs
     if not needs:
         return
-    split = np.flatnonzero(~whole_needs(bench, chunks))
+    split = np.flatnonzero(~whole_needs(labels, table.chunks))
     asked = dict.fromkeys(needs[place].query_id for place in split)
     told = "no chunk, as it is delivered, holds any of the need's alternatives whole"
     yield ChunkFault("evidence cut by a boundary", len(split), len(needs), "needs", told, tuple(asked)[:_EXAMPLES])
 
 
-def whole_needs(bench: RunContext, chunks: pd.DataFrame) -> Bools:
-    """(needs) whether some delivered slice holds one of the need's alternatives whole, blanks at its borders aside."""
-    labels = bench.labels
-    held: Bools = np.bincount(labels.alternative_need[whole_alternatives(labels, chunks)], minlength=len(labels.need_query)) > 0
-    return held
-
-
-def whole_alternatives(labels: Labels, chunks: pd.DataFrame) -> Bools:
-    """(alternatives) whether some delivered slice holds the alternative whole, blanks at its borders aside."""
-    offsets = labels.offsets[chunks["doc"].to_numpy()]
-    starts = labels.solid(offsets + chunks["delivered_start"].to_numpy())
-    ends = labels.solid(offsets + chunks["delivered_end"].to_numpy())
-    order = np.argsort(starts, kind="stable")
-    # Of all slices that start at or before a span, the one that reaches farthest decides.
-    reach = np.concatenate([[-1], np.maximum.accumulate(ends[order])])
-    before = np.searchsorted(starts[order], labels.solid(labels.alternative_start), side="right")
-    whole: Bools = reach[before] >= labels.solid(labels.alternative_end)
-    return whole
-
-
-def _sizes(bench: RunContext, chunks: pd.DataFrame) -> Iterator[ChunkFault]:
-    labels = bench.labels
+def _sizes(labels: Labels, table: _ChunkTable) -> Iterator[ChunkFault]:
+    chunks = table.chunks
     offsets = labels.offsets[chunks["doc"].to_numpy()]
     borders = [np.searchsorted(labels.token_starts, offsets + chunks[side].to_numpy()) for side in ("start", "end")]
     small = borders[1] - borders[0] < FEWEST_TOKENS
     told = f"fewer than {FEWEST_TOKENS} tokens of text, header not counted"
-    yield ChunkFault("too small", int(small.sum()), len(chunks), "chunks", told, _ids(bench, chunks, small))
-    several = _several_topics(bench, chunks)
+    yield ChunkFault("too small", int(small.sum()), len(chunks), "chunks", told, table.examples(small))
+    several = _several_topics(labels, chunks)
     if several is None:
         yield ChunkFault("several topics", 0, 0, "chunks", "not counted: no document has headings that would tell topics apart")
         return
     told = f"two or more headed sections each hold at least {SECOND_TOPIC:.0%} of the chunk's characters"
-    yield ChunkFault("several topics", int(several.sum()), len(chunks), "chunks", told, _ids(bench, chunks, several))
+    yield ChunkFault("several topics", int(several.sum()), len(chunks), "chunks", told, table.examples(several))
 
 
-def _several_topics(bench: RunContext, chunks: pd.DataFrame) -> Bools | None:
+def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
     """(chunks) whether a chunk covers several sections; None where no document has headings."""
     found = np.zeros(len(chunks), dtype=np.bool_)
     any_headings = False
@@ -108,7 +106,7 @@ def _several_topics(bench: RunContext, chunks: pd.DataFrame) -> Bools | None:
     places, firsts = np.unique(docs, return_index=True)
     # The chunks of a document stand together.
     for place, rows in zip(places.tolist(), np.split(np.arange(len(docs)), firsts[1:]), strict=True):
-        borders = _sections(bench.labels)[place]
+        borders = _sections(labels)[place]
         any_headings = any_headings or len(borders) > 2
         if len(borders) > 2:
             starts, ends = (chunks[side].to_numpy()[rows][:, None] for side in ("start", "end"))
@@ -136,14 +134,14 @@ def section_borders(text: str) -> Ints:
     return np.array([*borders, len(text)], dtype=np.int64)
 
 
-def _duplicates(bench: RunContext, chunks: pd.DataFrame) -> ChunkFault:
-    again = pd.Series(list(embedder_inputs(bench, chunks))).duplicated().to_numpy()
+def _duplicates(table: _ChunkTable, inputs: Sequence[str]) -> ChunkFault:
+    again = pd.Series(list(inputs)).duplicated().to_numpy()
     told = "the embedded text equals that of an earlier chunk, so that only the tie breaker orders them"
-    return ChunkFault("exact duplicates", int(again.sum()), len(chunks), "chunks", told, _ids(bench, chunks, again))
+    return ChunkFault("exact duplicates", int(again.sum()), len(again), "chunks", told, table.examples(again))
 
 
-def _dropped(bench: RunContext, chunks: pd.DataFrame) -> ChunkFault:
-    labels = bench.labels
+def _left_out(labels: Labels, table: _ChunkTable) -> ChunkFault:
+    chunks = table.chunks
     starts, ends = (labels.offsets[chunks["doc"].to_numpy()] + chunks[side].to_numpy() for side in ("start", "end"))
     # The empty position after each document counts as held, so that no gap reaches from one into the next.
     held = Union.of(np.concatenate([starts, labels.offsets[1:] - 1]), np.concatenate([ends, labels.offsets[1:]]))
@@ -152,7 +150,7 @@ def _dropped(bench: RunContext, chunks: pd.DataFrame) -> ChunkFault:
     gaps = zip(docs.tolist(), (lows - labels.offsets[docs]).tolist(), (highs - labels.offsets[docs]).tolist(), strict=True)
     outside = [(doc, many) for doc, low, high in gaps if (many := _solid(labels.texts[doc][low:high]))]
     lost, total = sum(many for _, many in outside), sum(_solid(text) for text in labels.texts)
-    examples = [bench.dataset.documents[doc].doc_id for doc in dict.fromkeys(doc for doc, _ in outside)]
+    examples = [table.dataset.documents[doc].doc_id for doc in dict.fromkeys(doc for doc, _ in outside)]
     told = "characters other than blanks that the splitter left out of every chunk: no question can find them"
     return ChunkFault("text in no chunk", lost, total, "characters", told, tuple(examples[:_EXAMPLES]))
 
@@ -160,9 +158,3 @@ def _dropped(bench: RunContext, chunks: pd.DataFrame) -> ChunkFault:
 def _solid(text: str) -> int:
     """How many characters are not blank."""
     return sum(map(len, text.split()))
-
-
-def _ids(bench: RunContext, chunks: pd.DataFrame, chosen: Bools) -> tuple[str, ...]:
-    rows = chunks[chosen][:_EXAMPLES]
-    ids = [bench.dataset.documents[doc].doc_id for doc in rows["doc"]]
-    return tuple(f"{doc_id}:{start}-{end}" for doc_id, start, end in zip(ids, rows["start"], rows["end"], strict=True))

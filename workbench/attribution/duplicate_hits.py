@@ -3,9 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from workbench.context.delivery import NO_CUT, ordered, slices
-from workbench.metrics.case import Case
+from workbench.context.delivery import NO_CUT, Delivered, Ordered, ordered, packed_text, slices
+from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Ints, meeting
+
+
+def delivered_without_repeats(case: Case, cut: Cut, queries: Ints) -> Delivered:
+    """The text that some queries would be delivered under the cut if no hit repeated an earlier one."""
+    hits = case.shared(ordered, NO_CUT)
+    rows = np.flatnonzero(np.isin(hits.query, queries))
+    rows = rows[~repeats(case, rows)]
+    return packed_text(case, Ordered(hits.query[rows], hits.position[rows], hits.piece[rows]), cut)
 
 
 def repeats(case: Case, rows: Ints) -> Bools:

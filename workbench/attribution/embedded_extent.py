@@ -1,16 +1,14 @@
-"""What of each chunk was searched: a window cuts the embedder's input at its end, and what lies beyond is nowhere in the index."""
+"""How much of each chunk was embedded: a window cuts the embedder's input at its end, and what lies beyond is nowhere in the index."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workbench.execution.local import Result
 from workbench.metrics.coverage import Bools, Ints, meeting
 from workbench.metrics.inputs import Labels
 from workbench.models.tokenizers import tokenise
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.stages import embedder_inputs
 
 
 class EmbeddedExtent(NamedTuple):
@@ -23,24 +21,30 @@ class EmbeddedExtent(NamedTuple):
     cut: Bools
 
 
-def seen_of(bench: RunContext, result: Result) -> EmbeddedExtent:
-    """How far into its chunks a configuration searched; to their ends where nothing is embedded, or all of it."""
-    chunks = result.chunks.table("chunks")
+def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str | None) -> EmbeddedExtent:
+    """Locate the end of what was embedded of each chunk.
+
+    `truncated` (chunks) counts the tokens beyond the window, in the embedder's `vocabulary`, of each of its `inputs` (chunks); where nothing
+    is embedded, chunks are searched to their ends, `truncated` is empty and there is no vocabulary.
+    """
     ends = chunks["end"].to_numpy(np.int64).copy()
-    cut = result.truncated > 0 if result.embedded else np.zeros(len(chunks), dtype=np.bool_)
-    asked = np.flatnonzero(cut & _evident(bench.labels, chunks))
-    embedding = result.configuration.embedding
-    if embedding is None or not len(asked):
+    cut = truncated > 0 if len(truncated) else np.zeros(len(chunks), dtype=np.bool_)
+    rows = np.flatnonzero(cut & _evident(labels, chunks)) if vocabulary is not None else np.zeros(0, dtype=np.int64)
+    if vocabulary is None or not len(rows):
         return EmbeddedExtent(ends, cut)
-    rows = chunks.iloc[asked].reset_index(drop=True)
-    texts = embedder_inputs(bench, rows)
-    # What the window cuts off is the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
-    lost = result.truncated[asked].tolist()
-    starts = [tokens.starts for tokens in tokenise(texts, embedding.vocabulary)]
-    kept = np.array([found[-many] if many <= len(found) else 0 for found, many in zip(starts, lost, strict=True)], dtype=np.int64)
-    origin = ends[asked] - np.array([len(text) for text in texts], dtype=np.int64)
-    ends[asked] = np.clip(origin + kept, rows["start"].to_numpy(), ends[asked])
+    texts = [inputs[row] for row in rows.tolist()]
+    ends[rows] = embedded_ends(chunks.iloc[rows], truncated[rows], texts, vocabulary)
     return EmbeddedExtent(ends, cut)
+
+
+def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str) -> Ints:
+    """(chunks) where in its document the embedded text of each chunk ends, as `embedded_extent` defines its arguments."""
+    # What the window cuts off is the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
+    pairs = zip((tokens.starts for tokens in tokenise(inputs, vocabulary)), truncated.tolist(), map(len, inputs), strict=True)
+    kept = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
+    lengths = np.fromiter(map(len, inputs), dtype=np.int64, count=len(inputs))
+    ends: Ints = chunks["end"].to_numpy(np.int64)
+    return np.clip(ends - lengths + np.array(kept, dtype=np.int64), chunks["start"].to_numpy(np.int64), ends)
 
 
 def _evident(labels: Labels, chunks: pd.DataFrame) -> Bools:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.recall_curve import CURVE
 from workbench.context.packing import pack
 from workbench.embedding.base import NO_WINDOW
 from workbench.embedding.registry import chunk_encoder
@@ -26,8 +27,6 @@ from workbench.pipeline.stages.scores import retrieved
 from workbench.records import Dataset
 from workbench.storage.result_store import Entry
 
-# Recall against delivered tokens is drawn at these budgets, whatever metrics are asked for.
-CURVE = (500, 1000, 2000, 4000)
 _WITHOUT_SPANS = "ndcg@10"
 
 Say = Callable[[str], None]

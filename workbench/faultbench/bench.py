@@ -8,11 +8,12 @@ import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
+from workbench.attribution.causes import CAUSE_NAMES
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.chunking.sentence import SentenceChunker
 from workbench.errors import InputError
-from workbench.faultbench.cases import CAUSES, NONE, Observation, PlantedCase
+from workbench.faultbench.cases import NONE, Observation, PlantedCase
 from workbench.faultbench.faults import Base, faults_of, harmless_of, in_place
 from workbench.faultbench.indexes import indexes_of
 from workbench.faultbench.pipeline import Change, Question, apart, changed, complete, observe, proven, went_well
@@ -41,7 +42,7 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
         raise InputError(f"at_least is {at_least}", "ask for 1 case of each cause or more")
     if not dataset.needs:
         raise InputError(f"{dataset.name} has no evidence spans, and without them no stage can be broken on purpose", "label the evidence")
-    required = dict.fromkeys((*CAUSES, _DOUBLE, _PLAIN), at_least) | {_REFUSED: (at_least + 1) // 2}
+    required = dict.fromkeys((*CAUSE_NAMES, _DOUBLE, _PLAIN), at_least) | {_REFUSED: (at_least + 1) // 2}
     wanted = required | dict.fromkeys(_DECEPTIVE, at_least // 4)
     shelves: Shelves = {kind: {} for kind in wanted}
     for lot, question, base in _meetings(dataset, seed):
@@ -61,7 +62,7 @@ def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base
 
     The number is a lot that picks the variant.
     """
-    chunkings = [indexes_of(dataset, chunker, seed) for chunker in _CHUNKERS]
+    chunkings = indexes_of(dataset, _CHUNKERS, seed)
     bases = [Base(indexes, k) for k in _DEPTHS for indexes in chunkings]
     texts = {document.doc_id: document.text for document in dataset.documents}
     needs: dict[str, list[Need]] = {query.query_id: [] for query in dataset.queries}
@@ -78,7 +79,7 @@ def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base
 def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Sequence[Changes]]:
     """By kind, the faults to plant: one, or for a double fault two of different stages, the earlier first."""
     faults = faults_of(question, base, seed)
-    pairs = list(itertools.combinations([cause for cause in CAUSES if cause in faults], 2))
+    pairs = list(itertools.combinations([cause for cause in CAUSE_NAMES if cause in faults], 2))
     random.Random(f"{seed} doubles {question.query.query_id} {base.name}").shuffle(pairs)
     doubles = [(first, second) for early, late in pairs for first in faults[early] for second in faults[late] if apart(first, second)]
     single = {kind: [(fault,) for fault in made] for kind, made in (faults | harmless_of(question, base)).items()}
@@ -87,7 +88,7 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
 
 def _case(kind: str, faults: Changes, question: Question, base: Base) -> PlantedCase | None:
     """The case with these faults, if they do to the query what their kind says."""
-    causes = tuple(fault.kind for fault in faults) if kind in (*CAUSES, _DOUBLE) else ()
+    causes = tuple(fault.kind for fault in faults) if kind in (*CAUSE_NAMES, _DOUBLE) else ()
     seen = proven(question, base.pipeline, faults) if causes else _gone_well(question, base, faults)
     if seen is None or (causes and not _as_planted(causes, seen, question)):
         return None

@@ -4,21 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.context.packing import DELIVERED
 from workbench.records import Chunk, Need, Query, Span
 
-# In order of layer: where several are broken, the earliest is the cause.
-CAUSES = (
-    "not_indexed",
-    "boundary",
-    "window",
-    "rank",
-    "budget",
-    "refusal",
-    "contradiction",
-    "unsupported",
-    "off_topic",
-    "unrefused",
-)
 NONE = "none"
 
 
@@ -33,13 +21,17 @@ class IndexedChunk:
 
 @dataclass(frozen=True, slots=True)
 class RankedChunk:
-    """One of the k chunks retrieved, rank from 1. `cut_reason` says why it is not in the context, None where it is delivered."""
+    """A chunk that the search listed, rank from 1. `cut_reason` says why it is not in the context; empty where it is, whole or in part."""
 
     chunk: Chunk
     rank: int
     score: float
-    delivered: bool
-    cut_reason: Literal["budget"] | None = None
+    cut_reason: str
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the chunk is in the context."""
+        return self.cut_reason == DELIVERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +47,8 @@ class Observation:
     """One query as it went through a pipeline: all that an attribution may look at.
 
     `needs` are the labels of the query. `documents` (doc_id to text) and `entries` are the index; the embedder reads the first `window`
-    tokens of a chunk, None for all. `hits` are the best k chunks at most; `context` is the text of the delivered ones, by rank, at most
-    `budget` tokens. `correct` says that the answer is what should have been said: the expected answer, or a refusal where there
+    tokens of a chunk's input, None for all. `hits` are the chunks listed, of which the first `k` are retrieved; `context` is the text of the
+    delivered ones, by rank, `budget` tokens at most, the last one cut there. `correct` says that the answer is what should have been said: the expected answer, or a refusal where there
     is none. The query went well if the answer is correct and every claim supported; else it failed.
     """
 

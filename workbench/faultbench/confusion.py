@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
+from workbench.attribution.causes import CAUSE_NAMES
 from workbench.errors import WorkbenchError
-from workbench.faultbench.cases import CAUSES, NONE, Observation, PlantedCase
+from workbench.faultbench.cases import NONE, Observation, PlantedCase
 
 FAILED = "failed"
-_NAMES = (*CAUSES, NONE)
+_NAMES = (*CAUSE_NAMES, NONE)
 
 Attribution = Callable[[Observation], str]
 

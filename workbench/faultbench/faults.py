@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.faultbench.cases import Observation
-from workbench.faultbench.indexes import Indexes
-from workbench.faultbench.pipeline import Change, Pipeline, Question, complete, deliver, in_one_chunk, span_of
+from workbench.faultbench.indexes import Index, Indexes
+from workbench.faultbench.pipeline import Change, Pipeline, Question, complete, deliver, in_one_chunk, retrieved, span_of
 from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
-from workbench.records import Need, Span
+from workbench.records import Chunk, Need, Span
 
 # More than k chunks ever cost: the sound pipeline cuts nothing.
 BUDGET = 6000
@@ -56,12 +56,17 @@ def in_place(cause: str, need: Need, seen: Observation, texts: Mapping[str, str]
     """Whether a need that is not met is missed in the way a planted cause says; the causes not named here can do so in one way only.
 
     not_indexed: none of its documents is left. boundary: the context holds a part of it. window: no chunk holds it whole within what is
-    searched.
+    searched. duplicate: with every chunk there once it is among the best k.
     """
     if cause == "not_indexed":
         return all(span.doc_id not in seen.documents for span in need.alternatives)
     if cause == "boundary":
         return _touched(need, seen.context)
+    if cause == "duplicate":
+        # Copies of a chunk end where it ends.
+        once = {(hit.chunk.doc_id, hit.chunk.end): hit.chunk for hit in reversed(seen.hits)}
+        first = sorted(once.values(), key=[hit.chunk for hit in seen.hits].index)[: seen.k]
+        return in_one_chunk([need], first, texts)
     if cause == "window":
         searched = (Span(entry.chunk.doc_id, entry.chunk.start, entry.seen_end) for entry in seen.entries)
         return not any(complete([need], [part], texts) for part in searched if _touched(need, [part]))
@@ -81,7 +86,7 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
     depth = _needed(question, base)
     if depth is None:
         return {}
-    rest = [span_of(hit.chunk) for hit in deliver(base.indexes.sound, query.query_id, base.k, BUDGET)[depth:]]
+    rest = [span_of(chunk) for chunk in _best(base.indexes.sound, question, base.k)[depth:]]
     trimmed = bool(rest) and not any(_touched(need, rest) for need in needs)
     documents = {span.doc_id for need in needs for span in need.alternatives}
     broken = base.indexes.broken
@@ -99,7 +104,7 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
         "split": [
             Change("split", f"split-at-{name}", {"index": index})
             for name, index in broken["boundary"].items()
-            if not in_one_chunk(needs, [hit.chunk for hit in deliver(index, query.query_id, base.k, BUDGET)], texts)
+            if not in_one_chunk(needs, _best(index, question, base.k), texts)
         ],
     }
 
@@ -127,21 +132,26 @@ def _reader(kind: str, variant: str, reader: Reader) -> Change:
 
 def _needed(question: Question, base: Base) -> int | None:
     """How many of the best chunks it takes until each need lies in one of them; None where k are not enough."""
-    chunks = [hit.chunk for hit in deliver(base.indexes.sound, question.query.query_id, base.k, BUDGET)]
+    chunks = _best(base.indexes.sound, question, base.k)
     enough = (depth for depth in range(1, len(chunks) + 1) if in_one_chunk(question.needs, chunks[:depth], question.texts))
     return next(enough, None) if question.needs and question.query.answer else None
 
 
+def _best(index: Index, question: Question, k: int) -> list[Chunk]:
+    """The chunks retrieved for a question."""
+    return retrieved(deliver(index, question.query.query_id, k, BUDGET)[0])
+
+
 def _cost(question: Question, base: Base, depth: int) -> int:
     """The tokens of the best chunks."""
-    best = base.indexes.sound.best[question.query.query_id][:depth]
-    return sum(base.indexes.sound.entries[place].tokens for place, _ in best)
+    sound = base.indexes.sound
+    return sum(sound.entries[place].tokens for place in sound.best[question.query.query_id][0][:depth].tolist())
 
 
 def _budgets(question: Question, base: Base, depth: int) -> list[int]:
-    """Budgets that end before the last chunk that is needed, or one token into its end."""
+    """Budgets that end before the last chunk that is needed, within it, or one token before its end."""
     before, whole = _cost(question, base, depth - 1), _cost(question, base, depth)
-    return sorted({before, before // 2, whole - 1} - {0}, reverse=True)
+    return sorted({before, before // 2, (before + whole) // 2, whole - 1} - {0}, reverse=True)
 
 
 def _touched(need: Need, spans: Sequence[Span]) -> bool:

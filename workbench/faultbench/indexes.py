@@ -1,24 +1,29 @@
 """The sound index of a dataset and the broken ones: each has one stage before the search done wrong, for all queries alike."""
 
-import itertools
 import random
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from workbench.chunking.base import Chunker, embedded_text
+from workbench.chunking.base import Chunker
+from workbench.faultbench.broken_components import BrokenChunker, WindowedBm25Retriever
 from workbench.faultbench.cases import IndexedChunk
+from workbench.faultbench.run import Bench
+from workbench.metrics.coverage import Floats, Ints
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
-from workbench.records import Chunk, Dataset, Document, Span
-from workbench.retrieval.base import Corpus, QueryBatch, SearchDepth
+from workbench.records import Dataset, Document, Span
 from workbench.retrieval.bm25 import Bm25Retriever
-from workbench.retrieval.rank import tie_breakers
 
 DEEPEST = 20
 _BATCHES = 6
 _FRACTIONS = {"third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3}
 _WINDOWS = (16, 32, 64, 128)
+_COPIES = (2, 3)
+# As deep as the deepest k reaches where every chunk is there thrice.
+LISTED = DEEPEST * max(_COPIES)
 _SOUND = Bm25Retriever(k=DEEPEST)
 # Words as they stand, and a word counts as often as it occurs: the ranking of somebody's own first search.
 _WORSE = {
@@ -29,12 +34,17 @@ _WORSE = {
 
 @dataclass(frozen=True)
 class Index:
-    """Documents, their chunks as they are searched, and for each query_id the best chunks: (place in entries, score), at most 20."""
+    """Documents, their chunks as they are searched, and for each query_id the places in `entries` of the listed hits, with their scores.
+
+    `token_starts` is where each token of a document starts, `slices` (entries) numbers the slice that each delivers.
+    """
 
     documents: Mapping[str, str]
+    token_starts: Mapping[str, Ints]
     entries: tuple[IndexedChunk, ...]
+    slices: Ints
     window: int | None
-    best: Mapping[str, tuple[tuple[int, float], ...]]
+    best: Mapping[str, tuple[Ints, Floats]]
 
 
 @dataclass(frozen=True)
@@ -46,68 +56,47 @@ class Indexes:
     broken: Mapping[str, Mapping[str, Index]]
 
 
-def indexes_of(dataset: Dataset, chunker: Chunker, seed: int) -> Indexes:
-    """All indexes of a dataset by one chunker.
+def indexes_of(dataset: Dataset, chunkers: Sequence[Chunker], seed: int) -> list[Indexes]:
+    """All indexes of a dataset by some chunkers.
 
     not_indexed: a sixth of the documents, by lot, was left out. boundary: every evidence span is cut at a share of its length. window:
-    only the first tokens of a chunk are searched. rank: a worse search over the same chunks.
+    only the first tokens of a chunk are searched. duplicate: every chunk is there twice or thrice. rank: a worse search over the same chunks.
     """
-    documents = dataset.documents
-    chunks = [chunk for document in documents for chunk in chunker.split(document)]
-    batches = enumerate(_batches(documents, seed))
-    broken = {
-        "not_indexed": {f"batch-{number}": _without(dataset, chunks, batch) for number, batch in batches},
-        "boundary": {name: build(dataset, documents, _cut(dataset, chunks, share)) for name, share in _FRACTIONS.items()},
-        "window": {f"{window}-tokens": build(dataset, documents, chunks, window=window) for window in _WINDOWS},
-        "rank": {name: build(dataset, documents, chunks, retriever=worse) for name, worse in _WORSE.items()},
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(dataset, Path(folder), LISTED)
+        return [_indexes(bench, chunker, seed) for chunker in chunkers]
+
+
+def _indexes(bench: Bench, chunker: Chunker, seed: int) -> Indexes:
+    batches = enumerate(_batches(bench.dataset.documents, seed))
+    chunkers = {
+        "not_indexed": {f"batch-{number}": BrokenChunker(chunker=chunker, left_out=frozenset(batch)) for number, batch in batches},
+        "boundary": {name: BrokenChunker(chunker=chunker, cuts=_cuts(bench.dataset, share)) for name, share in _FRACTIONS.items()},
+        "duplicate": {f"{copies}-copies": BrokenChunker(chunker=chunker, copies=copies) for copies in _COPIES},
     }
-    return Indexes(chunker.name, build(dataset, documents, chunks), broken)
+    windows = {f"{window}-tokens": WindowedBm25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
+    indexes = {cause: {name: _index(bench, one, _SOUND) for name, one in made.items()} for cause, made in chunkers.items()}
+    indexes["window"] = {name: _index(bench, chunker, one) for name, one in windows.items()}
+    indexes["rank"] = {name: _index(bench, chunker, one) for name, one in _WORSE.items()}
+    return Indexes(chunker.name, _index(bench, chunker, _SOUND), indexes)
 
 
-def build(
-    dataset: Dataset,
-    documents: Sequence[Document],
-    chunks: Sequence[Chunk],
-    window: int | None = None,
-    retriever: Bm25Retriever = _SOUND,
-) -> Index:
-    """The index of some documents' chunks, searched for all queries; `window` counts tokens of a chunk without its header."""
-    texts = {document.doc_id: document for document in documents}
-    starts = dict(zip(texts, (tokens.starts for tokens in tokenise([each.text for each in documents], BUDGET_VOCABULARY)), strict=True))
-    entries = tuple(_entry(chunk, starts[chunk.doc_id], window) for chunk in chunks)
-    seen = [Chunk(entry.chunk.doc_id, entry.chunk.start, entry.seen_end, entry.chunk.header) for entry in entries]
-    searched = [embedded_text(texts[chunk.doc_id], chunk) for chunk in seen]
-    best = _search(dataset, list(texts), [entry.chunk for entry in entries], searched, retriever)
-    return Index({doc_id: document.text for doc_id, document in texts.items()}, entries, window, best)
-
-
-def _entry(chunk: Chunk, token_starts: "np.typing.NDArray[np.int64]", window: int | None) -> IndexedChunk:
-    first, last = (int(place) for place in np.searchsorted(token_starts, [chunk.start, chunk.end]))
-    unseen = window is not None and last - first > window
-    return IndexedChunk(chunk, int(token_starts[first + (window or 0)]) if unseen else chunk.end, last - first)
-
-
-def _search(
-    dataset: Dataset, doc_ids: list[str], chunks: Sequence[Chunk], texts: Sequence[str], retriever: Bm25Retriever
-) -> dict[str, tuple[tuple[int, float], ...]]:
-    places = {doc_id: place for place, doc_id in enumerate(doc_ids)}
-    ids = [chunk.chunk_id for chunk in chunks]
-    searchable = Corpus(
-        ids=ids,
-        doc=np.array([places[chunk.doc_id] for chunk in chunks], dtype=np.int64),
-        group=np.arange(len(chunks)),
-        tokens=np.ones(len(chunks), dtype=np.int64),
-        chunk_breakers=tie_breakers(ids),
-        document_breakers=tie_breakers(doc_ids),
-        texts=texts,
-    )
-    asked = QueryBatch([query.text for query in dataset.queries])
-    hits = retriever.retrieve(asked, searchable, SearchDepth(DEEPEST, 0, 1)).hits
-    hits = hits[hits["rank"] <= DEEPEST]
-    found: dict[str, list[tuple[int, float]]] = {query.query_id: [] for query in dataset.queries}
-    for query, chunk, score in zip(hits["query"].tolist(), hits["chunk"].tolist(), hits["score"].tolist(), strict=True):
-        found[dataset.queries[query].query_id].append((chunk, score))
-    return {query_id: tuple(best) for query_id, best in found.items()}
+def _index(bench: Bench, chunker: Chunker, retriever: Bm25Retriever) -> Index:
+    """The index that the pipeline makes with these components, searched for all queries."""
+    run = bench.run(chunker, retriever)
+    left_out = chunker.left_out if isinstance(chunker, BrokenChunker) else frozenset()
+    documents = {document.doc_id: document.text for document in bench.dataset.documents if document.doc_id not in left_out}
+    starts = dict(zip(documents, (tokens.starts for tokens in tokenise(list(documents.values()), BUDGET_VOCABULARY)), strict=True))
+    rows = zip(run.records, run.ends.tolist(), run.chunks["tokens"].tolist(), strict=True)
+    slices = run.chunks.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup()
+    query, places, scores = (run.hits[name].to_numpy() for name in ("query", "chunk", "score"))
+    borders = np.searchsorted(query, np.arange(len(bench.dataset.queries) + 1))
+    best = {
+        one.query_id: (places[first:last], scores[first:last])
+        for one, first, last in zip(bench.dataset.queries, borders[:-1].tolist(), borders[1:].tolist(), strict=True)
+    }
+    window = retriever.window if isinstance(retriever, WindowedBm25Retriever) else None
+    return Index(documents, starts, tuple(IndexedChunk(*row) for row in rows), np.asarray(slices, dtype=np.int64), window, best)
 
 
 def _batches(documents: Sequence[Document], seed: int) -> list[set[str]]:
@@ -118,20 +107,11 @@ def _batches(documents: Sequence[Document], seed: int) -> list[set[str]]:
     return [set(ids[first::count]) for first in range(count)] if count > 1 else []
 
 
-def _without(dataset: Dataset, chunks: Sequence[Chunk], dropped: set[str]) -> Index:
-    kept = [document for document in dataset.documents if document.doc_id not in dropped]
-    return build(dataset, kept, [chunk for chunk in chunks if chunk.doc_id not in dropped])
-
-
-def _cut(dataset: Dataset, chunks: Sequence[Chunk], share: float) -> list[Chunk]:
-    """The chunks, cut once more inside every evidence span that they reach into."""
+def _cuts(dataset: Dataset, share: float) -> frozenset[tuple[str, int]]:
+    """A position inside every evidence span, with its document."""
     texts = {document.doc_id: document.text for document in dataset.documents}
-    cuts: dict[str, set[int]] = {doc_id: set() for doc_id in texts}
-    for need in dataset.needs:
-        for span in need.alternatives:
-            if span.end - span.start > 1:
-                cuts[span.doc_id].add(_inside(texts[span.doc_id], span, share))
-    return [part for chunk in chunks for part in _parts(texts[chunk.doc_id], chunk, cuts[chunk.doc_id])]
+    spans = [span for need in dataset.needs for span in need.alternatives if span.end - span.start > 1]
+    return frozenset((span.doc_id, _inside(texts[span.doc_id], span, share)) for span in spans)
 
 
 def _inside(text: str, span: Span, share: float) -> int:
@@ -139,9 +119,3 @@ def _inside(text: str, span: Span, share: float) -> int:
     position = span.start + max(1, int((span.end - span.start) * share))
     blank = text.rfind(" ", span.start + 1, position)
     return position if blank < 0 else blank
-
-
-def _parts(text: str, chunk: Chunk, cuts: set[int]) -> list[Chunk]:
-    edges = [chunk.start, *sorted(cut for cut in cuts if chunk.start < cut < chunk.end), chunk.end]
-    parts = [(start, end) for start, end in itertools.pairwise(edges) if text[start:end].strip()]
-    return [Chunk(chunk.doc_id, start, end, chunk.header if start == chunk.start else "") for start, end in parts]

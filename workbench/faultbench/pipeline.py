@@ -5,7 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from workbench.faultbench.cases import Observation, RankedChunk
+import numpy as np
+
+from workbench.context.packing import BEYOND_K, pack
+from workbench.faultbench.cases import IndexedChunk, Observation, RankedChunk
 from workbench.faultbench.indexes import Index
 from workbench.faultbench.readers import Reader, Reading, read_perfectly
 from workbench.records import Chunk, Need, Query, Span
@@ -40,8 +43,7 @@ class Change(NamedTuple):
 def observe(pipeline: Pipeline, question: Question) -> Observation | None:
     """How a query goes through a pipeline; None where its reader finds nothing to say."""
     index, (query, needs, texts) = pipeline.index, question
-    hits = deliver(index, query.query_id, pipeline.k, pipeline.budget)
-    context = tuple(span_of(hit.chunk) for hit in hits if hit.delivered)
+    hits, context = deliver(index, query.query_id, pipeline.k, pipeline.budget)
     reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
     if reply is None:
         return None
@@ -62,15 +64,30 @@ def observe(pipeline: Pipeline, question: Question) -> Observation | None:
     )
 
 
-def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[RankedChunk, ...]:
-    """The best k chunks; those before the first that no longer fits into `budget` tokens are delivered."""
-    hits, spent = [], 0
-    for rank, (place, score) in enumerate(index.best[query_id][:k], 1):
-        entry = index.entries[place]
-        spent += entry.tokens
-        fits = spent <= budget
-        hits.append(RankedChunk(entry.chunk, rank, score, fits, None if fits else "budget"))
-    return tuple(hits)
+def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:
+    """The chunks listed for a query, and the context that is packed of them."""
+    places, scores = index.best[query_id]
+    entries = [index.entries[place] for place in places.tolist()]
+    tokens = np.array([entry.tokens for entry in entries], dtype=np.int64)
+    packed = pack(np.zeros_like(places), index.slices[places], tokens, k, budget)
+    hits = zip(entries, scores.tolist(), packed.reason.tolist(), strict=True)
+    rows = np.flatnonzero(packed.delivered).tolist()
+    context = tuple(_kept(index, entries[row], int(packed.kept[row])) for row in rows)
+    return tuple(RankedChunk(entry.chunk, rank, score, reason) for rank, (entry, score, reason) in enumerate(hits, 1)), context
+
+
+def _kept(index: Index, entry: IndexedChunk, tokens: int) -> Span:
+    """The first tokens of the slice that a chunk delivers."""
+    start, end = entry.chunk.delivered
+    if tokens < entry.tokens:
+        starts = index.token_starts[entry.chunk.doc_id]
+        end = int(starts[np.searchsorted(starts, start) + tokens])
+    return Span(entry.chunk.doc_id, start, end)
+
+
+def retrieved(hits: Iterable[RankedChunk]) -> list[Chunk]:
+    """The chunks that are not beyond k."""
+    return [hit.chunk for hit in hits if hit.cut_reason != BEYOND_K]
 
 
 def proven(question: Question, sound: Pipeline, faults: Sequence[Change]) -> Observation | None:
@@ -125,5 +142,5 @@ def in_one_chunk(needs: Sequence[Need], chunks: Sequence[Chunk], texts: Mapping[
 
 
 def span_of(chunk: Chunk) -> Span:
-    """A chunk as a span."""
-    return Span(chunk.doc_id, chunk.start, chunk.end)
+    """The slice that a chunk delivers."""
+    return Span(chunk.doc_id, *chunk.delivered)

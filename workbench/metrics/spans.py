@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.context.delivery import delivered
+from workbench.context.delivery import Delivered, delivered
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.chroma import chroma_iou, chroma_precision, chroma_recall
 from workbench.metrics.coverage import Bools, Floats, Ints, Union, ratio, totals
+from workbench.metrics.inputs import Labels
 
 
 class SpanOverlap(NamedTuple):
@@ -100,11 +101,20 @@ def _best(need: Ints, covered: Ints, length: Ints) -> Ints:
 
 
 def met(case: Case, cut: Cut) -> Bools:
-    """(needs) whether some alternative is delivered up to blanks. Positions are counts of non-blank characters."""
-    labels, text = case.labels, case.shared(delivered, cut)
+    """(needs) whether some alternative is delivered up to blanks."""
+    return met_by(case.labels, case.shared(delivered, cut))
+
+
+def met_by(labels: Labels, text: Delivered) -> Bools:
+    """(needs) whether the text holds every non-blank character of some alternative."""
+    held, length = delivered_characters(labels, text)
+    return totals(labels.alternative_need, (length > 0) & (held == length), len(labels.need_query)) > 0
+
+
+def delivered_characters(labels: Labels, text: Delivered) -> tuple[Ints, Ints]:
+    """(alternatives) how many non-blank characters of each the text holds for its query, and how many it has."""
     width = labels.width
     solid = Union.of(text.query * width + labels.solid(text.starts), text.query * width + labels.solid(text.ends))
     lows = labels.alternative_query * width + labels.solid(labels.alternative_start)
     highs = labels.alternative_query * width + labels.solid(labels.alternative_end)
-    whole = (highs > lows) & (solid.covered(lows, highs) == highs - lows)
-    return totals(labels.alternative_need, whole, len(labels.need_query)) > 0
+    return solid.covered(lows, highs), highs - lows

@@ -7,6 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.embedding.base import Usage
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
@@ -89,6 +92,16 @@ class RunContext:
     def labels(self) -> Labels:
         """The dataset's judgements as arrays."""
         return Labels.of(self.dataset)
+
+    @cached_property
+    def query_ids(self) -> NDArray[np.object_]:
+        """(queries) the id of each query."""
+        return np.array([query.query_id for query in self.dataset.queries], dtype=object)
+
+    @cached_property
+    def doc_ids(self) -> NDArray[np.object_]:
+        """(documents) the id of each document."""
+        return np.array([document.doc_id for document in self.dataset.documents], dtype=object)
 
     def chunks(self, entry: Entry) -> Chunks:
         """The chunks of a finished stage `chunks`, each record made when it is asked for."""

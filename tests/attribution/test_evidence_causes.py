@@ -8,14 +8,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from workbench.attribution.causes import CAUSES
 from workbench.attribution.duplicate_hits import repeats
-from workbench.attribution.embedded_extent import EmbeddedExtent, seen_of
-from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES, causes_by_query, missed_documents, missed_needs, misses_of
+from workbench.attribution.embedded_extent import EmbeddedExtent
+from workbench.attribution.evidence_causes import causes_by_query, missed_documents, missed_needs
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.inputs import Labels, Retrieved
-from workbench.metrics.names import Metric
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
+
+from .conftest import extent_of, misses_of
+
+DOCUMENT_CAUSES = {cause.name for cause in CAUSES if cause.of_documents}
 
 #        0         1         2         3
 #        0123456789012345678901234567890123456789
@@ -59,8 +63,9 @@ def test_evidence_delivered_whole_is_not_missed() -> None:
     assert missed(case_of([TEXT], [[[(0, 0, 29)]]], FOUR, [1, 0]), Cut(k=2)) == []
 
 
-def test_evidence_in_no_chunk_was_dropped() -> None:
-    assert missed(case_of([TEXT], [[EVIDENCE]], [(0, 0, 14), (0, 15, 25)], [1, 0]), Cut(k=1)) == [("dropped", 1)]
+def test_evidence_in_no_chunk_was_not_indexed() -> None:
+    assert missed(case_of([TEXT], [[EVIDENCE]], [(0, 0, 14), (0, 15, 25)], [1, 0]), Cut(k=1)) == [("not_indexed", 1)]
+    assert missed(case_of([TEXT, "other"], [[EVIDENCE]], [(1, 0, 5)], [0]), Cut(k=1)) == [("not_indexed", 0)]
 
 
 def test_evidence_beyond_the_window_of_its_chunk_was_never_embedded() -> None:
@@ -72,6 +77,25 @@ def test_evidence_beyond_the_window_of_its_chunk_was_never_embedded() -> None:
 def test_a_second_chunk_that_embeds_the_evidence_takes_the_blame_from_the_window() -> None:
     case = case_of([TEXT], [[EVIDENCE]], [(0, 0, 29), (0, 15, 40)], [], [])
     assert missed(case, Cut(k=1), [20, 40]) == [("rank", 0)]
+
+
+def test_a_window_is_not_to_blame_where_a_boundary_cut_what_was_delivered() -> None:
+    halves = [(0, 0, 19), (0, 20, 40), (1, 0, 5)]
+    case = case_of([TEXT, "other"], [[EVIDENCE]], halves, [0, 2, 1])
+    # The second half was never embedded, but whole in the chunk that was delivered the evidence needs no window.
+    assert missed(case, Cut(k=1), [19, 25, 5]) == [("boundary", 1)]
+    # With nothing of it delivered a mended boundary alone would not help: what is left of its text is too little to be found by.
+    assert missed(case_of([TEXT, "other"], [[EVIDENCE]], halves, [2, 0, 1]), Cut(k=1), [19, 25, 5]) == [("window", 2)]
+
+
+def test_a_window_is_to_blame_where_the_whole_chunk_lost_what_pieces_of_others_embed() -> None:
+    case = case_of([TEXT, "other"], [[EVIDENCE]], [(0, 0, 29), (0, 18, 40), (1, 0, 5)], [2, 1, 0])
+    assert missed(case, Cut(k=1), [20, 40, 5]) == [("window", 3)]
+    # The children of one parent embed it together.
+    children = [(0, 0, 19, 0, 40), (0, 18, 40, 0, 40), (1, 0, 5)]
+    case = case_of([TEXT, "other"], [[EVIDENCE]], children, [2, 1, 0])
+    assert missed(case, Cut(k=1), [19, 29, 5]) == [("rank", 2)]
+    assert missed(case, Cut(k=1), [19, 25, 5]) == [("window", 2)]
 
 
 def test_evidence_of_which_a_part_is_delivered_was_cut_by_a_boundary() -> None:
@@ -118,6 +142,20 @@ def test_a_hit_beyond_the_tokens_is_a_matter_of_the_budget() -> None:
     assert missed(case, Cut(tokens=8), k=2) == [("rank", 3)]
 
 
+def test_pieces_among_the_k_hits_that_the_tokens_do_not_reach_are_a_matter_of_the_budget() -> None:
+    halves = [(1, 0, 5), (0, 0, 19), (0, 20, 40)]
+    case = case_of([TEXT, "other"], [[EVIDENCE]], halves, [0, 1, 2])
+    assert missed(case, Cut(tokens=1)) == [("budget", 2)]
+    assert missed(case, Cut(tokens=1), k=2) == [("rank", 2)]
+    assert missed(case, Cut(tokens=6)) == [("boundary", 2)]
+
+
+def test_a_chunk_that_repeats_another_is_itself_left_out_with_the_repeats() -> None:
+    case = case_of([TEXT, "other"], [[EVIDENCE]], [(0, 0, 26), (1, 0, 5), (0, 8, 29)], [0, 1, 2])
+    assert repeats(case, np.arange(3)).tolist() == [False, False, True]
+    assert missed(case, Cut(k=2)) == [("rank", 3)]
+
+
 def test_repeats_pay_for_tokens_too() -> None:
     case = case_of([TEXT, "one two three."], [[EVIDENCE]], [(0, 0, 14), (1, 0, 14), (0, 15, 29)], [0, 1, 2])
     assert missed(case, Cut(tokens=8)) == [("duplicate", 3)]
@@ -125,8 +163,8 @@ def test_repeats_pay_for_tokens_too() -> None:
 
 
 def test_the_cause_of_a_query_is_its_earliest() -> None:
-    table = pd.DataFrame({"query": [0, 0, 2], "cause": ["rank", "boundary", "budget"]})
-    assert causes_by_query(table, 4).tolist() == ["boundary", "", "budget", ""]
+    table = pd.DataFrame({"query": [0, 0, 2, 3, 3], "cause": ["rank", "boundary", "budget", "budget", "rank"]})
+    assert causes_by_query(table, 5).tolist() == ["boundary", "", "budget", "rank", ""]
 
 
 def test_missed_documents_rank_too_low_or_were_cut_by_the_window() -> None:
@@ -135,7 +173,10 @@ def test_missed_documents_rank_too_low_or_were_cut_by_the_window() -> None:
     table = missed_documents(case, found, seen(case, [14, 20, 40, 5, 5]), np.array([True, True]))
     rows = table[["query", "doc", "cause", "rank"]].to_numpy().tolist()
     assert rows == [[0, 1, "rank", 2], [1, 0, "window", 0], [1, 2, "rank", 2]]
-    assert set(DOCUMENT_CAUSES) < set(CAUSES)
+    absent = case_of([TEXT, "other"], [], [(0, 0, 14)], [0], qrels=[(0, 1)])
+    table = missed_documents(absent, np.zeros(0, dtype=np.int64), seen(absent), np.array([True]))
+    assert table["cause"].tolist() == ["not_indexed"]
+    assert {"not_indexed", "window", "rank"} == DOCUMENT_CAUSES
 
 
 @st.composite
@@ -180,9 +221,6 @@ class Oracle:
     def cost(self, piece: tuple[int, int, int]) -> int:
         return 1 if self.cut.k else len(self.tokens(*piece))
 
-    def before(self, place: int) -> int:
-        return sum(map(self.cost, self.slices[:place]))
-
     def repeated(self, place: int) -> bool:
         doc, start, end = self.slices[place]
         for earlier, (other, low, high) in enumerate(self.slices[:place]):
@@ -193,38 +231,46 @@ class Oracle:
                 return True
         return False
 
-    def delivered(self) -> set[tuple[int, int]]:
+    def delivered(self, slices: list | None = None, k: int | None = None) -> set[tuple[int, int]]:
+        """The characters delivered of some slices: up to the cut, or of the first k."""
         text: set = set()
-        for place, (doc, start, end) in enumerate(self.slices):
-            left, inside = self.limit - self.before(place), self.tokens(doc, start, end)
+        spent = 0
+        for doc, start, end in (self.slices if slices is None else slices)[:k]:
+            left = np.inf if k else self.limit - spent
+            inside = self.tokens(doc, start, end)
             if left > 0:
-                text |= self.solid(doc, start, end if self.cut.k or len(inside) <= left else inside[left])
+                text |= self.solid(doc, start, end if self.cut.k or len(inside) <= left else inside[int(left)])
+            spent += self.cost((doc, start, end))
         return text
 
+    def embedded_with(self, piece: tuple[int, int, int]) -> set[tuple[int, int]]:
+        """The characters embedded of the chunks that deliver a slice."""
+        own = [(chunk, end) for chunk, end in zip(self.chunks, self.ends, strict=True) if (chunk[0], *chunk[3:]) == piece]
+        return set().union(*(self.solid(*chunk[:2], end) for chunk, end in own))
+
+    def is_cut(self, piece: tuple[int, int, int]) -> bool:
+        return any(end < chunk[2] for chunk, end in zip(self.chunks, self.ends, strict=True) if (chunk[0], *chunk[3:]) == piece)
+
     def cause(self, need: list[tuple[int, int, int]]) -> str:
-        if any(self.solid(*one) <= self.delivered() for one in need):
+        wanted = [self.solid(*one) for one in need]
+        if any(one <= self.delivered() for one in wanted):
             return ""
         chunked = set().union(*(self.solid(*chunk[:3]) for chunk in self.chunks))
         embedded = set().union(*(self.solid(*chunk[:2], end) for chunk, end in zip(self.chunks, self.ends, strict=True)))
-        if not any(self.solid(*one) <= chunked for one in need):
-            return "dropped"
-        if not any(self.solid(*one) <= embedded for one in need):
-            return "window"
-        whole = [self.solid(chunk[0], *chunk[3:]) for chunk in self.chunks]
-        sound = [one for one in need if self.solid(*one) <= embedded and any(self.solid(*one) <= text for text in whole)]
-        touched = [piece for place, piece in enumerate(self.slices) if self.before(place) < self.limit]
-        if not sound and any(self.solid(*one) & self.solid(*piece) for one in need for piece in touched):
+        pieces = {(chunk[0], *chunk[3:]) for chunk in self.chunks}
+        if not any(one <= chunked for one in wanted):
+            return "not_indexed"
+        whole = [(one, piece) for one in wanted if one <= chunked for piece in pieces if one <= self.solid(*piece)]
+        if not whole and any(one & self.delivered() for one in wanted):
             return "boundary"
-        places = [(place, one) for one in sound for place, piece in enumerate(self.slices) if self.solid(*one) <= self.solid(*piece)]
-        if any(self.spared(place, one) for place, one in places):
+        if whole and not any(not self.is_cut(piece) or one <= self.embedded_with(piece) for one, piece in whole):
+            return "window"
+        if not whole and not any(one <= embedded for one in wanted):
+            return "window"
+        distinct = [piece for place, piece in enumerate(self.slices) if not self.repeated(place)]
+        if any(one <= self.delivered(distinct) for one in wanted):
             return "duplicate"
-        return "budget" if self.cut.tokens and any(place < self.k for place, _ in places) else "rank"
-
-    def spared(self, place: int, one: tuple[int, int, int]) -> bool:
-        repeated = sum(self.cost(self.slices[earlier]) for earlier in range(place) if self.repeated(earlier))
-        doc, start, _ = self.slices[place]
-        needed = 1 if self.cut.k else len(self.tokens(doc, start, one[2]))
-        return self.before(place) - repeated + needed <= self.limit
+        return "budget" if self.cut.tokens and any(one <= self.delivered(k=self.k) for one in wanted) else "rank"
 
 
 @settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
@@ -238,34 +284,34 @@ def test_causes_equal_those_of_character_sets(world, cut: Cut, k: int) -> None:
     assert [found.get(place, "") for place in range(len(needs))] == [Oracle(world, q, cut, k).cause(need) for q, need in needs]
 
 
-def test_every_query_that_is_not_complete_has_a_cause(outcome_of_sizes: Callable) -> None:
-    outcome = outcome_of_sizes()
+def test_every_query_that_is_not_complete_has_a_cause(sizes: Callable) -> None:
+    outcome = sizes()
     for result in outcome.results:
-        causes = causes_by_query(misses_of(outcome.bench, result, Metric.parse("complete@2")), 6)
-        scores = result.scores.table("scores")
+        causes = causes_by_query(misses_of(outcome, result, "complete@2"), 6)
+        scores = result.scores_table
         complete = scores[scores["metric"] == "complete@2"].set_index("query")["value"]
         assert ((causes == "") == (complete.reindex(range(6)) == 1)).all()
 
 
-def test_what_the_window_cut_off_ends_where_its_last_token_ends(outcome_of_sizes: Callable) -> None:
-    outcome = outcome_of_sizes()
+def test_what_the_window_cut_off_ends_where_its_last_token_ends(sizes: Callable) -> None:
+    outcome = sizes()
     (result,) = [one for one in outcome.results if one.truncated.any()]
-    found, chunks = seen_of(outcome.bench, result), result.chunks.table("chunks")
+    found, chunks = extent_of(outcome, result), result.chunks_table
     moved = np.flatnonzero(found.ends < chunks["end"].to_numpy())
     assert len(moved)
     assert found.cut[moved].all()
     for row in moved.tolist():
         doc, start = chunks["doc"][row], chunks["start"][row]
-        text = outcome.bench.dataset.documents[doc].text
+        text = outcome.context.dataset.documents[doc].text
         # The window holds two special tokens besides.
         assert len(tokenise([text[start : found.ends[row]]], BUDGET_VOCABULARY)[0].starts) == result.window - 2
 
 
-def test_without_evidence_documents_are_missed(run: Callable) -> None:
-    outcome = run(evidence=False, name="labels")
-    table = misses_of(outcome.bench, outcome.results[0], Metric.parse("recall@1"))
-    scores = outcome.results[0].scores.table("scores")
+def test_without_evidence_documents_are_missed(sizes: Callable) -> None:
+    outcome = sizes(evidence=False, name="labels", metrics=["recall@1", "recall@3"])
+    table = misses_of(outcome, outcome.results[0], "recall@1")
+    scores = outcome.results[0].scores_table
     lost = scores[(scores["metric"] == "recall@3") & (scores["value"] < 1)]["query"]
     assert set(lost) <= set(table["query"])
     assert (table["need"] == -1).all()
-    assert set(table["cause"]) <= set(DOCUMENT_CAUSES)
+    assert set(table["cause"]) <= DOCUMENT_CAUSES

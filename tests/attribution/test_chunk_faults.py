@@ -1,20 +1,27 @@
 import pytest
 
-from workbench.attribution.chunk_faults import diagnose, section_borders
+from workbench.attribution.chunk_faults import section_borders
+
+from .conftest import faults_of
 
 
 @pytest.fixture(scope="module")
-def faults(shown):
+def outcome(sizes):
+    return sizes()
+
+
+@pytest.fixture(scope="module")
+def faults(outcome):
     def of(start: str):
-        (result,) = [one for one in shown.outcome.results if one.configuration.name.startswith(start)]
-        return {fault.name: fault for fault in diagnose(shown.outcome.bench, result)}
+        (result,) = [one for one in outcome.results if one.configuration.name.startswith(start)]
+        return faults_of(outcome, result)
 
     return of
 
 
-def test_chunks_beyond_the_window_are_counted_with_their_tokens(faults, shown):
+def test_chunks_beyond_the_window_are_counted_with_their_tokens(faults, outcome):
     beyond = faults("fixed-64")
-    lengths = shown.outcome.results[2].lengths
+    lengths = outcome.results[2].lengths
     assert beyond["longer than the window"].found == (lengths > 48).sum()
     assert beyond["tokens never embedded"].found == (lengths - 48).clip(0).sum()
     assert faults("fixed-16")["longer than the window"].found == 0
@@ -28,9 +35,13 @@ def test_evidence_that_no_chunk_holds_whole_is_cut(faults):
     assert "q5" not in small.examples
 
 
-def test_one_section_is_one_topic(run):
-    outcome = run(name="sections", pipeline={"chunking": {"kind": "markdown", "size": 256}})
-    faults = {fault.name: fault for fault in diagnose(outcome.bench, outcome.results[0])}
+def only(sizes, name: str, chunking: dict[str, object]):
+    outcome = sizes(name=name, sweep={"chunking": [chunking], "retrieval": [{"kind": "bm25", "k": 5}]})
+    return faults_of(outcome, outcome.results[0])
+
+
+def test_one_section_is_one_topic(sizes):
+    faults = only(sizes, "sections", {"kind": "markdown", "size": 256})
     assert faults["several topics"].found == 0
 
 
@@ -38,9 +49,8 @@ def test_several_sections_in_a_chunk_are_several_topics(faults):
     assert faults("fixed-64")["several topics"].found > 0
 
 
-def test_equal_texts_are_duplicates(run):
-    outcome = run(name="repeated", pipeline={"chunking": {"kind": "recursive", "size": 32, "tokens": "characters"}})
-    faults = {fault.name: fault for fault in diagnose(outcome.bench, outcome.results[0])}
+def test_equal_texts_are_duplicates(sizes):
+    faults = only(sizes, "repeated", {"kind": "recursive", "size": 32, "tokens": "characters"})
     assert faults["exact duplicates"].found >= 2
 
 

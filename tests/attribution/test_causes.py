@@ -1,0 +1,16 @@
+from workbench.attribution.causes import CAUSE_NAMES, CAUSES, EVIDENCE_CAUSES, earliest
+
+LAYERS = ("indexing", "chunking", "embedding", "retrieval", "packing", "answering")
+
+
+def test_causes_are_in_the_order_of_their_layers() -> None:
+    places = [LAYERS.index(cause.layer) for cause in CAUSES]
+    assert places == sorted(places)
+    assert CAUSES[: len(EVIDENCE_CAUSES)] == EVIDENCE_CAUSES
+    assert len(set(CAUSE_NAMES)) == len(CAUSES)
+
+
+def test_the_earliest_layer_takes_precedence() -> None:
+    assert earliest(["budget", "", "rank"]) == "rank"
+    assert earliest(["window", "boundary", "not_indexed"]) == "not_indexed"
+    assert earliest([]) == earliest([""]) == ""
