@@ -2,14 +2,13 @@
 
 import functools
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from workbench.cli.shared import experiment_options, say
-from workbench.errors import InputError, WorkbenchError
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.execution.local import Outcome, Precompute
@@ -37,7 +36,6 @@ def sweep(
     if jobs and scheduler:
         raise InputError("--jobs and --scheduler exclude each other", "leave one of them out")
     from workbench.execution.local import run_experiment
-    from workbench.execution.outputs import write_outputs
     from workbench.execution.screening import QUERIES, screen
     from workbench.experiment.read import read_experiment
     from workbench.report.text.screening import screened_lines
@@ -47,33 +45,16 @@ def sweep(
         spec = screen(spec, outputs, say, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
             say(line)
-    outcome = run_experiment(spec, outputs, say, _on_workers(jobs, scheduler))
-    write_outputs(outcome)
-    remembered = _remember(outcome, outputs)
-    _publish(outcome, experiment, overrides)
-    if not remembered:
-        sys.exit(3)
+    _publish(run_experiment(spec, outputs, say, _on_workers(jobs, scheduler)))
 
 
 def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
     """What lets workers compute; None where they are not asked for."""
     if not (jobs or scheduler):
         return None
-    from workbench.execution.dask.precompute import compute_ahead
+    from workbench.execution.dask.precompute import precompute
 
-    return functools.partial(compute_ahead, jobs=jobs, scheduler=scheduler)
-
-
-def _remember(outcome: "Outcome", outputs: Path) -> bool:
-    """Append the run to the history; a history that cannot be written is said, and stops neither tables nor report."""
-    from workbench.results.history import append
-
-    try:
-        append(outcome, outputs, datetime.now(UTC))
-    except WorkbenchError as error:
-        click.echo(f"workbench: this run is not in the history: {'; '.join(error.lines)}", err=True)
-        return False
-    return True
+    return functools.partial(precompute, jobs=jobs, scheduler=scheduler)
 
 
 @click.command()
@@ -93,7 +74,7 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
         raise InputError(f"the results of {experiment} are not all in {outputs}", f"run workbench sweep {experiment}")
-    _publish(run_experiment(spec, outputs, say), experiment, overrides)
+    _publish(run_experiment(spec, outputs, say), remember=False)
 
 
 def _report_trends(name: str, outputs: Path) -> None:
@@ -102,19 +83,22 @@ def _report_trends(name: str, outputs: Path) -> None:
     click.echo(f"trends: {write_trends(outputs, name)}")
 
 
-def _publish(outcome: "Outcome", experiment: Path, overrides: tuple[str, ...]) -> None:
-    from workbench.notebook_runner.run_notebooks import run_notebooks
-    from workbench.report.cached import kept_report
+def _publish(outcome: "Outcome", remember: bool = True) -> None:
+    """Write what a run leaves and print what it says; exit 3 where a part of it failed."""
+    from workbench.execution.outputs import write_outputs
+    from workbench.execution.publish import publish
 
     if not outcome.results:
+        write_outputs(outcome)
         click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
         sys.exit(3)
-    errors = run_notebooks(outcome, experiment, overrides, say)
-    report = kept_report(outcome)
-    for line in report.lines:
+    published = publish(outcome, say, remember)
+    for line in published.errors:
+        say(f"workbench: {line}")
+    for line in published.lines:
         click.echo(line)
-    click.echo(f"\nreport: {report.path}")
-    if outcome.failures or errors:
+    click.echo(f"\nreport: {published.report}")
+    if outcome.failures or published.errors:
         sys.exit(3)
 
 
@@ -122,9 +106,8 @@ def _publish(outcome: "Outcome", experiment: Path, overrides: tuple[str, ...]) -
 @experiment_options
 def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
     """Print what a sweep would compute and reuse, the tokens to embed and the minutes expected."""
-    from workbench.execution.plan import plan_experiment
+    from workbench.execution.plan import plan_experiment, plan_lines
     from workbench.experiment.read import read_experiment
-    from workbench.report.render.terminal import plan_lines
 
     for line in plan_lines(plan_experiment(read_experiment(experiment, overrides), outputs)):
         click.echo(line)
