@@ -8,6 +8,7 @@ import pytrec_eval
 from workbench.analysis.verdict import verdict_of
 from workbench.execution.local import Outcome
 from workbench.execution.tables import strictly_descending
+from workbench.results.run_tables import RunTables
 
 CONTRACT = {
     "metrics": ["configuration", "condition", "metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"],
@@ -121,7 +122,7 @@ def test_differences_are_paired_over_the_same_queries(outcome):
 
 
 def test_p_values_are_those_of_the_verdict_on_the_primary_metric(outcome):
-    rows, found = table(outcome, "comparisons").set_index(["metric", "a", "b"]), verdict_of(outcome)
+    rows, found = table(outcome, "comparisons").set_index(["metric", "a", "b"]), verdict_of(RunTables.read(outcome.folder))
     # fixed-512-0 has chunks beyond the window: no claim is made about it.
     assert found.ranked == ("hierarchical-64-256", "fixed-128-0") or found.ranked == ("fixed-128-0", "hierarchical-64-256")
     assert found.family == "against fixed-128-0"

@@ -46,7 +46,7 @@ def test_the_folder_answers_as_the_sweep_did_without_workbench(outcome: Outcome,
     (result,) = [result for result in outcome.results if result.configuration.name == name]
     query = outcome.context.dataset.queries[2]
     delivered = result.delivered[result.delivered["query"] == 2]
-    chunks = result.chunks.table("chunks").loc[delivered["chunk"]]
+    chunks = result.chunks_table.loc[delivered["chunk"]]
     ids = [document.doc_id for document in outcome.context.dataset.documents]
     expected = [
         f"{ids[doc]}:{start}-{end}"

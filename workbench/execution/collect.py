@@ -3,9 +3,7 @@
 import json
 import platform
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -14,7 +12,6 @@ import pandas as pd
 
 from workbench.analysis.comparisons import comparisons_table
 from workbench.execution.dataset_tables import evidence_table, judgements_table, passages_table, questions_table
-from workbench.execution.derived import Explanation, chunk_faults_of, explanation_of, values_of
 from workbench.execution.local import Outcome, Result
 from workbench.execution.screening import screening_table
 from workbench.execution.tables import configurations_table, hits_table, metrics_table, queries_table, timings_table
@@ -40,44 +37,32 @@ _VERSIONS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class _Explained:
-    """A finished run with the explanation of each of its results, in their order."""
-
-    outcome: Outcome
-
-    @cached_property
-    def results(self) -> Sequence[tuple[Result, Explanation]]:
-        """The results, explained: computed once, or taken from the store."""
-        return [(result, explanation_of(self.outcome, result)) for result in self.outcome.results]
-
-    def each(self, name: str, make: Callable[[RunContext, Result, Explanation], pd.DataFrame]) -> pd.DataFrame:
-        """A table made of a part for each result."""
-        parts = [make(self.outcome.context, *one).assign(configuration=one[0].configuration.name) for one in self.results]
-        return joined(SCHEMAS[name], parts)
-
-
 def collect(outcome: Outcome) -> RunTables:
     """A finished run as its tables, each made when it is first asked for; what is costly comes from the store where it is there."""
-    explained, context, screening = _Explained(outcome), outcome.context, outcome.experiment.screening
+    context, screening = outcome.context, outcome.experiment.screening
+
+    def each(name: str, make: Callable[[RunContext, Result], pd.DataFrame]) -> pd.DataFrame:
+        parts = [make(context, result).assign(configuration=result.configuration.name) for result in outcome.results]
+        return joined(SCHEMAS[name], parts)
+
     sources: dict[str, Callable[[RunTables], pd.DataFrame]] = {
         "metrics": lambda _: metrics_table(outcome),
         "queries": lambda _: queries_table(outcome),
         "hits": lambda _: hits_table(outcome),
-        "configurations": lambda _: configurations_table(
-            outcome, {result.configuration.name: explanation.tokens for result, explanation in explained.results}
-        ),
+        "configurations": lambda _: configurations_table(outcome),
         "comparisons": comparisons_table,
         "timings": lambda _: timings_table(outcome),
         "questions": lambda _: questions_table(context.dataset, context.labels),
         "judgements": lambda _: judgements_table(context.dataset),
         "evidence": lambda _: evidence_table(context.dataset),
-        "passages": lambda _: passages_table(context.dataset, context.labels, [one.context for _, one in explained.results]),
-        "context": lambda _: explained.each("context", _context),
-        "causes": lambda _: explained.each("causes", _causes),
-        "query_details": lambda _: explained.each("query_details", partial(_query_details, str(outcome.primary))),
-        "chunk_faults": lambda _: explained.each("chunk_faults", _chunk_faults),
-        "chunk_lengths": lambda _: explained.each("chunk_lengths", _chunk_lengths),
+        "passages": lambda _: passages_table(
+            context.dataset, context.labels, [result.explanation("context") for result in outcome.results]
+        ),
+        "context": lambda _: each("context", _context),
+        "causes": lambda _: each("causes", _causes),
+        "query_details": lambda _: each("query_details", _query_details),
+        "chunk_faults": lambda _: each("chunk_faults", _chunk_faults),
+        "chunk_lengths": lambda _: each("chunk_lengths", _chunk_lengths),
     }
     if screening is not None:
         sources["screening"] = lambda _: screening_table(screening)
@@ -146,13 +131,13 @@ def _commit() -> str | None:
     return answer.stdout.strip() or None
 
 
-def _context(context: RunContext, _: Result, explanation: Explanation) -> pd.DataFrame:
-    rows = explanation.context
+def _context(context: RunContext, result: Result) -> pd.DataFrame:
+    rows = result.explanation("context")
     return rows.assign(query_id=context.query_ids[rows["query"]], doc_id=context.doc_ids[rows["doc"]])
 
 
-def _causes(context: RunContext, _: Result, explanation: Explanation) -> pd.DataFrame:
-    rows, needs = explanation.misses, context.dataset.needs
+def _causes(context: RunContext, result: Result) -> pd.DataFrame:
+    rows, needs = result.explanation("misses"), context.dataset.needs
     spans = [needs[need].alternatives[0] if need >= 0 else None for need in rows["need"].tolist()]
     documents = context.doc_ids[rows["doc"].to_numpy(np.int64)]
     places = [
@@ -163,20 +148,20 @@ def _causes(context: RunContext, _: Result, explanation: Explanation) -> pd.Data
     return rows.assign(condition=RETRIEVED, query_id=query_ids, evidence=list(evidence), doc_id=list(doc_ids))
 
 
-def _query_details(primary: str, context: RunContext, result: Result, explanation: Explanation) -> pd.DataFrame:
+def _query_details(context: RunContext, result: Result) -> pd.DataFrame:
     queries = len(context.query_ids)
     about = result.hits.table(f"{result.search}_about").set_index("query").reindex(range(queries))
-    attainable = values_of(result.scores_table, primary, queries, "attainable")
-    found = explanation.details.assign(query_id=context.query_ids, attainable=attainable)
+    attainable = result.entries["scores"][str(context.primary)].table("scores")["attainable"].to_numpy(np.float64)
+    found = result.explanation("details").assign(query_id=context.query_ids, attainable=attainable)
     return found.assign(top_score=about["top"].to_numpy(np.float64), tied=about["tied"].eq(True).to_numpy())
 
 
-def _chunk_faults(context: RunContext, result: Result, _: Explanation) -> pd.DataFrame:
-    rows = chunk_faults_of(context, result)
+def _chunk_faults(context: RunContext, result: Result) -> pd.DataFrame:
+    rows = pd.DataFrame(result.entry("chunk_faults").values("faults")).rename(columns={"name": "fault"})
     return rows.assign(examples=[json.dumps(examples) for examples in rows["examples"]])
 
 
-def _chunk_lengths(_: RunContext, result: Result, __: Explanation) -> pd.DataFrame:
+def _chunk_lengths(_: RunContext, result: Result) -> pd.DataFrame:
     # What nothing embeds is counted as it is delivered.
     lengths = result.lengths if result.embeds else result.chunks_table["tokens"].to_numpy(np.int64)
     tokens, chunks = np.unique(lengths, return_counts=True)

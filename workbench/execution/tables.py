@@ -1,6 +1,5 @@
 """A finished run as the tables of its results, and its document rankings as TREC's run files."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -80,13 +79,12 @@ def hits_table(outcome: Outcome) -> pd.DataFrame:
     return _table("hits", parts)
 
 
-def configurations_table(outcome: Outcome, context_tokens: Mapping[str, float]) -> pd.DataFrame:
-    """A row for each configuration: its fields and what they make, `context_tokens` by name among them; failed ones with their error."""
+def configurations_table(outcome: Outcome) -> pd.DataFrame:
+    """A row for each configuration: its fields and what they make; failed ones with their error."""
     rows: list[dict[str, Any]] = []
     for result in outcome.results:
         tied = result.hits.table(f"{result.search}_about")["tied"]
-        made = {"context_tokens": context_tokens[result.configuration.name], "tied_queries": float(tied.mean())}
-        rows.append(result.summary | made | {"error": None})
+        rows.append(result.summary | {"tied_queries": float(tied.mean()), "error": None})
     rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
     return pd.DataFrame(rows, columns=SCHEMAS["configurations"].names)
 

@@ -73,7 +73,7 @@ class RunContext:
     """One dataset with the metrics asked of it, in a workspace: all that a configuration needs to be run.
 
     `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too. Without
-    `indexed` no Chroma index is built, and nothing is measured of it.
+    `indexed` no Chroma index is built, and nothing is measured of it. Results are explained by the `primary` metric, if there is one.
     """
 
     workspace: Workspace
@@ -82,6 +82,7 @@ class RunContext:
     spans: Literal["exact", "chroma"]
     configurations: tuple[Configuration, ...] = ()
     indexed: bool = True
+    primary: Metric | None = None
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
