@@ -9,9 +9,10 @@ import pytest
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.execution.plan import plan_experiment, plan_lines
-from workbench.experiment.read import read_experiment
+from workbench.experiment.read import experiment_of, read_experiment
 from workbench.metrics.case import MetricValues
 from workbench.metrics.registry import KINDS
+from workbench.models.files import MINILM, locate
 from workbench.schemas import SCHEMAS
 
 
@@ -115,6 +116,29 @@ def test_the_plan_counts_tokens_that_are_new_and_nothing_twice(experiment_file, 
     assert [one.tokens > 0 for one in added.configurations] == [False, False, True, False]
     assert added.measured
     assert not added.complete
+
+
+def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handbook_few, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    model.mkdir()
+    for path in locate(MINILM).iterdir():
+        if path.name != "modules.json":
+            (model / path.name).symlink_to(path)
+    (model / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "mine.Module"}]')
+    retrieval = [{"kind": "bm25"}, {"kind": "dense"}]
+    settings = {
+        "name": "x",
+        "dataset": {"kind": "golden", "path": str(handbook_few)},
+        "pipeline": {"embedding": {"model": str(model), "backend": "openvino"}},
+        "sweep": {"retrieval": retrieval},
+        "metrics": ["recall@5"],
+    }
+    # Reading says nothing of it: only a conversion can.
+    finished = run_experiment(experiment_of(settings, "x"), tmp_path / "outputs", lambda _: None)
+    assert [result.configuration.name for result in finished.results] == ["fixed-256-0-bm25"]
+    assert list(finished.failures) == ["fixed-256-0"]
+    assert "backend: openvino cannot run" in finished.failures["fixed-256-0"]
 
 
 def test_planning_embeds_nothing_loads_nothing_and_counts_what_a_semantic_chunker_compares(tmp_path, handbook_few, run_python):
