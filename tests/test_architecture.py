@@ -127,12 +127,25 @@ def test_importing_it_is_light(run_python: Callable[..., str]) -> None:
 
 
 def test_the_command_line_starts_without_the_heavy_packages(run_python: Callable[..., str]) -> None:
-    script = "import sys, workbench.cli; print(*sorted({'torch', 'chromadb', 'sentence_transformers', 'transformers'} & set(sys.modules)))"
+    script = (
+        "import sys, workbench.cli.main; print(*sorted({'torch', 'chromadb', 'sentence_transformers', 'transformers'} & set(sys.modules)))"
+    )
     assert run_python(script) == ""
 
 
-def test_no_grammar_is_built_for_jupyters_schemas(run_python: Callable[..., str]) -> None:
-    assert run_python("import sys, workbench, chromadb, papermill; print('lark' in sys.modules)") == "False"
+def test_importing_it_leaves_the_hosts_modules_as_they_were(run_python: Callable[..., str]) -> None:
+    names = sorted(dotted(path) for path in MODULES if not path.stem.startswith("retrieve_"))
+    script = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)\nprint([n for n, m in sys.modules.items() if m is None])"
+    assert run_python(script, *names) == "[]"
+
+
+def test_the_command_builds_no_grammar_for_jupyters_schemas(run_python: Callable[..., str]) -> None:
+    script = (
+        "import sys; sys.argv = ['workbench', '--version']\n"
+        "from workbench.cli.main import run\n"
+        "try: run()\nexcept SystemExit: import chromadb, papermill; print('lark' in sys.modules)"
+    )
+    assert run_python(script).splitlines()[-1] == "False"
 
 
 def test_nothing_is_left_to_do() -> None:
