@@ -4,7 +4,6 @@ Importing it loads neither torch nor chromadb, nor pandas until a name that need
 """
 
 import importlib
-import sys
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
@@ -21,10 +20,6 @@ _MODULES = {
     "Scores": "workbench.scoring.score",
     "score": "workbench.scoring.score",
 }
-
-# jupyterlab's jsonschema extra brings a package that builds a grammar when it is imported, which costs papermill, nbconvert and
-# chromadb most of their import time. Nothing in Jupyter's schemas needs it: jsonschema does without it when it is not there.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None is how Python marks a module as absent
 
 # Hidden from type checkers, which would take every name for one that exists.
 if not TYPE_CHECKING:

@@ -9,9 +9,10 @@ import pytest
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.execution.plan import plan_experiment, plan_lines
-from workbench.experiment.read import read_experiment
+from workbench.experiment.read import experiment_of, read_experiment
 from workbench.metrics.case import MetricValues
 from workbench.metrics.registry import KINDS
+from workbench.models.files import MINILM, locate
 from workbench.schemas import SCHEMAS
 
 
@@ -117,8 +118,31 @@ def test_the_plan_counts_tokens_that_are_new_and_nothing_twice(experiment_file, 
     assert not added.complete
 
 
+def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handbook_few, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    model.mkdir()
+    for path in locate(MINILM).iterdir():
+        if path.name != "modules.json":
+            (model / path.name).symlink_to(path)
+    (model / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "mine.Module"}]')
+    retrieval = [{"kind": "bm25"}, {"kind": "dense"}]
+    settings = {
+        "name": "x",
+        "dataset": {"kind": "golden", "path": str(handbook_few)},
+        "pipeline": {"embedding": {"model": str(model), "backend": "openvino"}},
+        "sweep": {"retrieval": retrieval},
+        "metrics": ["recall@5"],
+    }
+    # Reading says nothing of it: only a conversion can.
+    finished = run_experiment(experiment_of(settings, "x"), tmp_path / "outputs", lambda _: None)
+    assert [result.configuration.name for result in finished.results] == ["fixed-256-0-bm25"]
+    assert list(finished.failures) == ["fixed-256-0"]
+    assert "backend: openvino cannot run" in finished.failures["fixed-256-0"]
+
+
 def test_planning_embeds_nothing_loads_nothing_and_counts_what_a_semantic_chunker_compares(tmp_path, handbook_few, run_python):
-    """In a process that cannot import what runs a model, on a machine where none was ever converted."""
+    """On a machine where no model was ever converted."""
     path = tmp_path / "semantic.yaml"
     path.write_text(f"""
 name: semantic
@@ -127,13 +151,13 @@ sweep: {{chunking: [{{kind: semantic, size: 128}}, {{kind: fixed, size: 128}}]}}
 """)
     script = """
 import json, sys
-for name in ("torch", "openvino", "transformers", "sentence_transformers"):
-    sys.modules[name] = None
 from pathlib import Path
 from workbench.execution.plan import plan_experiment, plan_lines
 from workbench.experiment.read import read_experiment
 plan = plan_experiment(read_experiment(Path(sys.argv[1])), Path(sys.argv[2]))
 print(json.dumps([[one.name, one.tokens, one.chunks, one.exact, one.error] for one in plan.configurations]))
+loaded = {"torch", "openvino", "transformers", "sentence_transformers"} & set(sys.modules)
+assert not loaded, loaded
 """
     cache = tmp_path / "cache"
     told = run_python(script, path, tmp_path / "outputs", env={"WORKBENCH_CACHE": str(cache)})

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import batching
+from workbench.core.distribution import advice
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
@@ -170,7 +171,7 @@ def _cl100k_tables() -> tuple[Any, Ints]:
             warnings.simplefilter("ignore", DeprecationWarning)
             import bpe_openai
     except ImportError:
-        raise ModelError("tokens: cl100k needs its vocabulary", "pip install 'workbench[cl100k]'") from None
+        raise ModelError("tokens: cl100k needs its vocabulary", advice("cl100k")) from None
     encoding = bpe_openai.get_encoding("cl100k_base")
     widths = np.array([len(encoding.decode_single_token_bytes(token)) for token in range(100_256)], dtype=np.int64)
     return encoding, widths

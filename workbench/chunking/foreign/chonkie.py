@@ -13,6 +13,7 @@ from pydantic import field_validator
 
 from workbench.chunking.foreign.base import SizedChunker, token_counter
 from workbench.chunking.text.headers import Headers
+from workbench.core.distribution import advice
 from workbench.core.suggestions import meant
 from workbench.models.tokenizers import tokenise
 
@@ -112,7 +113,7 @@ def _library() -> Any:
     try:
         return importlib.import_module("chonkie")
     except ImportError:
-        raise ValueError("chonkie is not installed; pip install 'workbench[chunkers]'") from None
+        raise ValueError(f"chonkie is not installed; {advice('chunkers')}") from None
 
 
 @functools.lru_cache(maxsize=128)

@@ -13,6 +13,7 @@ from pydantic import field_validator
 
 from workbench.chunking.foreign.base import SizedChunker, token_counter
 from workbench.chunking.text.headers import Headers
+from workbench.core.distribution import advice
 from workbench.core.suggestions import meant
 
 _PACKAGE = "langchain-text-splitters"
@@ -81,7 +82,7 @@ def _library() -> Any:
     try:
         return importlib.import_module("langchain_text_splitters")
     except ImportError:
-        raise ValueError("langchain-text-splitters is not installed; pip install 'workbench[chunkers]'") from None
+        raise ValueError(f"langchain-text-splitters is not installed; {advice('chunkers')}") from None
 
 
 @functools.lru_cache(maxsize=128)

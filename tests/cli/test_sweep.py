@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli import main
+from workbench.cli.main import main
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 WORKBENCH = Path(sys.executable).parent / "workbench"
 
 
@@ -159,7 +159,7 @@ def test_a_full_disk_is_one_line_and_the_next_sweep_goes_on(folder):
     script = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
-        "from workbench.cli import main; sys.argv = ['workbench', *sys.argv[1:]]; main()"
+        "from workbench.cli.main import main; sys.argv = ['workbench', *sys.argv[1:]]; main()"
     )
     command = [sys.executable, "-c", script, "sweep", str(folder / "x.yaml"), "--outputs", str(folder / "outputs")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
@@ -193,13 +193,6 @@ def test_the_plan_prints_stages_tokens_and_minutes(folder):
 def test_help_names_every_command():
     text = workbench("--help").stdout
     assert all(name in text for name in ("sweep", "plan", "report", "dataset", "lab"))
-
-
-def test_lab_opens_a_folder_that_holds_the_notebooks():
-    from workbench.notebook_runner.notebooks import notebook_path
-
-    found = {path.stem for path in notebook_path("comparison").parent.glob("*.ipynb")}
-    assert found == {"comparison", "configuration", "trends"}
 
 
 def test_a_sweep_is_screened_and_its_report_and_a_full_sweep_come_after_it(handbook_part, tmp_path):

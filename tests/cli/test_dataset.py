@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from workbench.cli import main
+from workbench.cli.main import main
 from workbench.datasets.formats.table import write_table
 from workbench.datasets.formats.trec import write_qrels
 from workbench.datasets.recurrences import with_recurrences
 from workbench.datasets.sources import GoldenSource, NfcorpusSource, recognise
 from workbench.records import Dataset
 
-HANDBOOK = Path(__file__).parent.parent / "experiments" / "handbook"
+HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook"
 
 
 def dataset(*words: object) -> Result:
