@@ -3,16 +3,17 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help quickstart test check bench soak browser docs clean
+.PHONY: help quickstart test check bench soak browser docs wheel clean
 
 help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
 	@echo "make test        install into .venv and run the tests (some minutes)"
 	@echo "make check       lint, format, types, stale docs"
 	@echo "make bench       benchmarks against what one would otherwise run; writes benchmarks/results/; BENCH=\"sweep\" for some"
-	@echo "make soak        the long proofs: kill and resume, simulations"
+	@echo "make soak        the long proofs: kill and resume, simulations, the wheel alone in an empty environment (needs an index of packages)"
 	@echo "make browser     the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
 	@echo "make docs        write docs/reference.md anew from the code"
+	@echo "make wheel       build the source distribution and the wheel into dist/"
 
 # torch first and exactly: a plain requirement would take the build that brings gigabytes of CUDA.
 $(INSTALLED): pyproject.toml
@@ -55,6 +56,9 @@ browser: $(INSTALLED) $(AXE)
 
 docs: $(INSTALLED)
 	$(BIN)/python docs/reference.py
+
+wheel: $(INSTALLED)
+	$(BIN)/python -m build --no-isolation
 
 clean:
 	rm -rf outputs/*/ outputs/.store outputs/.indexes

@@ -7,10 +7,10 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from workbench import __version__
 from workbench.core.cpu import usable
 
 _PACKAGES = (
-    "workbench",
     "torch",
     "openvino",
     "sentence-transformers",
@@ -39,7 +39,7 @@ def machine() -> dict[str, object]:
 
 def versions() -> dict[str, str]:
     """Python and the packages on either side of the ratios that are installed."""
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "workbench": __version__}
     for name in _PACKAGES:
         try:
             found[name] = version(name)

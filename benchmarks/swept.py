@@ -81,7 +81,7 @@ def later(place: Path, chunkings: Sequence[Chunking], added: Chunking) -> dict[s
 
 def as_command(place: Path) -> float:
     """The seconds of `workbench sweep` in a process of its own: imports, tables, notebooks, report."""
-    words = ["-c", "from workbench.cli import main; main()", "sweep", str(place / FILE), "--outputs", str(place / "outputs")]
+    words = ["-c", "from workbench.cli.main import run; run()", "sweep", str(place / FILE), "--outputs", str(place / "outputs")]
     started = time.perf_counter()
     subprocess.run([sys.executable, *words], check=True, capture_output=True)
     return time.perf_counter() - started

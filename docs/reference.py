@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from workbench.chunking.registry import CHUNKERS
-from workbench.cli import main as command
+from workbench.cli.main import main as command
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.metrics.registry import KINDS

@@ -23,10 +23,12 @@ from workbench.records import Dataset
 from workbench.results.history import FINGERPRINTS, schema
 from workbench.storage.vector_cache import Vectors
 
-# Fixtures of a small finished sweep, for whoever reads its results.
-pytest_plugins = ["tests.small_sweep"]
+# Fixtures of small finished runs, for whoever reads their results.
+pytest_plugins = ["tests.small_sweep", "tests.made_runs"]
 
 ROOT = Path(__file__).parent.parent
+# What other packages bring is tested by the same laws as what is built in.
+sys.path.append(str(ROOT / "tests" / "plugins" / "parts"))
 # Tests are of what a processor does, also where there is a GPU; torch reads it when it is imported.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 # Started in the background of a script it would be ignored, and so by every process that a test starts and interrupts.

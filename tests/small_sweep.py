@@ -34,3 +34,25 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_part: Path) -> Ou
     finished = run_experiment(read_experiment(folder / "small.yaml"), folder / "outputs", lambda _: None)
     write_outputs(finished)
     return finished
+
+
+FEW = """
+name: few
+dataset: {kind: golden, path: HANDBOOK, split: dev}
+pipeline: {retrieval: {kind: bm25, k: 5}}
+sweep:
+  chunking:
+    - {kind: fixed, size: [64, 128], overlap: [0, 16]}
+    - {kind: hierarchical, child: 64, parent: 256}
+metrics: [span_recall@500t, recall@5, ndcg@10, irrelevant@3, margin]
+"""
+
+
+@pytest.fixture(scope="session")
+def few(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path) -> Outcome:
+    """A finished sweep that needs no model, written in a moment."""
+    folder = tmp_path_factory.mktemp("few")
+    (folder / "few.yaml").write_text(FEW.replace("HANDBOOK", str(handbook_corner)))
+    finished = run_experiment(read_experiment(folder / "few.yaml"), folder / "outputs", lambda _: None)
+    write_outputs(finished)
+    return finished

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "workbench"
 STAGES = [
     ("errors",),
     ("__init__",),
-    ("records",),
+    ("records", "schemas"),
     ("core",),
     ("models",),
     ("datasets",),
@@ -30,16 +30,19 @@ STAGES = [
     ("judging",),
     ("faultbench",),
     ("metrics", "context"),
+    ("attribution",),
     ("statistics",),
     ("configuration",),
     ("experiment",),
     ("pipeline",),
-    ("execution", "analysis", "attribution", "results", "report", "notebook_runner"),
-    ("scoring", "export"),
+    ("results",),
+    ("analysis",),
+    ("execution", "report", "notebook_runner"),
+    ("scoring", "export", "api"),
     ("__main__", "cli"),
 ]
 # What the package hands out without importing it: it is loaded when it is first asked for.
-ON_DEMAND = {("workbench", "workbench.scoring.score")}
+ON_DEMAND = {("workbench", "workbench.scoring.score"), ("workbench", "workbench.api.results")}
 # What a file says and what runs are the same value, so it comes before both.
 BEFORE_ITS_ROOM = {"workbench.pipeline.configuration": "configuration"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -68,6 +71,18 @@ def imports(path: Path) -> Iterator[str]:
             if node.module and node.module.split(".")[0] == "workbench":
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
                 yield from (name if name in KNOWN else node.module for name in names)
+
+
+# What computes, and so is not there where a run is only opened.
+COMPUTING = {"embedding", "retrieval", "storage", "pipeline", "execution"}
+
+
+@pytest.mark.parametrize("room", ["analysis", "report", "gate"])
+def test_what_reads_a_run_imports_nothing_that_makes_one(room: str) -> None:
+    forbidden = COMPUTING | ({"report"} if room == "analysis" else set())
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        found = {module for module in imports(path) if module.split(".")[1] in forbidden}
+        assert not found, f"{dotted(path)} imports {', '.join(sorted(found))}"
 
 
 def test_every_module_has_a_stage() -> None:
@@ -99,7 +114,7 @@ def test_a_name_is_imported_from_the_module_that_defines_it(path: Path) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert workbench.__all__ == ["Scores", "WorkbenchError", "__version__", "score"]
+    assert workbench.__all__ == ["Results", "Scores", "WorkbenchError", "__version__", "load", "score"]
     assert set(workbench.__all__) <= set(dir(workbench))
     assert all(hasattr(workbench, name) for name in workbench.__all__)
     assert not hasattr(workbench, "scores")
@@ -112,12 +127,25 @@ def test_importing_it_is_light(run_python: Callable[..., str]) -> None:
 
 
 def test_the_command_line_starts_without_the_heavy_packages(run_python: Callable[..., str]) -> None:
-    script = "import sys, workbench.cli; print(*sorted({'torch', 'chromadb', 'sentence_transformers', 'transformers'} & set(sys.modules)))"
+    script = (
+        "import sys, workbench.cli.main; print(*sorted({'torch', 'chromadb', 'sentence_transformers', 'transformers'} & set(sys.modules)))"
+    )
     assert run_python(script) == ""
 
 
-def test_no_grammar_is_built_for_jupyters_schemas(run_python: Callable[..., str]) -> None:
-    assert run_python("import sys, workbench, chromadb, papermill; print('lark' in sys.modules)") == "False"
+def test_importing_it_leaves_the_hosts_modules_as_they_were(run_python: Callable[..., str]) -> None:
+    names = sorted(dotted(path) for path in MODULES if not path.stem.startswith("retrieve_"))
+    script = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)\nprint([n for n, m in sys.modules.items() if m is None])"
+    assert run_python(script, *names) == "[]"
+
+
+def test_the_command_builds_no_grammar_for_jupyters_schemas(run_python: Callable[..., str]) -> None:
+    script = (
+        "import sys; sys.argv = ['workbench', '--version']\n"
+        "from workbench.cli.main import run\n"
+        "try: run()\nexcept SystemExit: import chromadb, papermill; print('lark' in sys.modules)"
+    )
+    assert run_python(script).splitlines()[-1] == "False"
 
 
 def test_nothing_is_left_to_do() -> None:

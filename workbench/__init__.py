@@ -1,30 +1,32 @@
 """Workbench: which chunking, embedding and retrieval is better on your data, and how sure that is.
 
-Importing it loads neither torch nor chromadb, nor pandas until `score` is asked for.
+Importing it loads neither torch nor chromadb, nor pandas until a name that needs it is asked for.
 """
 
 import importlib
-import sys
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
+    from workbench.api.results import Results, load
     from workbench.scoring.score import Scores, score
 
 __version__ = "0.1.0"
-__all__ = ["Scores", "WorkbenchError", "__version__", "score"]
-
-# jupyterlab's jsonschema extra brings a package that builds a grammar when it is imported, which costs papermill, nbconvert and
-# chromadb most of their import time. Nothing in Jupyter's schemas needs it: jsonschema does without it when it is not there.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None is how Python marks a module as absent
+__all__ = ["Results", "Scores", "WorkbenchError", "__version__", "load", "score"]
+_MODULES = {
+    "Results": "workbench.api.results",
+    "load": "workbench.api.results",
+    "Scores": "workbench.scoring.score",
+    "score": "workbench.scoring.score",
+}
 
 # Hidden from type checkers, which would take every name for one that exists.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        if name in ("Scores", "score"):
-            return getattr(importlib.import_module("workbench.scoring.score"), name)
+        if name in _MODULES:
+            return getattr(importlib.import_module(_MODULES[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:

@@ -1,17 +1,15 @@
-import itertools
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.text import Text
 
-from workbench.analysis.frontier import COSTS, CostedConfiguration, frontier, frontier_picture, undominated
+from workbench.analysis.frontier import COSTS, CostedConfiguration, frontier, undominated
 from workbench.analysis.standings import standings
+from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
-from workbench.report.figures import plots
-from workbench.report.render.display import NOTHING, Picture
+from workbench.results.run_tables import RunTables
 
 few = st.one_of(st.integers(0, 3).map(float), st.just(float("nan")))
 
@@ -32,21 +30,21 @@ def test_equal_ones_stay_together_and_the_cheaper_of_equal_quality_stays_alone()
 
 
 @pytest.fixture(scope="module")
-def outcome(run: Callable[..., Outcome]) -> Outcome:
+def priced_run(run: Callable[..., Outcome]) -> RunTables:
     sweep = {
         "chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}],
         "retrieval": [{"kind": "dense", "k": 5}, {"kind": "bm25", "k": 5}],
     }
-    return run(name="priced", sweep=sweep, metrics=["span_recall@2", "recall@3"])
+    return collect(run(name="priced", sweep=sweep, metrics=["span_recall@2", "recall@3"]))
 
 
 @pytest.fixture(scope="module")
-def priced(outcome: Outcome) -> tuple[CostedConfiguration, ...]:
-    return frontier(outcome, standings(outcome))
+def priced(priced_run: RunTables) -> tuple[CostedConfiguration, ...]:
+    return frontier(priced_run, standings(priced_run))
 
 
-def test_every_configuration_has_its_costs(priced, outcome: Outcome) -> None:
-    assert {one.name for one in priced} == {result.configuration.name for result in outcome.results}
+def test_every_configuration_has_its_costs(priced, priced_run: RunTables) -> None:
+    assert {one.name for one in priced} == set(priced_run.names)
     for one in priced:
         assert set(one.costs) == set(COSTS)
         assert 0 < one.costs["p50"] <= one.costs["p95"]
@@ -69,21 +67,3 @@ def test_what_is_beyond_the_window_is_on_no_frontier(priced) -> None:
     # The best value is on every frontier that it has a cost for, unless an equal one is cheaper.
     assert priced[0].ranked
     assert priced[0].quality.value == max(one.quality.value for one in priced if "encoded" in one.frontier)
-
-
-def test_the_figure_says_in_words_what_it_shows(priced, outcome: Outcome) -> None:
-    shown = frontier_picture(priced, outcome.primary, "delivered")
-    assert isinstance(shown, Picture)
-    assert all(one.name in shown.alt for one in priced)
-    assert "(not ranked)" in shown.alt
-    assert frontier_picture(priced[:1], outcome.primary, "delivered") is NOTHING
-
-
-def test_names_in_the_figure_do_not_overlap() -> None:
-    points = [plots.Point(f"fixed-{number}-0", 10.0**number, 0.5 + 0.001 * (number % 3), number != 4, number == 2) for number in range(12)]
-    figure = plots.frontier(points, "span_recall@2000t", "p50, ms")
-    figure.canvas.draw()
-    boxes = sorted((Text.get_window_extent(text) for text in figure.axes[0].texts), key=lambda box: box.y0)
-    assert len(boxes) == 12
-    # The letters' own height, without the room for what hangs below the line.
-    assert all(lower.y1 <= upper.y0 + 0.2 * lower.height for lower, upper in itertools.pairwise(boxes))

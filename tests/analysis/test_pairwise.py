@@ -1,6 +1,8 @@
 """Contrasts of outcomes written by hand: chunks and hits are given, everything after them is computed."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +12,27 @@ import pytest
 from workbench.analysis.failure_summary import faults_of, weakest_slice
 from workbench.analysis.pairwise import OTHER, contrast, small
 from workbench.chunking.fixed import FixedChunker
-from workbench.execution.local import Result
+from workbench.datasets.sources import GoldenSource
+from workbench.execution.collect import collect
+from workbench.execution.local import Outcome, Result
+from workbench.experiment.read import Experiment
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
+from workbench.pipeline.graph import Graph
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
+from workbench.results.run_tables import RunTables
 from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.storage.result_store import Draft
 
 TEXT = "one two three. four five six. seven ate."
 METRICS = tuple(map(Metric.parse, ("complete@1", "span_precision@1", "recall@1", "irrelevant@1")))
 WHOLE, HALVES = [(0, 14), (15, 29), (30, 40)], [(0, 19), (20, 40)]
 
 
-def bench_of(folder: Path, queries: int, kinds: Sequence[str] = ("easy", "hard")) -> RunContext:
+def context_of(folder: Path, queries: int, kinds: Sequence[str] = ("easy", "hard")) -> RunContext:
     """Every query asks for `four five six.` of a document of its own, with a second document that is irrelevant and a third unjudged."""
     documents = [Document(f"d{number}", TEXT) for number in range(queries)] + [Document("bad", "bad"), Document("new", "new")]
     dataset = Dataset(
@@ -41,8 +49,8 @@ def bench_of(folder: Path, queries: int, kinds: Sequence[str] = ("easy", "hard")
 def made() -> Callable[..., Result]:
     """A finished configuration: `own` (start, end) are the chunks of every document, `hits` (document, chunk) of each query by rank."""
 
-    def make(bench: RunContext, name: str, own: Sequence[tuple[int, int]], hits: Sequence[Sequence[tuple[int, int]]]) -> Result:
-        queries = len(bench.dataset.queries)
+    def make(context: RunContext, name: str, own: Sequence[tuple[int, int]], hits: Sequence[Sequence[tuple[int, int]]]) -> Result:
+        queries = len(context.dataset.queries)
         rows = [(doc, start, end) for doc in range(queries) for start, end in own] + [(queries, 0, 3), (queries + 1, 0, 3)]
         chunks = pd.DataFrame(rows, columns=["doc", "start", "end"]).assign(header="", tokens=4)
         chunks = chunks.assign(delivered_start=chunks["start"], delivered_end=chunks["end"])
@@ -53,58 +61,72 @@ def made() -> Callable[..., Result]:
         ranking = ranking.assign(rank=ranking.groupby("query").cumcount() + 1)[["query", "rank", "doc", "score"]].reset_index(drop=True)
         about = pd.DataFrame({"query": range(queries), "spread": 0.1, "top": 1.0, "tied": False})
         retrieved = Retrieved(chunks, table.drop(columns="doc"), ranking, np.full(queries, 0.1))
-        scores = evaluate(bench.labels, retrieved, bench.metrics)
-        store = bench.workplace.store
-        tables = {"exact_hits": retrieved.hits, "exact_ranking": ranking, "exact_about": about}
-        entries = [
-            store.obtain("chunks", name, lambda draft: draft.table("chunks", chunks)),
-            store.obtain("hits", name, lambda draft: [draft.table(key, value) for key, value in tables.items()]),
-            store.obtain("scores", name, lambda draft: draft.table("scores", scores)),
-        ]
-        configuration = Configuration(name, FixedChunker(size=16), None, Bm25Retriever(k=3))
-        return Result(configuration, entries[0], None, entries[1], entries[2])
+        store = context.workspace.store
+
+        def write_hits(draft: Draft) -> None:
+            for key, value in {"exact_hits": retrieved.hits, "exact_ranking": ranking, "exact_about": about}.items():
+                draft.table(key, value)
+            draft.array("exact_seconds", np.full(3, 0.001))
+            draft.values("searches", {"names": ["exact"], "index_bytes": 0, "overlap": None})
+
+        def write_scores(metric: Metric, draft: Draft) -> None:
+            draft.table("scores", evaluate(context.labels, retrieved, [metric]))
+            draft.values("change", None)
+
+        entries = {
+            "chunks": {"": store.obtain("chunks", name, lambda draft: draft.table("chunks", chunks))},
+            "hits": {"": store.obtain("hits", name, write_hits)},
+            "scores": {str(one): store.obtain("scores", f"{name}-{one}", partial(write_scores, one)) for one in context.metrics},
+        }
+        return Result(Configuration(name, FixedChunker(size=16), None, Bm25Retriever(k=3)), entries)
 
     return make
+
+
+def run_of(context: RunContext, metric: str, *results: Result) -> RunTables:
+    """The tables of results of which a metric is the primary one."""
+    configurations = tuple(one.configuration for one in results)
+    nothing = GoldenSource(path="nowhere")
+    experiment = Experiment("by-hand", nothing, configurations, context.metrics, None, None, "exact", {"name": "by-hand"})
+    return collect(Outcome(experiment, Graph(context), Metric.parse(metric), list(results)))
 
 
 @pytest.fixture
 def two(made: Callable[..., Result], tmp_path: Path) -> tuple[RunContext, Result, Result]:
     """a has whole evidence for q0, q1 and q2 and the wrong chunk first for q3; b cuts q0's, has nothing whole for any."""
-    bench = bench_of(tmp_path, 4)
-    a = made(bench, "a", WHOLE, [[(0, 1)], [(1, 1)], [(2, 1)], [(3, 0), (3, 1)]])
-    b = made(bench, "b", [(0, 29), (30, 40)], [[(0, 1), (0, 0)], [(1, 0)], [(4, 0), (2, 0)], [(3, 0)]])
-    return bench, a, b
+    context = context_of(tmp_path, 4)
+    a = made(context, "a", WHOLE, [[(0, 1)], [(1, 1)], [(2, 1)], [(3, 0), (3, 1)]])
+    b = made(context, "b", [(0, 29), (30, 40)], [[(0, 1), (0, 0)], [(1, 0)], [(4, 0), (2, 0)], [(3, 0)]])
+    return context, a, b
 
 
 def test_queries_are_won_alone_and_grouped_by_the_losers_cause(two, made) -> None:
-    bench, a, b = two
-    found = contrast(bench, a, b, Metric.parse("complete@1"))
+    context, a, b = two
+    found = contrast(run_of(context, "complete@1", a, b), "a", "b")
     assert (found.a.winner, found.a.loser) == ("a", "b")
     assert found.a.causes == {"rank": ("q0", "q2")}
     assert found.b.causes == {"rank": ("q3",)}
     assert found.ties == 1
     assert found.a.queries + found.b.queries + found.ties == found.parts[0].difference.n
-    cut = made(bench, "cut", HALVES, [[(n, 0)] for n in range(4)])
-    assert contrast(bench, a, cut, Metric.parse("complete@1")).a.causes == {"boundary": ("q0", "q1", "q2")}
+    cut = made(context, "cut", HALVES, [[(n, 0)] for n in range(4)])
+    assert contrast(run_of(context, "complete@1", a, cut), "a", "cut").a.causes == {"boundary": ("q0", "q1", "q2")}
 
 
 def test_turned_round_it_says_the_same(two) -> None:
-    bench, a, b = two
-    found, turned = (contrast(bench, one, other, METRICS[0]) for one, other in ((a, b), (b, a)))
+    run = run_of(two[0], "complete@1", *two[1:])
+    found, turned = contrast(run, "a", "b"), contrast(run, "b", "a")
     assert (found.a, found.b) == (turned.b, turned.a)
     assert found.parts[0].difference.value == -turned.parts[0].difference.value
 
 
 def test_what_differs_without_a_miss_is_told_apart(two) -> None:
-    bench, a, b = two
-    found = contrast(bench, a, b, Metric.parse("span_precision@1"))
+    found = contrast(run_of(two[0], "span_precision@1", *two[1:]), "a", "b")
     # q1: both deliver all of the evidence, b with more text around it.
     assert found.a.causes == {"rank": ("q0", "q2"), OTHER: ("q1",)}
 
 
 def test_slices_have_n_a_difference_and_say_that_they_are_small(two) -> None:
-    bench, a, b = two
-    parts = {part.name: part for part in contrast(bench, a, b, METRICS[0]).parts}
+    parts = {part.name: part for part in contrast(run_of(two[0], "complete@1", *two[1:]), "a", "b").parts}
     assert list(parts) == ["all", "kind=easy", "kind=hard"]
     easy, hard = parts["kind=easy"], parts["kind=hard"]
     assert (easy.difference.n, easy.difference.value, easy.won_by_a, easy.won_by_b, easy.ties) == (2, 1.0, {"rank": 2}, {}, 0)
@@ -119,45 +141,43 @@ def test_a_slice_is_small_by_questions_or_by_documents() -> None:
 
 
 def test_fewer_faults_win_and_miss_nothing(two) -> None:
-    bench, a, b = two
-    found = contrast(bench, a, b, Metric.parse("irrelevant@1"))
+    found = contrast(run_of(two[0], "irrelevant@1", *two[1:]), "a", "b")
     assert (found.a.causes, found.b.causes) == ({OTHER: ("q2",)}, {})
 
 
 def test_the_share_judged_stands_beside_metrics_over_documents(two, made) -> None:
-    bench, a, b = two
-    unjudged = made(bench, "unjudged", WHOLE, [[(0, 1)], [(5, 0)], [(2, 1)], [(3, 1)]])
-    found = contrast(bench, a, unjudged, Metric.parse("recall@1"))
+    context, a, b = two
+    unjudged = made(context, "unjudged", WHOLE, [[(0, 1)], [(5, 0)], [(2, 1)], [(3, 1)]])
+    found = contrast(run_of(context, "recall@1", a, unjudged), "a", "unjudged")
     assert found.judged == (1.0, 0.75)
     assert found.a.causes == {"rank": ("q1",)}
-    assert contrast(bench, a, b, METRICS[0]).judged is None
+    assert contrast(run_of(context, "complete@1", a, b), "a", "b").judged is None
 
 
 def test_faults_are_counted_by_query_and_a_small_slice_is_not_the_weakest(two, made) -> None:
-    bench, a, _ = two
-    cut = made(bench, "cut", HALVES, [[(0, 0)], [(1, 0)], [(2, 0)], [(5, 0), (3, 0)]])
-    found = faults_of(bench, cut, METRICS[0])
+    context, a, _ = two
+    cut = made(context, "cut", HALVES, [[(0, 0)], [(1, 0)], [(2, 0)], [(5, 0), (3, 0)]])
+    run = run_of(context, "complete@1", a, cut)
+    found = faults_of(run, "cut")
     assert (found.of, found.causes, found.weakest) == (4, {"boundary": (3, 0.75), "rank": (1, 0.25)}, None)
-    assert faults_of(bench, a, METRICS[0]).causes == {"rank": (1, 0.25)}
+    assert faults_of(run, "a").causes == {"rank": (1, 0.25)}
 
 
 def test_the_weakest_slice_is_the_worst_of_the_large_ones(made, tmp_path: Path) -> None:
     kinds = ["easy", "hard"] * 20 + ["rare"] * 10
-    bench = bench_of(tmp_path, 50, kinds)
+    context = context_of(tmp_path, 50, kinds)
     hits = [[(n, 1)] if kind == "easy" and n else [(n, 0), (n, 1)] for n, kind in enumerate(kinds)]
-    result = made(bench, "a", WHOLE, hits)
-    found = weakest_slice(bench, result, Metric.parse("complete@1"))
+    found = weakest_slice(run_of(context, "complete@1", made(context, "a", WHOLE, hits)), "a")
     assert (found.slice, found.mean.value, found.mean.n) == ("kind=hard", 0.0, 20)
 
 
 def test_real_configurations_contrast_as_their_scores_do(outcome_of_sizes: Callable) -> None:
-    outcome = outcome_of_sizes()
-    small_chunks, large_chunks = outcome.results[0], outcome.results[1]
-    metric = Metric.parse("span_recall@2")
-    found = contrast(outcome.bench, small_chunks, large_chunks, metric)
+    outcome = replace(outcome_of_sizes(), primary=Metric.parse("span_recall@2"))
+    names = [one.configuration.name for one in outcome.results[:2]]
+    found = contrast(collect(outcome), *names)
     values = [
-        scores[scores["metric"] == str(metric)].set_index("query")["value"]
-        for scores in (one.scores.table("scores") for one in (small_chunks, large_chunks))
+        scores[scores["metric"] == "span_recall@2"].set_index("query")["value"]
+        for scores in (one.scores_table for one in outcome.results[:2])
     ]
     gap = (values[0] - values[1]).to_numpy()
     assert (found.a.queries, found.b.queries, found.ties) == ((gap > 1e-9).sum(), (gap < -1e-9).sum(), (abs(gap) <= 1e-9).sum())

@@ -1,4 +1,5 @@
 import importlib
+import re
 from itertools import pairwise
 
 import pytest
@@ -11,6 +12,7 @@ from workbench.chunking.base import embedded_text
 from workbench.chunking.foreign import langchain
 from workbench.chunking.foreign.langchain import LangChainChunker, short_name, splitters
 from workbench.chunking.recursive import RecursiveChunker
+from workbench.core.distribution import advice
 from workbench.errors import InputError
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import input_lengths
@@ -116,7 +118,7 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         langchain, "importlib", type("Importlib", (), {"import_module": staticmethod(missing), "metadata": importlib.metadata})
     )
-    with pytest.raises(ValidationError, match=r"pip install 'workbench\[chunkers\]'"):
+    with pytest.raises(ValidationError, match=re.escape(advice("chunkers"))):
         LangChainChunker(splitter=RECURSIVE, size=64)
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from workbench.cli import _KINDS
+from workbench.cli.dataset import KINDS
 from workbench.datasets.sources import SOURCES, BeirSource, GoldenSource, ListSource, NfcorpusSource, TableSource, TrecSource, recognise
 from workbench.errors import InputError
 
 
 def test_the_table_names_every_source_by_its_kind() -> None:
     assert {kind: source.model_fields["kind"].default for kind, source in SOURCES.items()} == {kind: kind for kind in SOURCES}
-    assert set(SOURCES) == {"golden", "list", "beir", "nfcorpus", "trec", "table"} == set(_KINDS)
+    assert set(SOURCES) == {"golden", "list", "beir", "nfcorpus", "trec", "table"} == set(KINDS)
 
 
 def test_a_source_refuses_a_field_it_does_not_have() -> None:

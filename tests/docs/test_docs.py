@@ -71,7 +71,7 @@ def test_the_two_commands_of_the_readme_are_targets_of_the_makefile():
         assert f"\n{line.removeprefix('make ')}: " in makefile
 
 
-# These need a sweep's results: test_cli.py and test_history.py run them.
+# These need a sweep's results: tests/cli/test_sweep.py and test_history.py run them.
 AFTER_A_SWEEP = ("sweep", "export", "report")
 
 

@@ -40,7 +40,7 @@ def test_the_page_adds_a_chunker_an_embedder_a_retriever_and_a_metric(installed:
     (experiment,) = blocks("yaml")
     (tmp_path / "harbour.yaml").write_text(experiment.replace("experiments/handbook", str(handbook_corner)))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
-    script = "import sys; from workbench.cli import main; sys.argv[0] = 'workbench'; main()"
+    script = "import sys; from workbench.cli.main import main; sys.argv[0] = 'workbench'; main()"
     command = [sys.executable, "-c", script, "sweep", str(tmp_path / "harbour.yaml"), "--outputs", str(tmp_path / "outputs")]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

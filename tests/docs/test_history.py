@@ -1,4 +1,4 @@
-"""docs/history.md, executed: its snippet reads a history that a test has made; its commands are run by test_cli.py."""
+"""docs/history.md, executed: its snippet reads a history that a test has made; its commands are run by tests/cli/test_sweep.py."""
 
 import re
 from pathlib import Path

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.core.distribution import advice
 from workbench.embedding.embed import embed
 from workbench.embedding.openai import OpenAIEmbedder
 from workbench.embedding.registry import EMBEDDERS
@@ -128,4 +129,4 @@ except ModelError as error:
     print(*error.lines)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])
-    assert done.stdout.strip().endswith(f"; pip install 'workbench[{kind}]'"), done.stderr
+    assert done.stdout.strip().endswith(f"; {advice(kind)}"), done.stderr

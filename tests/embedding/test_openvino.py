@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from workbench.core.distribution import advice
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding import openvino_model
 from workbench.embedding.backend import encoder_of, sees_gpu
@@ -138,8 +139,8 @@ def test_auto_is_openvino_on_a_processor_and_definite() -> None:
 
 def test_without_the_package_auto_is_torch_and_asking_for_it_says_what_to_install(run_python: Callable) -> None:
     assert run_python(WITHOUT).splitlines() == [
-        "torch | float32 | openvino is not installed: pip install 'workbench[fast]'",
-        "backend: openvino needs OpenVINO; pip install 'workbench[fast]'",
+        f"torch | float32 | openvino is not installed: {advice('fast')}",
+        f"backend: openvino needs OpenVINO; {advice('fast')}",
     ]
 
 

@@ -23,12 +23,14 @@ import psutil
 import pytest
 from distributed import Client
 
+from workbench.core.distribution import advice
 from workbench.errors import InputError
 from workbench.execution.dask.cluster import connected
-from workbench.execution.dask.precompute import compute_ahead
+from workbench.execution.dask.precompute import precompute
 from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import TABLES, write_outputs
+from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
+from workbench.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 WORKBENCH = Path(sys.executable).parent / "workbench"
@@ -99,7 +101,7 @@ def workers_of(cluster: Cluster) -> int:
 
 
 def run(experiment: Path, outputs: Path, say: Callable[[str], None] = lambda _: None, **where: object) -> Outcome:
-    outcome = run_experiment(read_experiment(experiment), outputs, say, functools.partial(compute_ahead, **where))
+    outcome = run_experiment(read_experiment(experiment), outputs, say, functools.partial(precompute, **where))
     write_outputs(outcome)
     return outcome
 
@@ -133,7 +135,7 @@ def same(found: Outcome, expected: Outcome) -> None:
     """Ids, ranks, states and metrics are those of one process; scores to 1e-5, vectors bit by bit where OpenVINO computes them."""
     same_tables(found, expected)
     assert (found.folder / "manifest.json").read_bytes() == (expected.folder / "manifest.json").read_bytes()
-    ours, theirs = found.bench.workplace.outputs, expected.bench.workplace.outputs
+    ours, theirs = found.context.workspace.outputs, expected.context.workspace.outputs
     assert computed(ours) == computed(theirs)
     assert tokens(ours) == tokens(theirs)
     bitwise = found.experiment.configurations[0].embedding.encoder().backend == "openvino"
@@ -142,7 +144,7 @@ def same(found: Outcome, expected: Outcome) -> None:
 
 
 def same_tables(found: Outcome, expected: Outcome) -> None:
-    for name in set(TABLES) - {"timings"}:
+    for name in {name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}:
         ours, theirs = (pd.read_parquet(one.folder / f"{name}.parquet") for one in (found, expected))
         pd.testing.assert_frame_equal(ours, theirs, atol=1e-5)
 
@@ -159,7 +161,7 @@ def test_two_workers_give_the_ids_ranks_and_metrics_of_one_process(outcome, expe
 
 def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_what_is_its_own(outcome, experiment_file, tmp_path, two_workers):
     outputs = tmp_path / "outputs"
-    shutil.copytree(outcome.bench.workplace.outputs, outputs)
+    shutil.copytree(outcome.context.workspace.outputs, outputs)
     before = entries(outputs)
     said: list[str] = []
     # Nobody answers there: nothing was submitted.
@@ -301,28 +303,32 @@ def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(experiment_file, tmp_
         process.wait()
 
 
+def test_workers_of_ours_build_no_grammar_for_jupyters_schemas():
+    with connected(1, None) as workers:
+        found = workers.ask(eval, "__import__('sys').modules.get('rfc3987_syntax', 0)")
+    assert list(found.values()) == [None]
+
+
 def test_a_sweep_without_workers_imports_no_dask(run_python):
-    script = "import sys, workbench.cli, workbench.execution.local, workbench.execution.dask.precompute; print(*{'dask', 'distributed', 'fsspec'} & set(sys.modules))"
+    script = "import sys, workbench.cli.main, workbench.execution.local, workbench.execution.dask.precompute; print(*{'dask', 'distributed', 'fsspec'} & set(sys.modules))"
     assert run_python(script) == ""
 
 
 def test_without_the_extra_a_line_says_how_to_install_it(small_file, run_python):
     script = (
         "import sys; sys.modules['distributed'] = None; sys.argv = ['workbench', 'sweep', sys.argv[1], '--jobs', '2', '--outputs', sys.argv[2]]\n"
-        "import click, workbench.cli\n"
+        "import click, workbench.cli.main\n"
         "from click.testing import CliRunner\n"
-        "result = CliRunner().invoke(workbench.cli.main, sys.argv[1:]); print(result.exit_code, result.stderr.strip())"
+        "result = CliRunner().invoke(workbench.cli.main.main, sys.argv[1:]); print(result.exit_code, result.stderr.strip())"
     )
     outputs = small_file.parent / "outputs"
-    assert run_python(script, small_file, outputs).endswith(
-        "2 workbench: --jobs and --scheduler need Dask; pip install 'workbench[cluster]'"
-    )
+    assert run_python(script, small_file, outputs).endswith(f"2 workbench: --jobs and --scheduler need Dask; {advice('cluster')}")
 
 
 def test_jobs_and_scheduler_exclude_each_other(experiment_file):
     from click.testing import CliRunner
 
-    from workbench.cli import main
+    from workbench.cli.main import main
 
     result = CliRunner().invoke(main, ["sweep", str(experiment_file), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"])
     assert result.exit_code == 2

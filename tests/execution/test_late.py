@@ -64,7 +64,7 @@ def tokens_encoded(outcome: Outcome) -> dict[str, float]:
 def one_pass(outcome: Outcome) -> int:
     embedder = outcome.experiment.configurations[0].embedding
     assert isinstance(embedder, SentenceTransformersEmbedder)
-    return sum(reader_of(embedder).tokens(document) for document in outcome.bench.dataset.documents)
+    return sum(reader_of(embedder).tokens(document) for document in outcome.context.dataset.documents)
 
 
 FIXED = {"kind": "fixed", "size": [32, 200], "overlap": 0}
@@ -93,7 +93,7 @@ def test_one_pass_serves_all_chunkings_and_one_added_later_costs_one(experiment:
 def test_a_configuration_alone_gets_the_vectors_that_it_gets_beside_others(experiment: Callable[..., Experiment], tmp_path: Path) -> None:
     beside = run(experiment(chunking=[FIXED, {"kind": "markdown", "size": 64}]), tmp_path / "beside")
     alone = run(experiment(chunking={"kind": "markdown", "size": 64}), tmp_path / "alone")
-    found, expected = (outcome.results[-1].embedded.vectors for outcome in (beside, alone))
+    found, expected = (outcome.results[-1].entry("vectors") for outcome in (beside, alone))
     np.testing.assert_array_equal(found.array("vectors"), expected.array("vectors"))
     np.testing.assert_array_equal(found.array("lengths"), expected.array("lengths"))
 
@@ -108,8 +108,8 @@ def test_both_poolings_stand_side_by_side_under_readable_names(experiment: Calla
     assert table["pooling"].to_dict() == {one: "late" if one.endswith("-late") else "standard" for one in table.index}
     results = {result.configuration.name: result for result in outcome.results}
     # Questions are embedded once for both.
-    assert results["fixed-32-0"].embedded.queries.folder == results["fixed-32-0-late"].embedded.queries.folder
-    assert results["fixed-32-0"].embedded.vectors.folder != results["fixed-32-0-late"].embedded.vectors.folder
+    assert results["fixed-32-0"].entry("queries").folder == results["fixed-32-0-late"].entry("queries").folder
+    assert results["fixed-32-0"].entry("vectors").folder != results["fixed-32-0-late"].entry("vectors").folder
 
 
 def test_a_chunker_that_fails_leaves_the_others_their_pass(

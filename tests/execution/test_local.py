@@ -1,19 +1,26 @@
+import json
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from workbench.execution.local import run_experiment
-from workbench.execution.outputs import TABLES, write_outputs
-from workbench.execution.plan import plan_experiment
-from workbench.experiment.read import read_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.execution.plan import plan_experiment, plan_lines
+from workbench.experiment.read import experiment_of, read_experiment
+from workbench.metrics.case import MetricValues
+from workbench.metrics.registry import KINDS
+from workbench.models.files import MINILM, locate
+from workbench.schemas import SCHEMAS
 
 
 @pytest.fixture
 def copied(outcome, tmp_path):
     """The finished run's outputs, to be changed."""
     outputs = tmp_path / "outputs"
-    shutil.copytree(outcome.bench.workplace.outputs, outputs)
+    shutil.copytree(outcome.context.workspace.outputs, outputs)
     return outputs
 
 
@@ -23,7 +30,7 @@ def test_a_second_run_embeds_nothing_and_leaves_the_same_tables(outcome, experim
     assert all(line.endswith("all from the store") for line in said)
     assert len(said) == 3
     write_outputs(again)
-    for name in set(TABLES) - {"timings"}:
+    for name in {name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}:
         pd.testing.assert_frame_equal(
             pd.read_parquet(copied / "small" / f"{name}.parquet"), pd.read_parquet(outcome.folder / f"{name}.parquet")
         )
@@ -37,14 +44,35 @@ def test_adding_a_configuration_computes_only_that_one(experiment_file, copied):
     assert [line.endswith("all from the store") for line in said] == [True, True, False, True]
 
 
-def test_another_metric_scores_anew_and_embeds_nothing(experiment_file, copied):
+def test_another_metric_computes_only_itself(outcome, experiment_file, copied):
+    def stored() -> set[str]:
+        return {path.parent.name for path in copied.glob(".store/scores/*/entry.json")}
+
+    before = stored()
+    metrics = [str(metric) for metric in outcome.experiment.metrics]
+    read = read_experiment(experiment_file, [f"metrics=[{', '.join([*metrics, 'recall@7'])}]"])
     said: list[str] = []
-    run_experiment(read_experiment(experiment_file, ["metrics=[recall@7]", "baseline=fixed-128-0"]), copied, said.append)
-    assert all("vectors" not in line and "scores" in line for line in said)
+    again = run_experiment(read, copied, said.append)
+    assert all(line.partition(": ")[2].startswith("scores ") and "," not in line for line in said)
+    assert len(stored() - before) == len(said) == 3
+    assert "recall@7" in set(again.results[0].scores_table["metric"])
+
+
+def test_a_metric_whose_version_rises_is_scored_again_and_no_other(outcome, experiment_file, copied, monkeypatch):
+    kind = KINDS["mrr"]
+    monkeypatch.setitem(KINDS.builtin, "mrr", replace(kind, compute=lambda case, cut: MetricValues(np.ones(case.labels.queries))))
+    kept = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
+    assert kept.results[0].scores_table.equals(outcome.results[0].scores_table)
+    monkeypatch.setitem(KINDS.builtin, "mrr", replace(KINDS["mrr"], version=kind.version + 1))
+    again = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
+    before, after = (found.results[0].scores_table.set_index(["metric", "query"])["value"] for found in (outcome, again))
+    assert set(before.index[before.ne(after) & before.notna()].get_level_values("metric")) == {"mrr@10"}
+    assert set(after["mrr@10"].dropna()) == {1.0}
 
 
 def test_a_configuration_that_fails_is_told_and_the_others_go_on(outcome, experiment_file, copied):
-    key = outcome.bench.keys(outcome.experiment.configurations[0]).scores
+    (node, *_) = outcome.graph.nodes(outcome.experiment.configurations[0], ["scores"])
+    key = outcome.graph.key(node)
     broken = copied / ".store" / "scores" / key / "scores.parquet"
     broken.write_bytes(broken.read_bytes()[:-7])
     again = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
@@ -88,3 +116,71 @@ def test_the_plan_counts_tokens_that_are_new_and_nothing_twice(experiment_file, 
     assert [one.tokens > 0 for one in added.configurations] == [False, False, True, False]
     assert added.measured
     assert not added.complete
+
+
+def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handbook_few, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    model.mkdir()
+    for path in locate(MINILM).iterdir():
+        if path.name != "modules.json":
+            (model / path.name).symlink_to(path)
+    (model / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "mine.Module"}]')
+    retrieval = [{"kind": "bm25"}, {"kind": "dense"}]
+    settings = {
+        "name": "x",
+        "dataset": {"kind": "golden", "path": str(handbook_few)},
+        "pipeline": {"embedding": {"model": str(model), "backend": "openvino"}},
+        "sweep": {"retrieval": retrieval},
+        "metrics": ["recall@5"],
+    }
+    # Reading says nothing of it: only a conversion can.
+    finished = run_experiment(experiment_of(settings, "x"), tmp_path / "outputs", lambda _: None)
+    assert [result.configuration.name for result in finished.results] == ["fixed-256-0-bm25"]
+    assert list(finished.failures) == ["fixed-256-0"]
+    assert "backend: openvino cannot run" in finished.failures["fixed-256-0"]
+
+
+def test_planning_embeds_nothing_loads_nothing_and_counts_what_a_semantic_chunker_compares(tmp_path, handbook_few, run_python):
+    """On a machine where no model was ever converted."""
+    path = tmp_path / "semantic.yaml"
+    path.write_text(f"""
+name: semantic
+dataset: {{kind: golden, path: {handbook_few}}}
+sweep: {{chunking: [{{kind: semantic, size: 128}}, {{kind: fixed, size: 128}}]}}
+""")
+    script = """
+import json, sys
+from pathlib import Path
+from workbench.execution.plan import plan_experiment, plan_lines
+from workbench.experiment.read import read_experiment
+plan = plan_experiment(read_experiment(Path(sys.argv[1])), Path(sys.argv[2]))
+print(json.dumps([[one.name, one.tokens, one.chunks, one.exact, one.error] for one in plan.configurations]))
+loaded = {"torch", "openvino", "transformers", "sentence_transformers"} & set(sys.modules)
+assert not loaded, loaded
+"""
+    cache = tmp_path / "cache"
+    told = run_python(script, path, tmp_path / "outputs", env={"WORKBENCH_CACHE": str(cache)})
+    (semantic, tokens, chunks, exact, error), (fixed, plain, _, _, none) = json.loads(told)
+    assert (semantic, fixed, exact, error, none) == ("semantic-128", "fixed-128-0", False, "", "")
+    # Its sentences, and then its chunks.
+    assert tokens > 1.5 * plain > 1_000
+    assert chunks > 10
+    assert not cache.exists()
+    assert not list((tmp_path / "outputs").glob(".store/vectors/*"))
+
+
+def test_a_chunker_that_fails_keeps_nobody_from_planning_the_others(tmp_path, handbook_few, monkeypatch):
+    (tmp_path / "breaking.py").write_text("def split(text):\n    raise RuntimeError('no')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "two.yaml"
+    path.write_text(f"""
+name: two
+dataset: {{kind: golden, path: {handbook_few}}}
+pipeline: {{retrieval: {{kind: bm25}}}}
+sweep: {{chunking: [{{kind: callable, callable: "breaking:split"}}, {{kind: fixed, size: 64}}]}}
+""")
+    plan = plan_experiment(read_experiment(path), tmp_path / "outputs")
+    assert [bool(one.error) for one in plan.configurations] == [True, False]
+    assert plan.configurations[1].chunks > 10
+    assert any("cannot be planned and will fail: " in line and "no" in line for line in plan_lines(plan))

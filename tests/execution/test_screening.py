@@ -7,7 +7,7 @@ import pytest
 
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import InputError, StoreError
-from workbench.execution.local import bench_of, run_experiment
+from workbench.execution.local import context_of, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.execution.plan import plan_experiment
 from workbench.execution.screening import as_screened, proxies_of, proxy_of, screen
@@ -38,7 +38,7 @@ def spec(handbook_part):
 def outputs(outcome, tmp_path_factory):
     """Outputs in which all but the chunks of 8 tokens are embedded already, for all tests here."""
     folder = tmp_path_factory.mktemp("screening") / "outputs"
-    shutil.copytree(outcome.bench.workplace.outputs, folder)
+    shutil.copytree(outcome.context.workspace.outputs, folder)
     return folder
 
 
@@ -141,7 +141,7 @@ def test_bm25_is_its_own_proxy_and_is_not_held_against_vectors(spec, outputs):
     assert rows["fixed-8-0-bm25"].proxy == "the configuration itself"
     assert not rows["fixed-8-0-bm25"].kept
     assert all(row.first.endswith("bm25") == name.endswith("bm25") for name, row in rows.items())
-    exactly = bench_of(both, outputs)
+    exactly = context_of(both, outputs)
     assert len(exactly.dataset.queries) > found.screening.of
 
 
@@ -172,12 +172,12 @@ def test_what_the_window_cuts_leaves_nothing_out(spec, outputs):
 
 def test_the_sample_is_seeded_and_of_answerable_questions(spec, outputs):
     proxies = proxies_of(spec(), outputs, 40)
-    queries = proxies.bench.dataset.queries
+    queries = proxies.run.dataset.queries
     assert len(queries) == 40
     assert all(query.answerable for query in queries)
-    assert proxies_of(spec(), outputs, 40).bench.dataset == proxies.bench.dataset
+    assert proxies_of(spec(), outputs, 40).run.dataset == proxies.run.dataset
     ids = {query.query_id for query in queries}
-    assert {need.query_id for need in proxies.bench.dataset.needs} == ids
+    assert {need.query_id for need in proxies.run.dataset.needs} == ids
     assert proxies.key != proxies_of(spec(), outputs, 41).key
 
 

@@ -8,6 +8,7 @@ import pytrec_eval
 from workbench.analysis.verdict import verdict_of
 from workbench.execution.local import Outcome
 from workbench.execution.tables import strictly_descending
+from workbench.results.run_tables import RunTables
 
 CONTRACT = {
     "metrics": ["configuration", "condition", "metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"],
@@ -44,9 +45,9 @@ def trec_eval_means(outcome: Outcome, configuration: str) -> dict[str, float]:
         assert tag == configuration
         run.setdefault(query, {})[document] = float(np.float32(score))
     qrels: dict[str, dict[str, int]] = {}
-    for qrel in outcome.bench.dataset.qrels:
+    for qrel in outcome.context.dataset.qrels:
         qrels.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
-    answerable = {query.query_id for query in outcome.bench.dataset.queries if query.answerable}
+    answerable = {query.query_id for query in outcome.context.dataset.queries if query.answerable}
     found = pytrec_eval.RelevanceEvaluator({query: qrels[query] for query in answerable}, set(MEASURES.values()) | {"recip_rank"}).evaluate(
         run
     )
@@ -80,7 +81,7 @@ def test_tied_scores_fall_by_the_least_a_32_bit_float_can():
 
 def test_unanswerable_questions_are_not_applicable_and_stay_out_of_the_means(outcome):
     queries = table(outcome, "queries")
-    unanswerable = {query.query_id for query in outcome.bench.dataset.queries if not query.answerable}
+    unanswerable = {query.query_id for query in outcome.context.dataset.queries if not query.answerable}
     assert len(unanswerable) == 5
     rows = queries[queries["query_id"].isin(unanswerable)]
     assert set(rows.loc[rows["metric"] == "recall@5", "state"]) == {"not_applicable"}
@@ -121,7 +122,7 @@ def test_differences_are_paired_over_the_same_queries(outcome):
 
 
 def test_p_values_are_those_of_the_verdict_on_the_primary_metric(outcome):
-    rows, found = table(outcome, "comparisons").set_index(["metric", "a", "b"]), verdict_of(outcome)
+    rows, found = table(outcome, "comparisons").set_index(["metric", "a", "b"]), verdict_of(RunTables.read(outcome.folder))
     # fixed-512-0 has chunks beyond the window: no claim is made about it.
     assert found.ranked == ("hierarchical-64-256", "fixed-128-0") or found.ranked == ("fixed-128-0", "hierarchical-64-256")
     assert found.family == "against fixed-128-0"
@@ -136,7 +137,7 @@ def test_p_values_are_those_of_the_verdict_on_the_primary_metric(outcome):
 
 def test_the_manifest_names_data_settings_and_versions_but_no_time(outcome):
     manifest = json.loads((outcome.folder / "manifest.json").read_text())
-    assert manifest["dataset"]["documents"] == len(outcome.bench.dataset.documents)
+    assert manifest["dataset"]["documents"] == len(outcome.context.dataset.documents)
     assert set(manifest["fingerprints"]["configurations"]) == {"fixed-128-0", "fixed-512-0", "hierarchical-64-256"}
     assert {"chromadb", "torch", "python"} <= set(manifest["versions"])
     assert manifest["failures"] == {}

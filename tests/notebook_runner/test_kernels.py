@@ -338,7 +338,7 @@ def test_side_by_side_is_what_it_is_one_after_another(outcome: Outcome):
     found, lines = [], []
     for fork, workers in ((False, 1), (True, 2)):
         for kind in ("notebooks", "records"):
-            shutil.rmtree(outcome.bench.workplace.store.root / kind, ignore_errors=True)
+            shutil.rmtree(outcome.context.workspace.store.root / kind, ignore_errors=True)
         wanted = wanted_notebooks(outcome, outcome.folder.parent.parent / "small.yaml", ())
         modules = [module for one in wanted for module in imported_modules(one.source)]
         told: list[str] = []
@@ -360,7 +360,7 @@ def timeless(path: Path) -> str:
 
 def test_one_notebook_that_fails_is_told_in_its_place_and_the_others_go_on(outcome: Outcome, tmp_path: Path):
     good, bad = notebook(tmp_path, "import time\ntime.sleep(1)"), notebook(tmp_path, "import os\nos._exit(1)")
-    given = {"root": str(outcome.bench.workplace.store.root)}
+    given = {"root": str(outcome.context.workspace.store.root)}
     wanted = [run_notebooks.NotebookJob(bad if number == 1 else good, f"n{number}", given, [time.time_ns()]) for number in range(4)]
     told: list[str] = []
     with Kernels([], told.append) as kernels:

@@ -55,7 +55,7 @@ def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, tmp_
     assert history["prompt"].isna().all()
     assert history["chunking"].nunique() == 3
     assert history["embedding"].nunique() == 1
-    assert set(history["corpus"]) == {outcome.bench.identity.corpus}
+    assert set(history["corpus"]) == {outcome.context.identity.corpus}
 
 
 def test_the_types_of_the_columns_are_fixed(outcome, tmp_path):
@@ -107,7 +107,7 @@ def test_a_stage_that_is_another_is_named_and_none_of_those_behind_it(outcome, t
 
 def test_other_labels_and_another_definition_of_spans_are_told(outcome, tmp_path):
     append(outcome, tmp_path, NOON)
-    bench = replace(outcome.bench, dataset=replace(outcome.bench.dataset, qrels=outcome.bench.dataset.qrels[1:]))
+    bench = replace(outcome.bench, dataset=replace(outcome.context.dataset, qrels=outcome.context.dataset.qrels[1:]))
     append(Outcome(outcome.experiment, bench, outcome.primary, outcome.results), tmp_path, NOON)
     append(Outcome(outcome.experiment, replace(bench, spans="chroma"), outcome.primary, outcome.results), tmp_path, NOON)
     found = changes(read_history(history_path(tmp_path)), "small", "fixed-128-0", "recall@5")

@@ -13,24 +13,25 @@ import pandas as pd
 import psutil
 import pytest
 
-from workbench.execution.dask.precompute import compute_ahead
+from workbench.execution.dask.precompute import precompute
 from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import TABLES, write_outputs
+from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
+from workbench.schemas import SCHEMAS
 
 SWEEP = {"chunking": [{"kind": "fixed", "size": [64, 128, 256], "overlap": 0}, {"kind": "sentence", "size": 128}]}
 
 
 def run(part: Path, outputs: Path, sweep: dict[str, object], jobs: int | None = None) -> Outcome:
     settings = {"name": "soak", "dataset": {"kind": "golden", "path": str(part)}, "sweep": sweep}
-    ahead = functools.partial(compute_ahead, jobs=jobs) if jobs else None
+    ahead = functools.partial(precompute, jobs=jobs) if jobs else None
     outcome = run_experiment(experiment_of(settings, "soak"), outputs, lambda _: None, ahead)
     write_outputs(outcome)
     return outcome
 
 
 def same(found: Outcome, expected: Outcome) -> None:
-    for name in set(TABLES) - {"timings"}:
+    for name in {name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}:
         ours, theirs = (pd.read_parquet(one.folder / f"{name}.parquet") for one in (found, expected))
         pd.testing.assert_frame_equal(ours, theirs, atol=1e-5)
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.analysis.miss_causes import CAUSE_NAMES
 from workbench.analysis.pairwise import FEWEST_QUERIES, Examined, examined
 from workbench.analysis.slice_means import slice_means_of
+from workbench.attribution.causes import CAUSE_NAMES
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import Interval
 

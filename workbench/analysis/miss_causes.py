@@ -7,10 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.values import places
-from workbench.attribution.causes import EVIDENCE_CAUSES
+from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES
 from workbench.results.run_tables import RunTables
-
-CAUSE_NAMES = tuple(cause.name for cause in EVIDENCE_CAUSES)
 
 
 def explains_text(run: RunTables) -> bool:
@@ -29,10 +27,8 @@ def cause_meanings(run: RunTables) -> Mapping[str, str]:
 
 def possible_causes(run: RunTables) -> Mapping[str, str]:
     """The causes that misses of this run can have, with their meanings: without evidence only some can be told."""
-    of_text = explains_text(run)
-    return {
-        cause.name: meaning for cause, meaning in zip(EVIDENCE_CAUSES, cause_meanings(run).values(), strict=True) if of_text or cause.of_documents
-    }
+    told = cause_meanings(run)
+    return told if explains_text(run) else {cause.name: told[cause.name] for cause in EVIDENCE_CAUSES if cause.of_documents}
 
 
 def misses_of(run: RunTables, configuration: str) -> pd.DataFrame:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.miss_causes import CAUSE_NAMES, causes_by_query
+from workbench.analysis.miss_causes import causes_by_query
 from workbench.analysis.values import clusters, detail, per_query, slices
+from workbench.attribution.causes import CAUSE_NAMES
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables

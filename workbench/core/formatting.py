@@ -1,7 +1,8 @@
 """Numbers as they are read: fixed digits, thousands separated, a dash where there is none."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 NONE = "–"
 
@@ -71,6 +72,23 @@ def amount(value: float) -> str:
     return number(value, 0 if value >= 100 or value == 0 else 1 if value >= 0.1 else 2)
 
 
+def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> int:
+    """The digits that keep values apart which differ: `least`, or `most` where two of them would look equal."""
+    known = {round(float(value), most) for value in values if math.isfinite(value)}
+    return least if len({number(value, least) for value in known}) == len({number(value, most) for value in known}) else most
+
+
+def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
+    """Names of at most `most` characters: longer ones lose their middle; a number keeps those apart that would look equal."""
+    whole = list(dict.fromkeys(names))
+    short = {name: _middle_cut(name, most) for name in whole}
+    seen = Counter(short.values())
+    return {
+        name: f"{place}: {_middle_cut(name, most - len(f'{place}: '))}" if seen[short[name]] > 1 else short[name]
+        for place, name in enumerate(whole, 1)
+    }
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows as lines of columns: text to the left, columns whose last cell is a number to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
@@ -80,3 +98,8 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         cells = [cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row, widths, right, strict=True)]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def _middle_cut(name: str, most: int) -> str:
+    tail = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - tail]}…{name[-tail:]}"

@@ -18,3 +18,10 @@ def expand(path: str) -> Path:
     """A path with `~` and `$WORKBENCH_DATA` filled in, the latter also where it is not set."""
     filled = path.replace("${WORKBENCH_DATA}", "$WORKBENCH_DATA").replace("$WORKBENCH_DATA", str(data_folder()))
     return Path(os.path.expandvars(filled)).expanduser()
+
+
+def find_upwards(path: str | Path) -> Path | None:
+    """A relative path looked for in the working directory, then in each of its parents; None where it is nowhere."""
+    given = Path(path).expanduser()
+    folders = [Path(), *Path.cwd().parents] if not given.is_absolute() else [Path()]
+    return next((folder / given for folder in folders if (folder / given).exists()), None)

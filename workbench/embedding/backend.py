@@ -5,6 +5,7 @@ import importlib.util
 from pathlib import Path
 from typing import Literal
 
+from workbench.core.distribution import advice
 from workbench.embedding import openvino_model
 from workbench.embedding.base import Encoder
 from workbench.embedding.openvino_conversion import Output, conversion_of
@@ -24,12 +25,17 @@ def encoder_of(model: str, asked: BackendChoice, output: Output = "sentence") ->
         return Encoder("torch", _TORCH)
     installed = openvino_model.installed()
     if asked == "auto" and not installed:
-        return Encoder("torch", _TORCH, "openvino is not installed: pip install 'workbench[fast]'")
+        return Encoder("torch", _TORCH, f"openvino is not installed: {advice('fast')}")
     if asked == "auto" and sees_gpu():
         return Encoder("torch", _TORCH, "torch sees a GPU")
-    if not installed:
-        raise ModelError("backend: openvino needs OpenVINO", "pip install 'workbench[fast]'")
+    require_openvino()
     return _with_openvino(model, asked, output)
+
+
+def require_openvino() -> None:
+    """Raise ModelError where OpenVINO is not installed."""
+    if not openvino_model.installed():
+        raise ModelError("backend: openvino needs OpenVINO", advice("fast"))
 
 
 def _with_openvino(model: str, asked: BackendChoice, output: Output) -> Encoder:

@@ -63,6 +63,10 @@ class Embedder(BaseModel, ABC):
     def identity(self, role: Role) -> dict[str, Any]:
         """All that decides a vector besides its text, as canonical JSON: equal identities give equal vectors."""
 
+    def check(self) -> None:
+        """Raise ModelError where the settings, its own and those among the model's files, do not allow what is asked; loads no model."""
+        self.window()
+
     def encoder(self) -> Encoder:
         """What computes the vectors, for the manifest and for measured speeds; an error if it cannot."""
         return Encoder(self.kind)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from workbench.core.distribution import advice
 from workbench.embedding.base import Role
 from workbench.embedding.remote_base import EmbeddingReply, RemoteEmbedder
 from workbench.errors import ModelError, RunError
@@ -97,7 +98,7 @@ def _client(address: str, timeout: float, local: bool) -> "httpx2.Client":
         import httpx2
         import tenacity  # noqa: F401  # missing is told in the same words
     except ImportError:
-        raise ModelError("embedding 'ollama' needs httpx2 and tenacity", "pip install 'workbench[ollama]'") from None
+        raise ModelError("embedding 'ollama' needs httpx2 and tenacity", advice("ollama")) from None
     # What is on this machine is not asked through a proxy.
     client = httpx2.Client(base_url=address, timeout=timeout, trust_env=not local)
     atexit.register(client.close)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from workbench.core.distribution import advice
 from workbench.embedding.base import Role
 from workbench.embedding.remote_base import EmbeddingReply, RemoteEmbedder
 from workbench.errors import ModelError, RunError
@@ -98,7 +99,7 @@ def _client(address: str, key: str, timeout: float, retries: int, local: bool) -
     try:
         import openai
     except ImportError:
-        raise ModelError("embedding 'openai' needs OpenAI's client", "pip install 'workbench[openai]'") from None
+        raise ModelError("embedding 'openai' needs OpenAI's client", advice("openai")) from None
     # What is on this machine is not asked through a proxy.
     http_client = openai.DefaultHttpxClient(trust_env=False) if local else None
     client = openai.OpenAI(base_url=address, api_key=key, timeout=timeout, max_retries=retries, http_client=http_client)

@@ -6,13 +6,13 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.embedding import openvino_conversion
-from workbench.embedding.backend import BackendChoice, encoder_of
+from workbench.embedding.backend import BackendChoice, encoder_of, require_openvino
 from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
 from workbench.embedding.late.windows import LATE, unpoolable
 from workbench.embedding.torch_model import load, model_settings, positions, token_states
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, model_fingerprint
-from workbench.models.tokenizers import Ints, input_lengths
+from workbench.models.tokenizers import Ints, input_lengths, tokenizer_file
 from workbench.storage.vector_cache import Vectors
 
 # Models call a document's prompt by three names; these are sentence-transformers' own, in its order.
@@ -54,14 +54,20 @@ class SentenceTransformersEmbedder(Embedder):
             "precision": encoder.precision,
         }
 
-    def encoder(self) -> Encoder:
-        """Backend and precision, with `auto` resolved; ModelError where the backend asked for cannot run the model, or not `late`."""
-        if self.pooling == "standard":
-            return encoder_of(self.model, self.backend)
-        reason = unpoolable(self.model, self.window(), self.prompt("document"))
+    def check(self) -> None:
+        """Raise ModelError where the model's settings give no such window, prompt or pooling, or the backend is not installed."""
+        tokenizer_file(self.model)
+        window = self.window()
+        reason = unpoolable(self.model, window, self.prompt("document")) if self.pooling == "late" else ""
         if reason:
             raise ModelError(f"pooling: late cannot be had of {self.model}: {reason}", "choose pooling: standard")
-        return encoder_of(self.model, self.backend, "tokens")
+        if self.backend == "openvino":
+            require_openvino()
+
+    def encoder(self) -> Encoder:
+        """Backend and precision, with `auto` resolved; ModelError where the backend asked for cannot run the model, or not `late`."""
+        self.check()
+        return encoder_of(self.model, self.backend, "tokens" if self.pooling == "late" else "sentence")
 
     def prompt(self, role: Role) -> str:
         """What is put before every input of this role."""

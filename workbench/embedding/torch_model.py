@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.embedding.base import NO_WINDOW
 from workbench.errors import ModelError
-from workbench.models.files import locate
+from workbench.models.files import locate, verified
 from workbench.models.tokenizers import padded
 from workbench.storage.vector_cache import Vectors
 
@@ -68,7 +68,7 @@ def read(model: str, window: int, device: str) -> "SentenceTransformer":
     from sentence_transformers import SentenceTransformer
 
     transformers.utils.logging.disable_progress_bar()
-    folder = locate(model)
+    folder = verified(model)
     try:
         loaded = SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # whatever the library meets in a strange folder is a model that cannot be used

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.recall_curve import CURVE
 from workbench.context.packing import pack
 from workbench.embedding.base import NO_WINDOW
 from workbench.embedding.registry import chunk_encoder
@@ -26,8 +27,6 @@ from workbench.pipeline.stages.scores import retrieved
 from workbench.records import Dataset
 from workbench.storage.result_store import Entry
 
-# Recall against delivered tokens is drawn at these budgets, whatever metrics are asked for.
-CURVE = (500, 1000, 2000, 4000)
 _WITHOUT_SPANS = "ndcg@10"
 
 Say = Callable[[str], None]
@@ -57,8 +56,7 @@ class Result:
     @property
     def window(self) -> int | None:
         """How many tokens of a chunk's input are embedded; None where nothing is, or all of it."""
-        window = self.configuration.embedding.chunk_window() if self.configuration.embedding else NO_WINDOW
-        return window if window < NO_WINDOW else None
+        return self.configuration.window
 
     @cached_property
     def chunks_table(self) -> pd.DataFrame:
@@ -79,6 +77,10 @@ class Result:
     def retrieved(self) -> Retrieved:
         """What metrics read, by the search that the configuration is evaluated by."""
         return retrieved(self.entry("chunks"), self.hits, self.search)
+
+    def explanation(self, name: str) -> pd.DataFrame:
+        """A table of the stage `explanations`: context, misses or details."""
+        return self.entry("explanations").table(name)
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -129,6 +131,7 @@ class Result:
             "tokens": int(self.lengths.sum()),
             "truncated_tokens": int(self.truncated.sum()),
             "truncated_chunks": int((self.truncated > 0).sum()),
+            "context_tokens": float(self.entry("explanations").values("tokens")),
             "delivered_tokens": float(self.chunks_table["tokens"].to_numpy()[hits["chunk"]].sum() / max(1, hits["query"].nunique())),
         }
 
@@ -195,11 +198,12 @@ Precompute = Callable[[Graph, Sequence[Configuration], Say], Precomputed]
 def context_of(experiment: Experiment, outputs: Path) -> RunContext:
     """The experiment's dataset and all the metrics that are computed on it."""
     dataset = experiment.dataset.load()
-    added = [primary_of(experiment, dataset), Metric.parse("judged@10")]
+    primary = primary_of(experiment, dataset)
+    added = [primary, Metric.parse("judged@10")]
     if dataset.needs:
         added += [Metric.parse(f"span_recall@{tokens}t") for tokens in CURVE]
     metrics = tuple(dict.fromkeys([*experiment.metrics, *added]))
-    return RunContext(Workspace.at(outputs), dataset, metrics, experiment.spans, experiment.configurations)
+    return RunContext(Workspace.at(outputs), dataset, metrics, experiment.spans, experiment.configurations, primary=primary)
 
 
 def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:

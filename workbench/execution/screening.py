@@ -132,7 +132,7 @@ def proxies_of(experiment: Experiment, outputs: Path, queries: int) -> Proxies:
     answerable = [place for place, query in enumerate(whole.dataset.queries) if query.answerable]
     chosen = np.sort(np.random.default_rng(SEED).permutation(answerable)[:queries])
     sample, primary = _only(whole.dataset, chosen.tolist()), primary_of(experiment, whole.dataset)
-    graph = Graph(replace(whole, dataset=sample, metrics=(primary,), indexed=False))
+    graph = Graph(replace(whole, dataset=sample, metrics=(primary,), indexed=False, primary=None))
     return Proxies(experiment, graph, len(answerable), {one.name: proxy_of(one) for one in experiment.configurations})
 
 

@@ -1,6 +1,5 @@
-"""A finished run as the tables that a sweep leaves."""
+"""A finished run as the tables of its results, and its document rankings as TREC's run files."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,62 +11,54 @@ from numpy.typing import NDArray
 from workbench.execution.local import Outcome, Result
 from workbench.metrics.separation import answerable_auroc
 from workbench.models.tokenizers import Ints
+from workbench.results.run_tables import RETRIEVED
+from workbench.results.tables import joined
 from workbench.retrieval.rank import Floats
+from workbench.schemas import SCHEMAS
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
 
-CONDITION = "retrieved"
 
-
-@lru_cache(maxsize=4)
 def metrics_table(outcome: Outcome) -> pd.DataFrame:
-    """configuration, condition, metric, slice, value, low, high, n, clusters, unscored, attainable; kept, since the history asks again."""
-    clusters = query_clusters(outcome.bench.labels)
-    metadata = [query.metadata for query in outcome.bench.dataset.queries]
+    """The means of every metric over all queries and over each slice, and how well scores separate answerable questions."""
+    clusters = query_clusters(outcome.context.labels)
+    metadata = [query.metadata for query in outcome.context.dataset.queries]
     parts = []
     for result in outcome.results:
-        table = pd.concat([summarise(result.scores.table("scores"), clusters, metadata), _separation(outcome, result)], ignore_index=True)
-        parts.append(_named(table, result, condition=CONDITION))
-    return _joined(parts)
+        table = pd.concat([summarise(result.scores_table, clusters, metadata), _separation(outcome, result)], ignore_index=True)
+        parts.append(_named(table, result, condition=RETRIEVED))
+    return _table("metrics", parts)
 
 
 def _separation(outcome: Outcome, result: Result) -> pd.DataFrame:
     """How well the top score tells answerable questions from the others; no row where there are no others."""
     about = result.hits.table(f"{result.search}_about")
-    value = answerable_auroc(about["top"].to_numpy(), outcome.bench.labels.answerable)
+    value = answerable_auroc(about["top"].to_numpy(), outcome.context.labels.answerable)
     row = {"metric": "answerable_auroc", "slice": "all", "value": value, "n": len(about), "unscored": 0, "attainable": 1.0}
     return pd.DataFrame([row] if value is not None else [])
 
 
 def queries_table(outcome: Outcome) -> pd.DataFrame:
-    """configuration, condition, variant, repeat, query_id, metric, value, state, reason."""
-    ids = np.array([query.query_id for query in outcome.bench.dataset.queries], dtype=object)
+    """Every metric of every query."""
+    ids = outcome.context.query_ids
     parts = []
     for result in outcome.results:
-        scores = result.scores.table("scores")
-        parts.append(
-            _named(
-                pd.DataFrame({"query_id": ids[scores["query"]]} | {name: scores[name] for name in ("metric", "value", "state", "reason")}),
-                result,
-                condition=CONDITION,
-                variant="",
-                repeat=0,
-            )
-        )
-    return _joined(parts)
+        scores = result.scores_table
+        columns = {"query_id": ids[scores["query"]]} | {name: scores[name] for name in ("metric", "value", "state", "reason")}
+        parts.append(_named(pd.DataFrame(columns), result, condition=RETRIEVED, variant="", repeat=0))
+    return _table("queries", parts)
 
 
 def hits_table(outcome: Outcome) -> pd.DataFrame:
-    """configuration, query_id, rank, chunk_id, doc_id, start, end, score, delivered, cut_reason.
+    """Every hit that was looked at.
 
     `chunk_id` names the slice that was searched; `start` and `end` are those of the slice delivered for it, which is larger
     where children are searched and parents delivered.
     """
-    queries = np.array([query.query_id for query in outcome.bench.dataset.queries], dtype=object)
-    documents = np.array([document.doc_id for document in outcome.bench.dataset.documents], dtype=object)
+    queries, documents = outcome.context.query_ids, outcome.context.doc_ids
     parts = []
     for result in outcome.results:
-        hits, chunks = result.all_hits, result.chunks.table("chunks")
+        hits, chunks = result.all_hits, result.chunks_table
         doc_ids = documents[chunks["doc"]]
         chunk_ids = np.array(
             [f"{doc}:{start}-{end}" for doc, start, end in zip(doc_ids, chunks["start"], chunks["end"], strict=True)], object
@@ -85,42 +76,54 @@ def hits_table(outcome: Outcome) -> pd.DataFrame:
             "cut_reason": hits["cut_reason"],
         }
         parts.append(_named(pd.DataFrame(columns), result))
-    return _joined(parts)
+    return _table("hits", parts)
 
 
 def configurations_table(outcome: Outcome) -> pd.DataFrame:
-    """A row for each configuration: its fields, chunks, tokens, truncated_tokens, delivered_tokens, tied_queries; failed ones with their error."""
+    """A row for each configuration: its fields and what they make; failed ones with their error."""
     rows: list[dict[str, Any]] = []
     for result in outcome.results:
         tied = result.hits.table(f"{result.search}_about")["tied"]
         rows.append(result.summary | {"tied_queries": float(tied.mean()), "error": None})
     rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=SCHEMAS["configurations"].names)
 
 
 def timings_table(outcome: Outcome) -> pd.DataFrame:
-    """configuration, name, value: seconds and whether computed by stage, latencies in milliseconds, and the gap of Chroma's index."""
-    return _joined([_named(pd.DataFrame(_timings(result)), result) for result in outcome.results])
+    """Seconds and whether computed by stage, latencies in milliseconds, and the gap of Chroma's index."""
+    return _table("timings", [_named(pd.DataFrame(_timings(result)), result) for result in outcome.results])
 
 
 def _timings(result: Result) -> list[dict[str, Any]]:
     found: dict[str, float] = {}
-    for stage, entry in result.stages.items():
-        found |= {f"seconds_{stage}": entry.seconds, f"computed_{stage}": float(entry.computed)}
-    found |= _latencies("exact", result.hits.array("exact_seconds"))
-    if result.embedded:
-        embedded, overlap, gap = result.embedded, result.scores.values("overlap"), result.scores.table("gap")
-        found |= {"seconds_index": embedded.index_seconds, "computed_index": float(embedded.index_built)}
-        spent: dict[str, Any] = (
-            embedded.vectors.values("encoded") if embedded.vectors.computed else {"tokens": 0, "billed": 0, "cost": None}
-        )
+    for stage, seconds in result.seconds.items():
+        found |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
+    found |= _latencies("question", _question_seconds(result))
+    searches = result.hits.values("searches")
+    for search, step in (("exact", "exact"), ("ann", "chroma")):
+        found |= _latencies(step, result.hits.array(f"{search}_seconds")) if search in searches["names"] else {}
+    if result.embeds:
+        encoded = result.entry("vectors")
+        spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
         found |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         found |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
-        found |= {"index_bytes": result.hits.values("index")["bytes"]}
-        found |= _latencies("embed", embedded.queries.array("seconds")) | _latencies("chroma", result.hits.array("ann_seconds"))
-        found[f"chroma_overlap@{overlap['k']}"] = overlap["overlap"]
-        found |= {f"chroma_change_{metric}": change for metric, change in zip(gap["metric"], gap["change"], strict=True)}
+        found |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", result.entry("queries").array("seconds"))
+    if searches["overlap"] is not None:
+        found[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
+    changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
+    found |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
     return [{"name": name, "value": float(value)} for name, value in found.items()]
+
+
+def _question_seconds(result: Result) -> Floats:
+    """The seconds of up to 50 questions, embedding and search together."""
+    search: Floats = result.hits.array(f"{result.search}_seconds").astype(np.float64)
+    if not result.embeds:
+        return search
+    embedding = result.entry("queries").array("seconds")
+    both = min(len(search), len(embedding))
+    found: Floats = search[:both] + embedding[:both]
+    return found
 
 
 def _latencies(step: str, seconds: Floats) -> dict[str, float]:
@@ -137,8 +140,8 @@ def run_lines(outcome: Outcome, result: Result) -> str:
     and orders ties its own way, sees exactly our ranks. Blanks in ids, which the format cannot hold, become `_`.
     """
     ranking = result.hits.table(f"{result.search}_ranking")
-    queries = ["_".join(query.query_id.split()) for query in outcome.bench.dataset.queries]
-    documents = ["_".join(document.doc_id.split()) for document in outcome.bench.dataset.documents]
+    queries = ["_".join(query_id.split()) for query_id in outcome.context.query_ids]
+    documents = ["_".join(doc_id.split()) for doc_id in outcome.context.doc_ids]
     rank = ranking["rank"].to_numpy(np.int64)
     scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
     texts = pa.string()
@@ -165,10 +168,8 @@ def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
 
 
 def _named(table: pd.DataFrame, result: Result, **constants: Any) -> pd.DataFrame:
-    for place, (name, value) in enumerate({"configuration": result.configuration.name, **constants}.items()):
-        table.insert(place, name, value)
-    return table
+    return table.assign(configuration=result.configuration.name, **constants)
 
 
-def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"configuration": pd.Series(dtype="str")})
+def _table(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
+    return joined(SCHEMAS[name], parts)

@@ -4,7 +4,45 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-Settings = dict[str, Any]
+from pydantic import BaseModel
+
+from workbench.chunking.base import Chunker
+from workbench.chunking.registry import CHUNKERS
+from workbench.embedding.base import Embedder
+from workbench.embedding.registry import EMBEDDERS, chunk_encoder
+from workbench.experiment.naming import named
+from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable, wrong_fields
+from workbench.pipeline.configuration import Configuration
+from workbench.retrieval.base import Retriever
+from workbench.retrieval.registry import RETRIEVERS
+
+STAGES: dict[str, Mapping[str, type[BaseModel]]] = {"chunking": CHUNKERS, "embedding": EMBEDDERS, "retrieval": RETRIEVERS}
+DEFAULTS: dict[str, Settings] = {
+    "chunking": {"kind": "fixed", "size": 256},
+    "embedding": {"kind": "sentence-transformers"},
+    "retrieval": {"kind": "dense"},
+}
+
+
+def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configuration, ...]:
+    """Every configuration of an experiment under its name, in the order of the file; what is wrong is added to the faults."""
+    pipeline, sweep = settings.get("pipeline", {}), settings.get("sweep", {})
+    for section, value in (("pipeline", pipeline), ("sweep", sweep)):
+        if not is_mapping(value):
+            faults.append(f"{section} is not a mapping of stages")
+            return ()
+        faults += [unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
+    chunkings, embeddings, retrievals = (_axis(stage, pipeline, sweep, faults) for stage in STAGES)
+    choices = itertools.product(chunkings, enumerate(embeddings), retrievals)
+    # What uses no vectors is there once, whatever embedders are swept.
+    found = [_joined(chunking, embedding, retrieval) for chunking, (n, embedding), retrieval in choices if retrieval.uses_vectors or n == 0]
+    faults += [why for one in found if one.embedding and one.chunking.enrich and (why := chunk_encoder(one.embedding).refuses_headers())]
+    return named(found, faults)
+
+
+def as_list(swept: Any) -> list[Any]:
+    """The alternatives of an axis: one alone needs no list."""
+    return swept if isinstance(swept, list) else [swept]
 
 
 def alternatives(swept: Any, default: Settings) -> list[Settings]:
@@ -14,24 +52,31 @@ def alternatives(swept: Any, default: Settings) -> list[Settings]:
     `kind` is the default with these fields changed.
     """
     found = []
-    for item in swept if isinstance(swept, list) else [swept]:
+    for item in as_list(swept):
         settings = dict(item) if "kind" in item else default | item
-        fields = [[(key, value) for value in (values if isinstance(values, list) else [values])] for key, values in settings.items()]
+        fields = [[(key, value) for value in as_list(values)] for key, values in settings.items()]
         found += [dict(choice) for choice in itertools.product(*fields)]
     return found
 
 
-def set_value(settings: Settings, dotted: str, value: Any) -> None:
-    """Change the value at `path.to.key`, making the mappings on the way; ValueError where the way is barred by something else."""
-    *way, last = dotted.split(".")
-    place: Any = settings
-    for step in way:
-        place = place.setdefault(step, {}) if isinstance(place, dict) else None
-    if not isinstance(place, dict) or not last:
-        raise ValueError(dotted)
-    place[last] = value
+def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) -> list[Any]:
+    default = pipeline.get(stage, DEFAULTS[stage])
+    swept = sweep.get(stage, default)
+    if not is_mapping(default) or not as_list(swept) or not all(is_mapping(item) for item in as_list(swept)):
+        faults.append(f"{stage} is not a mapping such as {DEFAULTS[stage]}, nor a list of them")
+        return []
+    usual, table = {"kind": DEFAULTS[stage]["kind"]}, STAGES[stage]
+    if stage in sweep:
+        # A wrong value is a mistake even where every item of the axis gives another one.
+        faults += [fault for choice in alternatives(default, {}) for fault in wrong_fields(stage, usual | choice, table)]
+    else:
+        lists = [key for key, value in default.items() if isinstance(value, list)]
+        faults += [f"pipeline.{stage}.{key} is a list; what varies belongs under sweep" for key in lists]
+    made = [component(stage, usual | choice, table, faults) for choice in alternatives(swept, default)]
+    return [one for one in made if one is not None and usable(one, faults)]
 
 
-def is_mapping(value: Any) -> bool:
-    """Whether a value is a mapping with text keys."""
-    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+def _joined(chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Configuration:
+    # `tokens: model` counts in the vocabulary of the model that embeds.
+    counted = chunking.model_copy(update={"model": embedding.vocabulary})
+    return Configuration(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval)

@@ -1,26 +1,20 @@
-"""Settings to components, with the faults of each in words."""
+"""Settings to components and metrics, with the faults of each in words. Nothing is loaded for it but settings files."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from workbench.core.suggestions import meant
 from workbench.embedding.base import Embedder
 from workbench.errors import InputError
-from workbench.experiment.expand import is_mapping
+from workbench.metrics.names import Metric
+from workbench.pipeline.configuration import Configuration
 
+Settings = dict[str, Any]
 
-def usable(component: BaseModel, faults: list[str]) -> bool:
-    """Whether an embedder's model can be had, with the window and backend asked for: found out before anything runs."""
-    try:
-        if isinstance(component, Embedder):
-            component.window()
-            component.encoder()
-    except InputError as error:
-        faults.append(f"embedding: {error}")
-        return False
-    return True
+# Pydantic's words for what is not there, and for keys that `component` names with what was meant.
+_INCOMPLETE = ("missing", "extra_forbidden")
 
 
 def component(stage: str, settings: Any, table: Mapping[str, type[BaseModel]], faults: list[str]) -> BaseModel | None:
@@ -43,12 +37,56 @@ def component(stage: str, settings: Any, table: Mapping[str, type[BaseModel]], f
     return None if strange else made
 
 
-def _fault(owner: str, detail: dict[str, Any]) -> str:
-    field = ".".join(str(part) for part in detail["loc"])
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    if detail["type"] == "missing":
-        return f"{owner} needs {field!r}"
-    return f"{owner} {field} is {detail['input']!r}: {message}" if field else f"{owner}: {message}"
+def wrong_fields(stage: str, settings: Settings, table: Mapping[str, type[BaseModel]]) -> list[str]:
+    """The faults of single values in settings that need not be complete, nor go together."""
+    faults: list[str] = []
+    if settings.get("kind") not in table:
+        component(stage, settings, table, faults)
+        return faults
+    owner = f"{stage} {settings['kind']!r}"
+    try:
+        table[settings["kind"]].model_validate(settings)
+    except ValidationError as error:
+        faults = [_fault(owner, dict(detail)) for detail in error.errors() if detail["loc"] and detail["type"] not in _INCOMPLETE]
+    return faults
+
+
+def usable(made: BaseModel, faults: list[str]) -> bool:
+    """Whether the settings of an embedder's model allow what is asked of it; a fault is added if they do not."""
+    try:
+        if isinstance(made, Embedder):
+            made.check()
+    except InputError as error:
+        faults.append(f"embedding: {error}")
+        return False
+    return True
+
+
+def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) -> tuple[tuple[Metric, ...], Metric | None]:
+    """The metrics of an experiment, the primary one first where one is named, and that one."""
+    names = settings.get("metrics", list(default))
+    if not isinstance(names, list) or not names:
+        faults.append("metrics is not a list of names such as recall@5")
+        names = []
+    parsed = [_metric(name, faults) for name in names]
+    primary = _metric(settings["primary"], faults) if "primary" in settings else None
+    metrics = dict.fromkeys(metric for metric in (primary, *parsed) if metric is not None)
+    return tuple(metrics), primary
+
+
+def beyond_k(metrics: Iterable[Metric], configurations: Iterable[Configuration]) -> list[str]:
+    """The faults of metrics that look at more chunks than are delivered."""
+    smallest = min((configuration.retrieval.k for configuration in configurations), default=None)
+    return [
+        f"metric {metric} looks at more chunks than the {smallest} that retrieval.k delivers; raise retrieval.k or lower the metric's k"
+        for metric in metrics
+        if smallest is not None and metric.bounded_by_k and metric.k is not None and metric.k > smallest
+    ]
+
+
+def is_mapping(value: Any) -> bool:
+    """Whether a value is a mapping with text keys."""
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
 def unknown(owner: str, key: Any, known: Sequence[str]) -> str:
@@ -56,7 +94,17 @@ def unknown(owner: str, key: Any, known: Sequence[str]) -> str:
     return f"{owner} has no parameter {key!r}{meant(str(key), known)}; it has {', '.join(known)}"
 
 
-def meant(word: str, known: Iterable[str]) -> str:
-    """The known word nearest to one that is not, in brackets; nothing where none is near."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+def _metric(name: Any, faults: list[str]) -> Metric | None:
+    try:
+        return Metric.parse(str(name))
+    except InputError as error:
+        faults.append(str(error))
+        return None
+
+
+def _fault(owner: str, detail: dict[str, Any]) -> str:
+    field = ".".join(str(part) for part in detail["loc"])
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    if detail["type"] == "missing":
+        return f"{owner} needs {field!r}"
+    return f"{owner} {field} is {detail['input']!r}: {message}" if field else f"{owner}: {message}"

@@ -14,13 +14,14 @@ import numpy as np
 from workbench.core.files import store_errors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
-from workbench.execution.local import Result, bench_of, run_configuration
+from workbench.execution.local import Result, context_of, run_configuration
 from workbench.execution.plan import plan_experiment
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.models.files import locate
+from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stages import chunks_of, embedder_inputs
+from workbench.pipeline.graph import Graph
 from workbench.records import Chunk
 from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.chroma_index import build_index
@@ -38,12 +39,12 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
     alone = replace(experiment, configurations=(configuration,))
     if not plan_experiment(alone, output.parent).complete:
         raise InputError(f"the results of {configuration.name} are not all in {output.parent}", "run the sweep again")
-    bench = bench_of(experiment, output.parent)
+    graph = Graph(context_of(experiment, output.parent))
     aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     with store_errors(target.parent):
         aside.mkdir(parents=True)
         try:
-            _write(bench, run_configuration(bench, configuration), aside)
+            _write(graph.run, run_configuration(graph, configuration), aside)
             os.rename(aside, target)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
@@ -64,21 +65,20 @@ def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
     return experiment, chosen
 
 
-def _write(bench: RunContext, result: Result, folder: Path) -> None:
+def _write(run: RunContext, result: Result, folder: Path) -> None:
     retrieval, embedding = result.configuration.retrieval, result.configuration.embedding
-    table = result.chunks.table("chunks")
-    chunks = chunks_of(bench, table)
-    passages = _passages(bench, chunks)
+    chunks = run.chunks(result.entry("chunks"))
+    passages = _passages(run, chunks)
     if isinstance(retrieval, Bm25Retriever):
         settings, needed, script = retrieval.model_dump(), ["bm25s", "PyStemmer"], "retrieve_bm25.py"
-        retrieval.index(embedder_inputs(bench, table)).save(str(folder / "index"))
+        retrieval.index(EmbedderInputs(chunks)).save(str(folder / "index"))
         lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
         (folder / "passages.jsonl").write_text(lines, "utf-8")
-    elif isinstance(embedding, SentenceTransformersEmbedder) and result.embedded:
+    elif isinstance(embedding, SentenceTransformersEmbedder) and result.embeds:
         settings = retrieval.model_dump() | {"window": result.window, "query_prompt": embedding.prompt("query")}
         needed, script = ["chromadb", "sentence-transformers", "torch"], "retrieve_dense.py"
         shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
-        vectors = np.asarray(result.embedded.vectors.array("vectors"))
+        vectors = np.asarray(result.entry("vectors").array("vectors"))
         build_index(folder / "collection", chunks, vectors, [passage["text"] for passage in passages])
         (folder / "collection.lock").unlink(missing_ok=True)
     else:
@@ -86,14 +86,14 @@ def _write(bench: RunContext, result: Result, folder: Path) -> None:
         raise InputError(
             f"{result.configuration.name} ({kinds}) cannot be exported", "choose a sentence-transformers or bm25 configuration"
         )
-    told = {"configuration": result.configuration.name, "dataset": bench.dataset.name, **settings}
+    told = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
     (folder / "settings.json").write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
     (folder / "requirements.txt").write_text("".join(f"{package}=={version(package).split('+')[0]}\n" for package in needed))
     shutil.copyfile(Path(__file__).with_name(script), folder / "retrieve.py")
 
 
-def _passages(bench: RunContext, chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
+def _passages(run: RunContext, chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
     """What each chunk delivers: doc_id, start, end, text."""
-    texts = {document.doc_id: document.text for document in bench.dataset.documents}
+    texts = {document.doc_id: document.text for document in run.dataset.documents}
     places = [(chunk.doc_id, *chunk.delivered) for chunk in chunks]
     return [{"doc_id": doc_id, "start": start, "end": end, "text": texts[doc_id][start:end]} for doc_id, start, end in places]

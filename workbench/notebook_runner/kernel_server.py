@@ -20,12 +20,15 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
+from workbench.core.processes import skip_schema_grammar
+
 LENGTH = 8
 _SET_PARENT_DEATH_SIGNAL = 1
 
 
 def main() -> None:
     """Import the modules, then serve; what follows runs in each kernel."""
+    skip_schema_grammar()
     control = socket.socket(fileno=int(sys.argv[1]))
     for name in sys.argv[2:]:
         # What cannot be imported is told by the notebook that needs it.

@@ -9,9 +9,10 @@ from typing import Any
 
 from workbench.core import cpu
 from workbench.errors import WorkbenchError
-from workbench.execution.local import Outcome
 from workbench.notebook_runner.kernels import Kernels, closed_loop
 from workbench.notebook_runner.notebooks import imported_modules, notebook_path, run_notebook_file
+from workbench.results.run_tables import RunTables
+from workbench.storage.result_store import Store
 
 _AT_ONCE = 2
 # A notebook takes 0.3 GB where its kernel imports for itself, and the sweep needs some for what follows.
@@ -28,27 +29,23 @@ class NotebookJob:
     shown: list[Any]
 
 
-def run_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str], say: Callable[[str], None]) -> dict[str, str]:
-    """Put the executed notebooks under outputs/<name>/notebooks/; the one-line error of each that failed, by name."""
-    folder, wanted = outcome.folder / "notebooks", wanted_notebooks(outcome, experiment, overrides)
-    modules = sorted({module for source in {one.source for one in wanted} for module in imported_modules(source)})
+def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str], None]) -> dict[str, str]:
+    """Put the executed notebooks of a run under <folder>/notebooks/; the one-line error of each that failed, by name."""
+    target, jobs = folder / "notebooks", notebook_jobs(run, folder)
+    modules = sorted({module for source in {job.source for job in jobs} for module in imported_modules(source)})
     with Kernels(modules, say) as kernels:
-        errors = execute(outcome, wanted, kernels, at_once(), say)
-    for stale in set(folder.glob("*.ipynb")) - {folder / f"{one.name}.ipynb" for one in wanted} - set(folder.glob("*.failed.ipynb")):
+        errors = execute(target, store, jobs, kernels, at_once(), say)
+    for stale in set(target.glob("*.ipynb")) - {target / f"{job.name}.ipynb" for job in jobs} - set(target.glob("*.failed.ipynb")):
         stale.unlink()
     return errors
 
 
-def wanted_notebooks(outcome: Outcome, experiment: Path, overrides: Sequence[str]) -> list[NotebookJob]:
+def notebook_jobs(run: RunTables, folder: Path) -> list[NotebookJob]:
     """The notebooks of a run, in the order in which they are told."""
-    bench = outcome.bench
-    common = {"experiment": str(experiment), "outputs": str(bench.workplace.outputs), "overrides": list(overrides)}
-    scores = {result.configuration.name: bench.keys(result.configuration).scores for result in outcome.results}
-    settings = [outcome.experiment.settings, str(outcome.primary)]
-    one, all_ = notebook_path("configuration"), notebook_path("comparison")
-    wanted = [NotebookJob(one, name, common | {"configuration": name}, [key, *settings]) for name, key in scores.items()]
-    screening = [outcome.experiment.screening.as_json()] if outcome.experiment.screening else []
-    return [*wanted, NotebookJob(all_, "comparison", common, [scores, outcome.failures, *settings, *screening])]
+    given, whole = {"results": str(folder)}, run.digest()
+    source = notebook_path("configuration")
+    jobs = [NotebookJob(source, name, given | {"configuration": name}, [run.digest(name)]) for name in run.names]
+    return [*jobs, NotebookJob(notebook_path("comparison"), "comparison", given, [whole])]
 
 
 def at_once() -> int:
@@ -65,25 +62,27 @@ def available_memory() -> int:
     return int(found[1]) * 1024 if found else _AT_ONCE * _BYTES_EACH
 
 
-def execute(outcome: Outcome, wanted: Sequence[NotebookJob], kernels: Kernels, workers: int, say: Callable[[str], None]) -> dict[str, str]:
-    """Execute the notebooks on so many threads, told in their order whatever ends first; the error of each that failed, by name."""
+def execute(
+    folder: Path, store: Store, jobs: Sequence[NotebookJob], kernels: Kernels, workers: int, say: Callable[[str], None]
+) -> dict[str, str]:
+    """Execute notebooks into a folder on so many threads, told in their order whatever ends first; the error of each that failed, by name."""
 
     def run(one: NotebookJob) -> bool:
-        target = outcome.folder / "notebooks" / f"{one.name}.ipynb"
+        target = folder / f"{one.name}.ipynb"
         with closed_loop():
-            return run_notebook_file(outcome.bench.workplace.store, one.source, one.parameters, one.shown, target, kernels)
+            return run_notebook_file(store, one.source, one.parameters, one.shown, target, kernels)
 
     errors: dict[str, str] = {}
     with ThreadPoolExecutor(workers) as pool:
-        results = [pool.submit(run, one) for one in wanted]
+        results = [pool.submit(run, one) for one in jobs]
         try:
-            for number, (one, result) in enumerate(zip(wanted, results, strict=True), 1):
+            for number, (one, result) in enumerate(zip(jobs, results, strict=True), 1):
                 try:
                     told = "executed" if result.result() else "from the store"
                 except WorkbenchError as error:
                     errors[one.name] = "; ".join(error.lines)
                     told = f"FAILED, {errors[one.name]}"
-                say(f"notebook {number}/{len(wanted)} {one.name}: {told}")
+                say(f"notebook {number}/{len(jobs)} {one.name}: {told}")
         except BaseException:
             # Ctrl-C, or what no notebook should do: no further one is begun, and the kernels of those that run are ended.
             pool.shutdown(wait=False, cancel_futures=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from workbench.chunking.base import Chunker
-from workbench.embedding.base import Embedder
+from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.retrieval.base import Retriever
 
 
@@ -24,3 +24,9 @@ class Configuration:
         """The components by the stage they belong to, for the stages that the configuration has."""
         stages: dict[str, BaseModel | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
         return {stage: component for stage, component in stages.items() if component is not None}
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens of a chunk's input are embedded; None where nothing is, or all of it."""
+        window = self.embedding.chunk_window() if self.embedding else NO_WINDOW
+        return window if window < NO_WINDOW else None

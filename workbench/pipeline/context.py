@@ -7,6 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.embedding.base import Usage
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
@@ -70,7 +73,7 @@ class RunContext:
     """One dataset with the metrics asked of it, in a workspace: all that a configuration needs to be run.
 
     `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too. Without
-    `indexed` no Chroma index is built, and nothing is measured of it.
+    `indexed` no Chroma index is built, and nothing is measured of it. Results are explained by the `primary` metric, if there is one.
     """
 
     workspace: Workspace
@@ -79,6 +82,7 @@ class RunContext:
     spans: Literal["exact", "chroma"]
     configurations: tuple[Configuration, ...] = ()
     indexed: bool = True
+    primary: Metric | None = None
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
@@ -89,6 +93,16 @@ class RunContext:
     def labels(self) -> Labels:
         """The dataset's judgements as arrays."""
         return Labels.of(self.dataset)
+
+    @cached_property
+    def query_ids(self) -> NDArray[np.object_]:
+        """(queries) the id of each query."""
+        return np.array([query.query_id for query in self.dataset.queries], dtype=object)
+
+    @cached_property
+    def doc_ids(self) -> NDArray[np.object_]:
+        """(documents) the id of each document."""
+        return np.array([document.doc_id for document in self.dataset.documents], dtype=object)
 
     def chunks(self, entry: Entry) -> Chunks:
         """The chunks of a finished stage `chunks`, each record made when it is asked for."""

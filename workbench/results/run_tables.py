@@ -1,35 +1,37 @@
 """A finished run as its tables and its manifest, opened without models, store or dataset."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workbench.core.files import write_text
+from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.results.measures import Measure
-from workbench.results.tables import empty, read_table, write_table
-from workbench.schemas import SCHEMAS
+from workbench.results.tables import conform, empty, read_table, write_table
+from workbench.schemas import SCHEMAS, TableSchema
 
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
+# Timings that say what one run did, and not how long it takes.
+_OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
 
 
 @dataclass(frozen=True, eq=False)
 class RunTables:
-    """The tables of a run, each an attribute and read from `folder` when it is first asked for, and its `manifest`.
+    """The tables of a run, each an attribute and made by its source when it is first asked for, and its `manifest`.
 
-    `held` are tables that are in memory already. Rows of `configurations` are in the order of the run, those that failed last; rows of
-    `questions` are in the dataset's order, and all arrays over queries follow it.
+    Rows of `configurations` are in the order of the run, those that failed last. Rows of `questions` are in the dataset's order, and all
+    arrays over queries follow it.
     """
 
     manifest: Mapping[str, Any]
-    folder: Path | None = None
-    held: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    sources: Mapping[str, Callable[["RunTables"], pd.DataFrame]] = field(repr=False)
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunTables":
@@ -41,28 +43,32 @@ class RunTables:
             raise InputError(
                 f"{place} holds no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep"
             ) from error
-        missing = [schema.name for schema in SCHEMAS.values() if schema.required and not (place / f"{schema.name}.parquet").is_file()]
+        there = {name: schema for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
+        missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in there]
         if missing or "metrics" not in manifest:
-            what = f"lacks {', '.join(f'{name}.parquet' for name in missing)}" if missing else "was made by an older version"
-            raise InputError(f"{place} {what}", "make the outputs again with workbench sweep: what is in the store is not computed again")
-        return cls(manifest, place)
+            what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"
+            raise InputError(f"{place} {what}", "run workbench sweep again: results that are in the store are reused")
+        return cls(manifest, {name: partial(_read, place, schema) for name, schema in there.items()})
 
     def write(self, folder: Path) -> None:
         """Write every table and the manifest, each whole or not at all; a table that this run does not have is taken away."""
-        for schema in SCHEMAS.values():
-            if schema.required or schema.name in self.held:
-                write_table(folder, schema, self.table(schema.name))
+        for name, schema in SCHEMAS.items():
+            if name in self.sources:
+                write_table(folder, schema, self.table(name))
             else:
-                (folder / f"{schema.name}.parquet").unlink(missing_ok=True)
+                (folder / f"{name}.parquet").unlink(missing_ok=True)
         write_text(folder / MANIFEST, json.dumps(self.manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table by its name in `schemas.SCHEMAS`; without rows where the run needs none."""
-        if name not in self.held:
+        """A table by its name in `schemas.SCHEMAS`; without rows where the run has none."""
+        if name not in self._made:
             schema = SCHEMAS[name]
-            there = self.folder is not None and (schema.required or (self.folder / f"{name}.parquet").is_file())
-            self.held[name] = read_table(self.folder, schema) if there and self.folder is not None else empty(schema)
-        return self.held[name]
+            self._made[name] = conform(schema, self.sources[name](self)) if name in self.sources else empty(schema)
+        return self._made[name]
+
+    @cached_property
+    def _made(self) -> dict[str, pd.DataFrame]:
+        return {}
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name not in SCHEMAS:
@@ -120,6 +126,18 @@ class RunTables:
         rows = finished.where(finished.notna(), None).to_dict("records")
         return {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
 
+    def digest(self, configuration: str = "") -> str:
+        """A hash of all that is shown of the run, or of one configuration beside the run's data and metrics: equal where nothing shown changed."""
+        own = {"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set()
+        about: list[Any] = [{name: value for name, value in self.manifest.items() if name not in own}]
+        if configuration:
+            prints = self.manifest["fingerprints"]
+            about += [self.configurations_settings[configuration], prints["configurations"][configuration]]
+        timings = self.of("timings", configuration) if configuration else self.timings
+        shown = timings[~timings["name"].str.startswith(_OF_THIS_RUN)]
+        frames = [shown, self.questions] if configuration else [shown, self.questions, self.screening]
+        return fingerprint(about, [frame.to_json(orient="values") for frame in frames])
+
     def of(self, name: str, configuration: str) -> pd.DataFrame:
         """The rows of a table that belong to one configuration, their index from 0."""
         groups = self._groups.setdefault(name, dict(list(self.table(name).groupby("configuration", sort=False))))
@@ -129,3 +147,7 @@ class RunTables:
     @cached_property
     def _groups(self) -> dict[str, dict[Any, pd.DataFrame]]:
         return {}
+
+
+def _read(folder: Path, schema: TableSchema, _: RunTables) -> pd.DataFrame:
+    return read_table(folder, schema)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock
 
+from workbench.core.distribution import advice
 from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
 from workbench.core.locations import cache_folder
@@ -166,7 +167,7 @@ class RemoteStore(Store):
         try:
             import fsspec
         except ImportError:
-            raise InputError("a store under a URL needs fsspec", "pip install 'workbench[cluster]'") from None
+            raise InputError("a store under a URL needs fsspec", advice("cluster")) from None
         try:
             fs, path = fsspec.core.url_to_fs(self.url, use_listings_cache=False, skip_instance_cache=anew)
             fs.invalidate_cache()

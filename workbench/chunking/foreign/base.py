@@ -1,6 +1,5 @@
 """Chunkers whose cuts are made by somebody else's code, and how its output becomes exact slices."""
 
-import difflib
 import functools
 import json
 import operator
@@ -151,12 +150,6 @@ def placed(text: str, found: Sequence[object]) -> list[Slice]:
 def token_counter(vocabulary: str) -> Callable[[str], int]:
     """How many tokens a text has, for libraries that ask for every word again and again."""
     return len if vocabulary == CHARACTERS else functools.lru_cache(maxsize=1 << 16)(lambda text: count(text, vocabulary))
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word nearest to one that is not, in brackets; nothing where none is near."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def reason(error: Exception) -> str:

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from workbench.chunking.foreign.base import ForeignChunker, nearest, reason
+from workbench.chunking.foreign.base import ForeignChunker, reason
 from workbench.chunking.text.headers import Headers
 from workbench.core.fingerprint import file_digest
+from workbench.core.suggestions import meant
 
 
 class CallableChunker(ForeignChunker):
@@ -78,7 +79,7 @@ def imported(path: str) -> Callable[..., Any]:
         function = functools.reduce(getattr, attributes.split("."), module)
     except AttributeError:
         known = [name for name, value in vars(module).items() if inspect.isroutine(value)]
-        raise ValueError(f"the module {name!r} has no {attributes!r}{nearest(attributes, known)}") from None
+        raise ValueError(f"the module {name!r} has no {attributes!r}{meant(attributes, known)}") from None
     if not builtins.callable(function):
         raise ValueError(f"{path} is a {type(function).__name__}, not a function")
     return function  # type: ignore[no-any-return]  # a stranger's function

@@ -11,8 +11,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator
 
-from workbench.chunking.foreign.base import SizedChunker, nearest, token_counter
+from workbench.chunking.foreign.base import SizedChunker, token_counter
 from workbench.chunking.text.headers import Headers
+from workbench.core.distribution import advice
+from workbench.core.suggestions import meant
 from workbench.models.tokenizers import tokenise
 
 _OURS = ("chunk_size", "chunk_overlap")
@@ -44,7 +46,7 @@ class ChonkieChunker(SizedChunker):
     def _exists(cls, name: str) -> str:
         known = chunkers()
         if name not in known:
-            raise ValueError(f"chonkie has no such chunker{nearest(name, known)}; it has {', '.join(known)}")
+            raise ValueError(f"chonkie has no such chunker{meant(name, known)}; it has {', '.join(known)}")
         return name
 
     def _code(self) -> list[str]:
@@ -111,7 +113,7 @@ def _library() -> Any:
     try:
         return importlib.import_module("chonkie")
     except ImportError:
-        raise ValueError("chonkie is not installed; pip install 'workbench[chunkers]'") from None
+        raise ValueError(f"chonkie is not installed; {advice('chunkers')}") from None
 
 
 @functools.lru_cache(maxsize=128)
@@ -125,7 +127,7 @@ def _chunker(name: str, arguments: str, size: int | None, overlap: int, vocabula
     known = inspect.signature(chunker).parameters
     for key in given:
         if key not in known:
-            raise ValueError(f"{name} has no argument {key!r}{nearest(key, known)}; it has {', '.join(known)}")
+            raise ValueError(f"{name} has no argument {key!r}{meant(key, known)}; it has {', '.join(known)}")
     for key, value in (("chunk_size", size), ("chunk_overlap", overlap or None)):
         if key not in known and value is not None:
             raise ValueError(f"{name} takes no {key.removeprefix('chunk_')}; leave it out")

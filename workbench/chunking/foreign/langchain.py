@@ -11,8 +11,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import field_validator
 
-from workbench.chunking.foreign.base import SizedChunker, nearest, token_counter
+from workbench.chunking.foreign.base import SizedChunker, token_counter
 from workbench.chunking.text.headers import Headers
+from workbench.core.distribution import advice
+from workbench.core.suggestions import meant
 
 _PACKAGE = "langchain-text-splitters"
 _OURS = ("chunk_size", "chunk_overlap", "length_function", "add_start_index")
@@ -44,7 +46,7 @@ class LangChainChunker(SizedChunker):
     def _exists(cls, name: str) -> str:
         known = splitters()
         if name not in known:
-            raise ValueError(f"langchain_text_splitters has no such splitter{nearest(name, known)}; it has {', '.join(known)}")
+            raise ValueError(f"langchain_text_splitters has no such splitter{meant(name, known)}; it has {', '.join(known)}")
         return name
 
     def _code(self) -> list[str]:
@@ -80,7 +82,7 @@ def _library() -> Any:
     try:
         return importlib.import_module("langchain_text_splitters")
     except ImportError:
-        raise ValueError("langchain-text-splitters is not installed; pip install 'workbench[chunkers]'") from None
+        raise ValueError(f"langchain-text-splitters is not installed; {advice('chunkers')}") from None
 
 
 @functools.lru_cache(maxsize=128)

@@ -1,7 +1,6 @@
 """Rows of CSV and parquet files: CSV cells are text, parquet cells what they are; an empty cell is absent."""
 
 import csv
-import difflib
 import io
 import math
 import sys
@@ -11,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from workbench.core.suggestions import nearest_word
 from workbench.datasets.draft import DatasetDraft, Rows, read_text
 from workbench.errors import InputError
 
@@ -38,10 +38,10 @@ def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequenc
     meant = {}
     for column in columns:
         written = column.strip().lower().replace(" ", "_").replace("-", "_")
-        close = difflib.get_close_matches(written, absent, n=1, cutoff=0.8)
+        close = nearest_word(written, absent, likeness=0.8)
         if column not in (*needed, *others) and close:
-            meant[close[0]] = column
-            draft.faults.append(f"{path}:1 has no use for column {column!r} (did you mean {close[0]!r}?); rename it")
+            meant[close] = column
+            draft.faults.append(f"{path}:1 has no use for column {column!r} (did you mean {close!r}?); rename it")
     missing = [name for name in needed if name in absent and name not in meant]
     draft.faults += [f"{path}:1 has no column {name!r}; its columns are {', '.join(map(repr, columns)) or 'none'}" for name in missing]
     draft.unread.update((str(path), "(column without a name)") for column in columns if not column)

@@ -9,6 +9,8 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from workbench.core import cpu
+from workbench.core.distribution import advice
+from workbench.core.processes import skip_schema_grammar
 from workbench.errors import InputError
 from workbench.execution.dask.workers import Workers
 
@@ -25,7 +27,7 @@ def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
         import dask
         import distributed  # noqa: F401  # whether it is there
     except ImportError:
-        raise InputError("--jobs and --scheduler need Dask", "pip install 'workbench[cluster]'") from None
+        raise InputError("--jobs and --scheduler need Dask", advice("cluster")) from None
     # The data set travels in one task; nothing serves pages.
     quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
     pages: dict[str, Any] = {f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker", "nanny")}
@@ -59,6 +61,7 @@ def _here(jobs: int) -> Iterator[Workers]:
             env=threads,
         )
     with cluster, Client(cluster, timeout=_CONNECT_SECONDS) as client:
+        client.run(skip_schema_grammar)
         yield Workers(client, "this machine")
 
 

@@ -3,10 +3,13 @@
 from functools import partial
 from typing import Any
 
-from workbench.embedding.base import Embedder
+import numpy as np
+
+from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.chunk_encoder import EncoderChunks
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import RunError
+from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
@@ -60,6 +63,14 @@ def encoder_chunks(inputs: Inputs) -> EncoderChunks:
     """The chunks among a node's inputs, as an encoder takes them."""
     chunks = inputs.run.chunks(inputs.entry("chunks"))
     return EncoderChunks(inputs.run.dataset.documents, inputs.entry("chunks").table("chunks"), EmbedderInputs(chunks))
+
+
+def truncated_tokens(inputs: Inputs) -> Ints:
+    """The tokens of each chunk that were never embedded: int64 (chunks), or (0) where nothing is embedded."""
+    if not inputs.has("vectors"):
+        return np.zeros(0, dtype=np.int64)
+    lengths: Ints = np.asarray(inputs.entry("vectors").array("lengths"))
+    return np.asarray(np.maximum(lengths - (inputs.configuration.window or NO_WINDOW), 0), dtype=np.int64)
 
 
 def embedder_of(configuration: Configuration) -> Embedder:

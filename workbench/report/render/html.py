@@ -1,27 +1,60 @@
 """report.html: one file that holds all it shows, runs one script of its own and asks nothing of anybody."""
 
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from workbench.core.files import write_text
-from workbench.execution.local import Outcome
-from workbench.report.page.build import Page, page_of
-from workbench.report.page.policy import policy
-from workbench.report.render.display import TEMPLATES, environment, stylesheet
+from workbench.report.model import Document, Figure
+from workbench.report.page import document_of
+from workbench.report.render.environment import TEMPLATES, environment, stylesheet
+from workbench.report.render.policy import policy
+from workbench.report.render.svg import inline_svg
+from workbench.results.run_tables import RunTables
+
+# Letters of a name that stay on one line.
+_UNBROKEN = 32
 
 
-def write_report(outcome: Outcome, folder: Path) -> Path:
-    """`report.html` in the folder, made from the results; the notebooks there are named and not read."""
-    path = folder / "report.html"
-    write_text(path, rendered(page_of(outcome)))
+def write_report(run: RunTables, path: Path) -> Path:
+    """Write the report of a run to `path`; the notebooks beside it are named and not read."""
+    write_text(path, rendered(document_of(run)))
     return path
 
 
-def rendered(page: Page) -> str:
-    """The page as HTML, under a policy that lets only its own script and style sheet act."""
+def rendered(document: Document) -> str:
+    """The document as a page, under a policy that lets only its own script and style sheet act."""
     script, style = (TEMPLATES / "report.js").read_text("utf-8"), stylesheet("report")
-    template = environment().get_template("report.html.j2")
-    text = template.render(page=page, policy=policy(script, style), script=Markup(script), style=Markup(style))
+    about = {"page": True, "look": _look, "named": _naming(document.names), "picture": _picture}
+    shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
+    text = environment().get_template("report.html.j2").render(about | shown)
     # A browser reads NUL as U+FFFD, and half a surrogate pair is no UTF-8.
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _look(_: str, *classes: str) -> Markup:
+    names = " ".join(name for name in classes if name)
+    return Markup(' class="{}"').format(names) if names else Markup("")
+
+
+def _picture(figure: Figure) -> Markup:
+    return inline_svg(figure.drawing, figure.name, figure.alt)
+
+
+def _naming(names: Sequence[str]) -> Callable[[str], Markup]:
+    """Sets the names of configurations in a sentence apart, so that none is broken at a hyphen."""
+    longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+
+    def named(text: str) -> Markup:
+        text = re.sub(r"\bp ([=<]) ", "p\u00a0\\1\u00a0", text)
+        parts = re.split(rf"(?<![\w.-])({longest_first})(?![\w-])", text) if names else [text]
+        return Markup("").join(_name(part) if at % 2 else escape(part) for at, part in enumerate(parts))
+
+    return named
+
+
+def _name(name: str) -> Markup:
+    # A long one has to break somewhere.
+    return Markup('<span class="name">{}</span>').format(name) if len(name) <= _UNBROKEN else escape(name)

@@ -13,6 +13,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+const FIRST = 20;
 const several = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 // Light, dark, or as the system has it.
@@ -59,6 +60,22 @@ function sortable(table) {
       table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
     });
   });
+}
+
+// How many columns of a table lie beyond the right edge of its frame, said below it.
+function continuing(frame) {
+  const table = frame.querySelector("table");
+  if (!table) return;
+  const said = make("p", { class: "more", "aria-hidden": "true" });
+  frame.after(said);
+  const apply = () => {
+    const edge = frame.getBoundingClientRect().right + 1;
+    const beyond = [...table.tHead.rows[0].cells].filter((cell) => cell.getBoundingClientRect().right > edge + 8).length;
+    said.textContent = beyond ? `${several(beyond, "more column")} →` : "";
+    said.hidden = !beyond;
+  };
+  frame.addEventListener("scroll", apply, { passive: true });
+  new ResizeObserver(apply).observe(frame);
 }
 
 function rankingFilter() {
@@ -108,19 +125,33 @@ function prepared(data) {
   return data;
 }
 
+// Names of at most 28 characters: longer ones lose their middle, and a number keeps those apart that would look equal.
+function shortened(names) {
+  const cut = (name, most) => {
+    const [letters, tail] = [[...name], Math.floor((most - 1) / 2)];
+    return letters.length <= most ? name : `${letters.slice(0, most - 1 - tail).join("")}…${letters.slice(-tail).join("")}`;
+  };
+  const short = names.map((name) => cut(name, 28));
+  return short.map((name, at) => (short.indexOf(name) === short.lastIndexOf(name) ? name : `${at + 1}: ${cut(names[at], 25)}`));
+}
+
 function queryList(data, open) {
+  const short = shortened(data.configurations);
   const named = (name) => make("th", { scope: "col", class: "shade upright", "data-sorts": true }, make("span", {}, name));
   const heads = [make("th", { scope: "col", class: "text", "data-sorts": true }, "question")];
-  heads.push(make("th", { scope: "col", class: "number", "data-sorts": true }, "largest difference"), ...data.configurations.map(named));
+  heads.push(make("th", { scope: "col", class: "number", "data-sorts": true }, "largest difference"), ...short.map(named));
+  const values = data.queries.flatMap((query) => [...query.v, query.apart]).filter((value) => value !== null);
+  // Two decimals, or three where two would make different values look equal.
+  const digits = new Set(values.map((value) => value.toFixed(2))).size < new Set(values.map((value) => value.toFixed(3))).size ? 3 : 2;
   const rows = data.queries.map((query) => {
     const button = make("button", { type: "button", class: "open" }, query.t || query.i);
     button.addEventListener("click", () => open(query, button));
     const cells = [make("th", { scope: "row", class: "text" }, button, make("span", { class: "note" }, query.i))];
-    const apart = query.apart === null ? "–" : query.apart.toFixed(2);
+    const apart = query.apart === null ? "–" : query.apart.toFixed(digits);
     cells.push(make("td", { class: "number", "data-sort": query.apart ?? "" }, apart));
     for (const value of query.v) {
       const shade = value === null ? "" : Math.min(8, Math.floor((9 * (value - data.low)) / (data.high - data.low)));
-      cells.push(make("td", { class: `shade shade-${shade}`, "data-sort": value ?? "" }, value === null ? "–" : value.toFixed(2)));
+      cells.push(make("td", { class: `shade shade-${shade}`, "data-sort": value ?? "" }, value === null ? "–" : value.toFixed(digits)));
     }
     query.row = make("tr", {}, ...cells);
     return query.row;
@@ -128,11 +159,34 @@ function queryList(data, open) {
   const caption = make("caption", { id: "queries-caption" }, `${data.metric} of every question and configuration`);
   const table = make("table", { id: "queries-table" }, caption, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
   byId("queries-list").append(table);
+  data.configurations.forEach((name, at) => {
+    if (short[at] === name) return;
+    byId("queries-key").append(make("div", {}, make("dt", {}, short[at]), make("dd", {}, name)));
+    byId("queries-key").hidden = false;
+  });
   sortable(table);
   table.tHead.rows[0].cells[1].querySelector("button").click();
 }
 
+// A long list goes on where that is wanted: the first questions, and a button that tells of the rest.
+function listed(data) {
+  const [button, table] = [byId("queries-more"), byId("queries-table")];
+  let all = false;
+  const apply = () => {
+    const rows = [...table.tBodies[0].rows];
+    const shown = rows.filter((row) => !row.hidden);
+    rows.forEach((row) => row.classList.remove("later"));
+    if (!all) shown.slice(FIRST).forEach((row) => row.classList.add("later"));
+    button.hidden = all || shown.length <= FIRST;
+    button.textContent = `Show ${several(shown.length - FIRST, "more question")}`;
+  };
+  button.addEventListener("click", () => { all = true; apply(); table.tBodies[0].rows[FIRST].querySelector("button").focus(); });
+  table.tHead.addEventListener("click", apply);
+  return apply;
+}
+
 function queryFilter(data) {
+  const limit = listed(data);
   const [text, cause, by, said] = ["queries-text", "queries-cause", "queries-by", "queries-said"].map(byId);
   data.causes.forEach(([name], place) => cause.append(make("option", { value: place }, name)));
   data.configurations.forEach((name, place) => by.append(make("option", { value: place }, name)));
@@ -146,6 +200,7 @@ function queryFilter(data) {
       shown += query.row.hidden ? 0 : 1;
     }
     said.textContent = `${shown} of ${several(data.queries.length, "question")}`;
+    limit();
   };
   for (const control of [text, cause, by]) control.addEventListener("input", apply);
   apply();
@@ -191,7 +246,7 @@ function hit(data, query, evidence, limit, [rank, place, units, score]) {
   const parts = pieces(data, doc, start, end, evidence, kept);
   const grade = query.g.find(([of]) => of === doc)?.[1];
   const marks = [parts.some(([, found]) => found) ? "evidence" : "", grade > 0 ? "relevant document" : grade < 0 ? "known to be irrelevant" : ""];
-  const fate = units < 0 ? "" : units ? `cut: ${limit} end here` : `not delivered: beyond ${limit}`;
+  const fate = units < 0 ? "" : units ? `cut at ${limit}` : `not delivered: beyond ${limit}`;
   const about = [data.documents[doc][0], `score ${score}`, ...marks, fate].filter(Boolean).join(" · ");
   const summary = make("summary", {}, make("span", { class: "rank" }, String(rank)), make("span", {}, about));
   const open = marks[0] !== "" || rank === 1;
@@ -211,7 +266,7 @@ function column(data, query, number, place, change) {
   return make("div", {},
     make("label", { for: `detail-${number}` }, number ? "beside it" : "configuration"), select,
     make("h4", {}, lost.length ? "Missed" : "Nothing that was looked for was missed"), make("ul", { class: "missed" }, ...lost),
-    make("h4", {}, `Retrieved, by rank; ${data.limits[place]} are delivered`), make("ol", { class: "hits" }, ...hits));
+    make("h4", {}, `Retrieved, by rank; delivered: ${data.limits[place]}`), make("ol", { class: "hits" }, ...hits));
 }
 
 function detail(data, query, back) {
@@ -246,18 +301,17 @@ async function drillDown() {
   queryFilter(data);
   byId("queries-filter").hidden = false;
   byId("queries-list").hidden = false;
+  continuing(byId("queries-list"));
   const byName = new Map(data.queries.map((query) => [query.i, query]));
-  for (const named of document.querySelectorAll("[data-query]")) {
-    const query = byName.get(named.dataset.query);
-    if (!query) continue;
-    const button = make("button", { type: "button", class: "open" });
-    button.append(...named.childNodes);
-    named.append(button);
-    button.addEventListener("click", () => open(query, button));
+  for (const link of document.querySelectorAll("[data-query]")) {
+    const query = byName.get(link.dataset.query);
+    // One that the page has no room for leads to the list.
+    if (query) link.addEventListener("click", (event) => { event.preventDefault(); open(query, link); });
   }
 }
 
 themes();
 document.querySelectorAll("table[data-sortable]").forEach(sortable);
+document.querySelectorAll(".frame").forEach(continuing);
 rankingFilter();
 drillDown().then(() => { document.documentElement.dataset.ready = "yes"; }, () => { byId("queries-failed").hidden = false; });

@@ -6,7 +6,8 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration
-from workbench.attribution.evidence_causes import CAUSES, DOCUMENT_CAUSES
+from workbench.analysis.miss_causes import cause_meanings, explains_text
+from workbench.attribution.causes import CAUSES
 from workbench.core.formatting import amount, count, interval, listed, number, plural, share
 from workbench.report.text.sentences import about_dataset
 
@@ -18,16 +19,8 @@ _PRICES: dict[Cost, str] = {
     "delivered": "{} tokens of delivered text a question",
     "p95": "{} ms a question (95th percentile)",
 }
-
 # What became of the evidence, after "misses evidence ... because".
-_BECAUSE = {
-    "dropped": "no chunk holds it",
-    "window": "it lies beyond the embedder's window",
-    "boundary": "a chunk boundary cuts it",
-    "duplicate": "repeated text takes its place",
-    "budget": "the budget ends before it",
-    "rank": "it ranks too low",
-}
+_BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
 
 def cost(found: Findings) -> Told:
@@ -53,15 +46,14 @@ def faults(found: Findings) -> Told:
         return "There is no configuration to find faults with.", ""
     if not found.primary.higher_is_better:
         return f"{found.primary} counts faults itself and has no causes.", ""
-    of_text = found.primary.family in ("spans", "chunks") and bool(found.dataset.needs)
-    what, asked = "evidence" if of_text else "a relevant document", plural(missed.of, "question")
+    what, asked = "evidence" if explains_text(found.run) else "a relevant document", plural(missed.of, "question")
     if not missed.causes:
         return f"Nothing: {first.name} misses {what} on none of {asked}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
     mostly = "each time" if most == queries else f"on {count(most)} of these"
     by = f"{mostly} because {_BECAUSE[cause]}"
-    meanings = CAUSES if of_text else CAUSES | DOCUMENT_CAUSES
+    meanings = cause_meanings(found.run)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
     return f"{first.name} misses {what} on {count(queries)} of {asked} ({share(queries, missed.of)}), {by}.", f"{detail}."
 
@@ -85,11 +77,11 @@ def weakest(found: Findings) -> Told:
 def data(found: Findings) -> Told:
     """What was searched and asked, and how much of it the primary metric is taken over."""
     if found.first is None:
-        return about_dataset(found.dataset), ""
+        return about_dataset(found.run), ""
     mean = found.first.means[str(found.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
     over = f"{plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}"
-    return about_dataset(found.dataset), f"{found.primary} is over {over}{unscored}."
+    return about_dataset(found.run), f"{found.primary} is over {over}{unscored}."
 
 
 def _priced(one: CostedConfiguration, kinds: Sequence[Cost]) -> str:

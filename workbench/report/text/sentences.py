@@ -4,26 +4,29 @@ from collections.abc import Sequence
 
 from workbench.analysis.standings import Mean, Standing
 from workbench.core.formatting import count, number, plural, share
-from workbench.metrics.names import Metric
-from workbench.records import Dataset
+from workbench.report.cells import digits_for
+from workbench.results.measures import Measure
+from workbench.results.run_tables import RunTables
 
 
-def about_dataset(dataset: Dataset) -> str:
+def about_dataset(run: RunTables) -> str:
     """What there is to search and to ask."""
-    unanswerable = sum(not query.answerable for query in dataset.queries)
-    evidence = f", {plural(len(dataset.needs), 'piece')} of evidence" if dataset.needs else ", no evidence spans"
+    data = run.dataset
+    unanswerable, needs = data["unanswerable"], data["needs"]
+    evidence = f", {plural(needs, 'piece')} of evidence" if needs else ", no evidence spans"
     not_there = f" ({plural(unanswerable, 'of them has', 'of them have')} no answer in the documents)" if unanswerable else ""
-    return f"{dataset.name}: {plural(len(dataset.documents), 'document')}, {plural(len(dataset.queries), 'question')}{not_there}{evidence}."
+    return f"{data['name']}: {plural(data['documents'], 'document')}, {plural(data['queries'], 'question')}{not_there}{evidence}."
 
 
-def about_primary(metric: Metric, dataset: Dataset) -> str:
+def about_primary(run: RunTables) -> str:
     """What the configurations are ordered by, and whether it compares them at equal context."""
+    metric = run.primary
     if metric.tokens is not None:
         return (
-            f"The primary metric is {metric}: every configuration delivers its chunks by rank until {count(metric.tokens)} tokens "
+            f"The primary metric is {metric}: every configuration delivers its chunks by rank until {plural(metric.tokens, 'token')} "
             "are there, so that large and small chunks are compared on the same amount of text."
         )
-    if not dataset.needs:
+    if not run.dataset["needs"]:
         return (
             f"The questions have no evidence spans, so equal context does not apply: "
             f"the primary metric is {metric}, over distinct documents, each ranked by its highest chunk."
@@ -31,28 +34,28 @@ def about_primary(metric: Metric, dataset: Dataset) -> str:
     return f"The primary metric is {metric}: it is not taken at equal context, where larger chunks deliver more text."
 
 
-def said(mean: Mean) -> str:
+def said(mean: Mean, metric: Measure) -> str:
     """A mean as the predicate of a sentence."""
-    metric = Metric.parse(mean.metric)
+    text = mean.text(digits_for((mean.low, mean.value, mean.high)))
     if metric.name == "span_recall":
-        within = f"within {count(metric.tokens)} tokens" if metric.tokens is not None else f"with {plural(metric.k or 0, 'chunk')}"
-        return f"delivers {mean.text(2)} of the evidence {within}"
-    return f"has {mean.metric} {mean.text(2)}"
+        within = f"within {plural(metric.tokens, 'token')}" if metric.tokens is not None else f"with {plural(metric.k or 0, 'chunk')}"
+        return f"delivers {text} of the evidence {within}"
+    return f"has {metric} {text}"
 
 
 def window_note(standing: Standing) -> str:
     """Why a configuration is not ranked."""
-    truncated = standing.result.truncated
-    total = int(standing.result.lengths.sum())
+    facts = standing.facts
+    cut, tokens = facts["truncated_chunks"], facts["truncated_tokens"]
     return (
-        f"{plural(int((truncated > 0).sum()), 'chunk')} of {count(len(truncated))} longer than the window of "
-        f"{count(standing.result.window or 0)} tokens; {count(int(truncated.sum()))} tokens ({share(truncated.sum(), total)}) never embedded"
+        f"{plural(cut, 'chunk')} of {count(facts['chunks'])} longer than the window of {plural(facts['window'] or 0, 'token')}; "
+        f"{plural(tokens, 'token')} ({share(tokens, facts['tokens'])}) never embedded"
     )
 
 
 def context_told(standings: Sequence[Standing]) -> str:
     """How much more text one configuration delivers than another at the same number of chunks."""
-    tokens = {standing.name: float(standing.result.summary["delivered_tokens"]) for standing in standings}
+    tokens = {standing.name: float(standing.facts["delivered_tokens"]) for standing in standings}
     most, least = max(tokens, key=tokens.__getitem__), min(tokens, key=tokens.__getitem__)
     if len(tokens) < 2 or not tokens[least]:
         return "The same number of chunks is not the same amount of text."

@@ -3,15 +3,8 @@
 from typing import NamedTuple
 
 from workbench.analysis.findings import Findings
+from workbench.report.model import Answer
 from workbench.report.text import leader, verdict
-
-
-class Answer(NamedTuple):
-    """A question, the sentence that answers it, and what stands behind that (may be empty)."""
-
-    question: str
-    sentence: str
-    detail: str
 
 
 class Answers(NamedTuple):

@@ -15,7 +15,8 @@ Told = tuple[str, str]
 
 # Metrics whose bounds are exact; what the others divide by depends on what both retrieved.
 _BOUNDED = ("success", "precision", "mrr")
-_MOST_NAMES = 8
+_MOST_NAMES, _FEW_NAMES = 8, 3
+_MOST_LETTERS = 200
 _POWER = "80 % power, two-sided paired t test at 5 %, with the difference and its spread as they are here, uncorrected for other pairs."
 
 
@@ -90,7 +91,7 @@ def _full(found: Findings) -> str:
 
 
 def _names(verdict: Verdict) -> str:
-    return listed(verdict.best, _MOST_NAMES)
+    return listed(verdict.best, _MOST_NAMES if sum(map(len, verdict.best[:_MOST_NAMES])) < _MOST_LETTERS else _FEW_NAMES)
 
 
 def _why_none(found: Findings) -> str:

@@ -1,0 +1,43 @@
+import pytest
+
+from tests.analysis.conftest import MEASURE
+from workbench.analysis.miss_causes import cause_meanings, causes_by_query, explains_text, possible_causes
+from workbench.attribution.causes import EVIDENCE_CAUSES
+
+
+@pytest.mark.parametrize(
+    ("family", "needs", "of_text"),
+    [
+        ("spans", 3, True),
+        ("chunks", 3, True),
+        ("documents", 3, False),
+        ("hits", 3, False),
+        ("other", 3, False),
+        ("spans", 0, False),
+        ("chunks", 0, False),
+    ],
+)
+def test_causes_are_of_text_only_where_the_primary_metric_looks_for_text_that_is_labelled(tables, family, needs, of_text) -> None:
+    measures = {"m@5": MEASURE | {"name": "m", "family": family, "k": 5}}
+    dataset = {"name": "d", "documents": 1, "queries": 1, "unanswerable": 0, "judgements": 1, "needs": needs}
+    run = tables({"primary": "m@5", "metrics": measures, "dataset": dataset})
+    assert explains_text(run) == of_text
+    wanted = {one.name: one.meaning if of_text else one.of_documents or one.meaning for one in EVIDENCE_CAUSES}
+    assert cause_meanings(run) == wanted
+    assert list(possible_causes(run)) == [one.name for one in EVIDENCE_CAUSES if of_text or one.of_documents]
+
+
+def test_a_documents_metric_on_data_with_evidence_is_told_of_documents(made) -> None:
+    run = made.valued([[0.0] * 120, [1.0] * 120], metrics=["ndcg@3"], name="documents-decide")
+    assert run.dataset["needs"] > 0
+    assert "document" in cause_meanings(run)["rank"]
+    assert (run.causes["need"] == -1).all()
+
+
+def test_of_several_causes_of_a_question_the_first_in_precedence_is_taken(tables) -> None:
+    questions = [{"query_id": one} for one in ("q0", "q1", "q2")]
+    causes = [("q0", "rank"), ("q0", "boundary"), ("q2", "rank")]
+    rows = [{"configuration": "a", "query_id": query, "cause": cause} for query, cause in causes]
+    run = tables(questions=questions, causes=rows)
+    assert causes_by_query(run, "a").tolist() == ["boundary", "", "rank"]
+    assert causes_by_query(run, "b").tolist() == ["", "", ""]

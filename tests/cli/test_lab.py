@@ -1,0 +1,113 @@
+import json
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import requests
+from click.testing import CliRunner
+
+from workbench.cli.lab import lab_arguments
+from workbench.cli.main import main
+from workbench.errors import InputError
+from workbench.notebook_runner.notebooks import notebook_path
+
+LAB = """
+import os, sys
+os.chdir(sys.argv[1])
+sys.argv = ["workbench", *sys.argv[2:]]
+from workbench.cli.main import run
+run()
+"""
+SECONDS = 90
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Path:
+    """A working directory with an output that holds an executed notebook."""
+    notebooks = tmp_path / "outputs" / "x" / "notebooks"
+    notebooks.mkdir(parents=True)
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Executed")]), notebooks / "comparison.ipynb")
+    (tmp_path / "x.yaml").write_text("name: x\ndataset: {kind: golden, path: .}\nmetrics: [recall@5]\n")
+    return tmp_path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answered(url: str, process: Any) -> dict[str, Any]:
+    """What a starting server answers at last."""
+    ending = time.monotonic() + SECONDS
+    while time.monotonic() < ending and process.poll() is None:
+        try:
+            answer = requests.get(url, headers={"Authorization": "token t"}, timeout=10)
+            answer.raise_for_status()
+            return dict(answer.json())
+        except requests.ConnectionError:
+            time.sleep(0.2)
+    process.kill()
+    raise AssertionError(process.communicate()[1])
+
+
+@pytest.mark.parametrize("target", ["outputs/x", "x.yaml"])
+def test_jupyterlab_browses_the_working_directory_and_opens_the_executed_notebook(
+    swept: Path, start: Callable[..., Any], target: str
+) -> None:
+    port = free_port()
+    given = ["--", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=t"]
+    environment = {name: str(swept / ".jupyter") for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
+    process = start(LAB, swept, "lab", target, *given, env=environment)
+    contents = f"http://127.0.0.1:{port}/api/contents"
+    assert {"outputs", "x.yaml"} <= {entry["name"] for entry in answered(contents, process)["content"]}
+    assert [entry["path"] for entry in answered(f"{contents}/outputs", process)["content"]] == ["outputs/x"]
+    opened = answered(f"{contents}/outputs/x/notebooks/comparison.ipynb", process)
+    assert opened["content"]["cells"][0]["source"] == "# Executed"
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=SECONDS)
+    assert "/lab/tree/outputs/x/notebooks/comparison.ipynb" in said
+    assert "Traceback" not in said
+
+
+def test_jupyterlab_is_a_process_of_its_own_that_may_import_everything(swept: Path, run_python: Callable[..., str]) -> None:
+    script = "import os\nos.execv = lambda path, argv: print(argv[1:])\n" + LAB
+    printed = run_python(script, swept, "lab", "--no-browser")
+    assert printed.startswith("['-m', 'jupyterlab', '--ServerApp.root_dir=")
+    assert printed.endswith("'--no-browser']")
+
+
+def test_a_folder_without_results_is_refused_and_one_without_a_checkout_gets_the_notebook_to_start_from(
+    swept: Path, run_python: Callable[..., str]
+) -> None:
+    (swept / "empty").mkdir()
+    (swept / "new.yaml").write_text((swept / "x.yaml").read_text().replace("name: x", "name: new"))
+    script = "import os\nos.execv = lambda path, argv: print(*argv[1:])\n" + LAB
+    refused = CliRunner().invoke(main, ["lab", str(swept / "empty")])
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "holds no notebooks/comparison.ipynb; give the folder of a finished sweep" in refused.stderr
+    assert CliRunner().invoke(main, ["lab", str(swept / "none.yaml")]).exit_code == 2
+    assert "/lab/tree/notebooks/comparison.ipynb" in run_python(script, swept, "lab", "new.yaml")
+    assert (swept / "notebooks" / "comparison.ipynb").read_bytes() == notebook_path("comparison").read_bytes()
+    (swept / "notebooks" / "comparison.ipynb").write_text("mine")
+    run_python(script, swept, "lab")
+    assert (swept / "notebooks" / "comparison.ipynb").read_text() == "mine"
+
+
+def test_a_name_with_odd_characters_is_part_of_an_address_and_a_notebook_elsewhere_is_refused(tmp_path: Path) -> None:
+    found = lab_arguments(tmp_path / "a b" / "100%?.ipynb", tmp_path)
+    assert f"--ServerApp.root_dir={tmp_path}" in found
+    assert "--LabApp.default_url=/lab/tree/a%20b/100%25%3F.ipynb" in found
+    with pytest.raises(InputError, match="is not under the working directory"):
+        lab_arguments(tmp_path / "x.ipynb", tmp_path / "below")
+
+
+def test_the_package_ships_its_notebooks() -> None:
+    found = {path.stem for path in notebook_path("comparison").parent.glob("*.ipynb")}
+    assert {"comparison", "configuration", "trends"} <= found
+    assert json.loads(notebook_path("comparison").read_text("utf-8"))["nbformat"] == 4

@@ -1,0 +1,220 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from workbench.cli.main import main
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.experiment.read import read_experiment
+
+ROOT = Path(__file__).parents[2]
+WORKBENCH = Path(sys.executable).parent / "workbench"
+
+
+def workbench(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [str(WORKBENCH), *(str(word) for word in words)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, env=os.environ | environment)
+
+
+def told(*words: object) -> subprocess.CompletedProcess[str]:
+    """The same in this process, without the seconds of its imports: for what is told before anything runs."""
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+
+
+def run(folder: Path) -> Outcome:
+    """What a sweep computes, without its notebooks and its report."""
+    return run_experiment(read_experiment(folder / "x.yaml"), folder / "outputs", lambda _: None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "cats.md").write_text("# Cats\n\nCats purr when they are content. They sleep sixteen hours a day.\n")
+    (tmp_path / "documents" / "dogs.md").write_text("# Dogs\n\nDogs bark at strangers. They sleep twelve hours a day.\n")
+    questions = [
+        {"query": "why do cats purr", "relevant_doc_ids": ["cats"], "irrelevant_doc_ids": ["dogs"]},
+        {"query": "how long do dogs sleep", "relevant_doc_ids": ["dogs"]},
+    ]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(question) + "\n" for question in questions))
+    (tmp_path / "x.yaml").write_text(f"name: x\ndataset: {{kind: golden, path: {tmp_path}}}\nmetrics: [recall@1, mrr@10]\n")
+    return tmp_path
+
+
+def one_line(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> None:
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    for part in parts:
+        assert part in line
+
+
+def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_nothing(folder):
+    first = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
+    assert first.returncode == 0, first.stderr
+    assert "report: " in first.stdout
+    assert "No winner: fixed-256-0 has nothing to be compared with." in first.stdout
+    left = {path.relative_to(folder / "outputs" / "x").as_posix() for path in (folder / "outputs" / "x").rglob("*") if path.is_file()}
+    tables = {f"{name}.parquet" for name in ("metrics", "queries", "hits", "configurations", "comparisons", "timings")}
+    notebooks = {"notebooks/comparison.ipynb", "notebooks/fixed-256-0.ipynb"}
+    assert left == tables | notebooks | {"manifest.json", "report.html", "runs/fixed-256-0.trec"}
+    second = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
+    assert second.returncode == 0
+    assert second.stderr.count("from the store") == 3
+    assert "executed" not in second.stderr
+    again = workbench("report", folder / "x.yaml", "--outputs", folder / "outputs")
+    assert again.returncode == 0, again.stderr
+    history = pd.read_parquet(folder / "outputs" / "history.parquet")
+    assert history.groupby("run", sort=False).size().tolist() == [3, 3]
+    assert set(history["configuration"]) == {"fixed-256-0"}
+    trends = workbench("report", folder / "x.yaml", "--outputs", folder / "outputs", "--trends")
+    assert trends.returncode == 0, trends.stderr
+    assert "2 runs, by recall@1" in (folder / "outputs" / "x" / "trends.html").read_text()
+    (folder / "outputs" / "history.parquet").write_bytes(b"PAR1")
+    (folder / "outputs" / "x" / "metrics.parquet").unlink()
+    third = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
+    assert third.returncode == 3
+    (line,) = [line for line in third.stderr.splitlines() if "history" in line]
+    assert line.startswith("workbench: this run is not in the history: ")
+    assert str(folder / "outputs" / "history.parquet") in line
+    assert "report: " in third.stdout
+    assert (folder / "outputs" / "x" / "metrics.parquet").is_file()
+
+
+def test_a_report_needs_results(folder):
+    one_line(told("report", folder / "x.yaml", "--outputs", folder / "none"), 2, "are not all in", "workbench sweep")
+
+
+def test_a_configuration_that_fails_ends_in_3_and_is_in_the_report(folder):
+    assert not run(folder).failures
+    (vectors,) = (folder / "outputs" / ".store" / "vectors").glob("*/vectors.npy")
+    vectors.write_bytes(vectors.read_bytes()[:-8])
+    text = (folder / "x.yaml").read_text() + "sweep: {chunking: [{kind: fixed, size: 256}, {kind: whole}]}\n"
+    (folder / "x.yaml").write_text(text)
+    done = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
+    assert done.returncode == 3
+    assert "fixed-256-0: FAILED, the store entry" in done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    page = (folder / "outputs" / "x" / "report.html").read_text()
+    assert "is corrupt (vectors.npy is not what was written)" in page
+    assert "whole" in page
+
+
+def test_a_missing_experiment_is_one_line():
+    one_line(told("sweep", "none.yaml"), 2, "none.yaml does not exist")
+
+
+def test_every_fault_of_an_experiment_is_a_line_and_nothing_runs(folder):
+    done = told(
+        "sweep", folder / "x.yaml", "--outputs", folder / "outputs", "--set", "metrics=[recal@5]", "--set", "pipeline.chunking.sise=3"
+    )
+    assert done.returncode == 2
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) >= 2
+    assert all(line.startswith("workbench: ") and line.endswith("x.yaml") for line in lines)
+    assert not (folder / "outputs").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ("dataset.path=/no/such/folder", "/no/such/folder does not exist"),
+        ("pipeline.chunking={kind: fixed, size: 64, overlap: 64}", "overlap 64 is not smaller than size 64"),
+        ("metrics=[recall@0]", "recall@0"),
+        ("pipeline.retrieval.k=0", "retrieval 'dense' k is 0"),
+        ("nonsense", "--set"),
+    ],
+)
+def test_bad_input_is_one_line_with_what_where_and_the_fix(folder, change, part):
+    one_line(told("sweep", folder / "x.yaml", "--outputs", folder / "outputs", "--set", change), 2, "workbench: ", part)
+
+
+def test_a_model_that_is_not_there_is_one_line_of_a_process_too(folder):
+    model = "pipeline.embedding.model=no-such/model"
+    done = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs", "--set", model, HF_HUB_OFFLINE="1")
+    one_line(done, 2, "workbench: ", "no-such/model")
+
+
+def test_a_judgement_of_a_missing_document_stops_the_sweep_with_its_place(folder):
+    with (folder / "questions.jsonl").open("a") as file:
+        file.write('{"query": "and birds", "relevant_doc_ids": ["birds"]}\n')
+    one_line(told("sweep", folder / "x.yaml", "--outputs", folder / "outputs"), 2, "questions.jsonl:3", "'birds'")
+
+
+def test_an_empty_corpus_stops_the_sweep(folder):
+    for path in (folder / "documents").iterdir():
+        path.write_text(" \n")
+    done = told("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
+    assert done.returncode == 2
+    assert "cats.md document 'cats' is empty" in done.stderr
+
+
+def test_a_full_disk_is_one_line_and_the_next_sweep_goes_on(folder):
+    script = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
+        "from workbench.cli.main import main; sys.argv = ['workbench', *sys.argv[1:]]; main()"
+    )
+    command = [sys.executable, "-c", script, "sweep", str(folder / "x.yaml"), "--outputs", str(folder / "outputs")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 3, done.stderr
+    assert "the disk is full" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not run(folder).failures
+
+
+def test_the_dataset_check_reports_every_fault_and_exits_1(folder):
+    assert told("dataset", "check", folder).returncode == 0
+    with (folder / "questions.jsonl").open("a") as file:
+        file.write('{"query": "and birds", "relevant_doc_ids": ["birds"]}\n{"query": "and fish"}\nno json\n')
+    done = told("dataset", "check", folder)
+    assert done.returncode == 1
+    assert "questions.jsonl:3" in done.stdout
+    assert "questions.jsonl:4" in done.stdout
+    assert "questions.jsonl:5 is not JSON" in done.stdout
+    assert "3 faults" in done.stdout
+    one_line(told("dataset", "check", folder / "none"), 2, "does not exist")
+
+
+def test_the_plan_prints_stages_tokens_and_minutes(folder):
+    done = told("plan", folder / "x.yaml", "--outputs", folder / "outputs")
+    assert done.returncode == 0
+    assert "chunks vectors index hits scores" in done.stdout
+    assert "tokens to embed" in done.stdout
+    assert "minutes" in done.stdout
+
+
+def test_help_names_every_command():
+    text = workbench("--help").stdout
+    assert all(name in text for name in ("sweep", "plan", "report", "dataset", "lab"))
+
+
+def test_a_sweep_is_screened_and_its_report_and_a_full_sweep_come_after_it(handbook_part, tmp_path):
+    sizes = "sweep: {chunking: {kind: fixed, size: [8, 64, 128]}}"
+    path = tmp_path / "s.yaml"
+    path.write_text(
+        f"name: s\ndataset: {{kind: golden, path: {handbook_part}}}\npipeline: {{retrieval: {{kind: bm25}}}}\n{sizes}\nprimary: span_recall@500t\n"
+    )
+    one_line(workbench("sweep", path, "--outputs", tmp_path, "--screen-queries", 5), 2, "5 queries are too few to screen by")
+    first = workbench("sweep", path, "--outputs", tmp_path, "--screen", "--screen-queries", 50)
+    assert first.returncode == 0, first.stderr
+    assert "1 of 3 configurations screened out by the configuration itself on 50 of 59 questions" in first.stderr
+    assert "  fixed-8-0: −0." in first.stderr
+    assert "1 of 3 configurations screened out" in first.stdout
+    assert "2 configurations that were run in full" in first.stdout
+    again = workbench("report", path, "--outputs", tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.count("from the store") == 5
+    assert "Screened out" in (tmp_path / "s" / "report.html").read_text()
+    assert "Screened out" in (tmp_path / "s" / "notebooks" / "comparison.ipynb").read_text()
+    assert not (tmp_path / "s" / "notebooks" / "fixed-8-0.ipynb").exists()
+    rest = run_experiment(read_experiment(path), tmp_path, lambda _: None)
+    write_outputs(rest)
+    assert "fixed-8-0" in set(pd.read_parquet(tmp_path / "s" / "metrics.parquet")["configuration"])
+    assert not (tmp_path / "s" / "screening.parquet").exists()

@@ -1,0 +1,130 @@
+"""Small finished runs: of a tiny dataset with real vectors, and of generated documents with values made by hand."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.tiny_dataset import write_dataset
+from workbench.execution.collect import collect
+from workbench.execution.local import Outcome, Result, run_experiment
+from workbench.experiment.read import experiment_of
+from workbench.results.run_tables import RunTables
+from workbench.storage.result_store import Draft
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The dataset's folder and, beside it, the outputs that all tests of the report share."""
+    folder = tmp_path_factory.mktemp("tiny")
+    write_dataset(folder / "data", evidence=True)
+    write_dataset(folder / "labels", evidence=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("WORKBENCH_STORE", raising=False)
+        yield folder
+
+
+def settings(place: Path, **changes: object) -> dict[str, object]:
+    base: dict[str, object] = {
+        "name": "tiny",
+        "dataset": {"kind": "golden", "path": str(place / "data")},
+        "pipeline": {
+            "chunking": {"kind": "fixed", "size": 16},
+            "embedding": {"kind": "sentence-transformers", "max_tokens": 48},
+            "retrieval": {"kind": "dense", "k": 5},
+        },
+        "metrics": ["span_recall@500t", "span_recall@2", "recall@3", "precision@3", "ndcg@3", "chunk_precision@2"],
+    }
+    return base | changes
+
+
+@pytest.fixture(scope="session")
+def run(place: Path) -> Callable[..., Outcome]:
+    """Runs the tiny experiment with changes; `evidence` False takes the same questions without spans."""
+
+    def ran(evidence: bool = True, **changes: object) -> Outcome:
+        data = {"kind": "golden", "path": str(place / ("data" if evidence else "labels"))}
+        return run_experiment(experiment_of(settings(place, dataset=data, **changes), "here"), place / "outputs", lambda _: None)
+
+    return ran
+
+
+@pytest.fixture(scope="session")
+def outcome_of_sizes(run: Callable[..., Outcome]) -> Callable[[], Outcome]:
+    """Runs three sizes, the largest beyond the window, without notebooks."""
+    sweep = {"chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}]}
+    metrics = ["span_recall@500t", "span_recall@2", "complete@2", "recall@3"]
+    return lambda: run(name="sizes", sweep=sweep, metrics=metrics)
+
+
+@dataclass(frozen=True)
+class Made:
+    """Runs of generated documents, ten questions each, whose primary metric may be replaced by values made by hand."""
+
+    folder: Path
+
+    def data(self, documents: int) -> Path:
+        folder = self.folder / f"{documents}-documents"
+        if folder.exists():
+            return folder
+        (folder / "documents").mkdir(parents=True)
+        rows = []
+        for doc in range(documents):
+            facts = [f"The lamp of room {doc}-{fact} is switched at {fact} past {doc + 1} in the morning." for fact in range(10)]
+            (folder / "documents" / f"d{doc}.md").write_text(" ".join(facts), "utf-8")
+            for fact, text in enumerate(facts):
+                start = " ".join(facts).index(text)
+                evidence = [[{"doc_id": f"d{doc}", "start": start, "end": start + len(text)}]]
+                row = {"query_id": f"q{doc}-{fact}", "query": f"When is the lamp of room {doc}-{fact} switched?", "evidence": evidence}
+                other = f"d{(doc + 1) % documents}"
+                rows.append(
+                    row | {"relevant_doc_ids": [f"d{doc}"], "irrelevant_doc_ids": [other], "kind": "even" if fact % 2 == 0 else "odd"}
+                )
+        (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return folder
+
+    def experiment(self, configurations: int, documents: int = 12, **changes: object) -> dict[str, object]:
+        base: dict[str, object] = {
+            "name": f"made-{configurations}-{documents}",
+            "dataset": {"kind": "golden", "path": str(self.data(documents))},
+            "pipeline": {"retrieval": {"kind": "bm25", "k": 5}},
+            "sweep": {"chunking": [{"kind": "fixed", "size": [16 + 8 * number for number in range(configurations)], "overlap": 0}]},
+            "metrics": ["span_recall@60t", "recall@3", "irrelevant@3"],
+        }
+        return base | changes
+
+    def ran(self, configurations: int, documents: int = 12, **changes: object) -> Outcome:
+        return run_experiment(
+            experiment_of(self.experiment(configurations, documents, **changes), "here"), self.folder / "outputs", lambda _: None
+        )
+
+    def valued(self, values: Sequence[Sequence[float]], documents: int = 12, **changes: object) -> RunTables:
+        """A configuration for each row of values; NaN is unscored."""
+        outcome = self.ran(len(values), documents, **changes)
+        results = [self._scored(outcome, one, row) for one, row in zip(outcome.results, values, strict=True)]
+        return collect(Outcome(outcome.experiment, outcome.graph, outcome.primary, results, outcome.failures))
+
+    def _scored(self, outcome: Outcome, result: Result, values: Sequence[float]) -> Result:
+        primary, parts = str(outcome.primary), dict(result.entries["scores"])
+        scores = parts[primary].table("scores")
+        scores["value"] = np.asarray(values, dtype=float)[scores["query"]]
+        scores.loc[scores["value"].isna(), "state"] = "unscored"
+        key = hashlib.sha256(repr((parts[primary].folder.name, list(values))).encode()).hexdigest()
+
+        def compute(draft: Draft) -> None:
+            draft.table("scores", scores)
+            draft.values("change", None)
+
+        parts[primary] = outcome.context.workspace.store.obtain("scores", key, compute)
+        return replace(result, entries={**result.entries, "scores": parts})
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("WORKBENCH_STORE", raising=False)
+        yield Made(tmp_path_factory.mktemp("made"))

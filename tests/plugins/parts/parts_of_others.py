@@ -1,0 +1,70 @@
+"""Components as another package brings them: every law of a registry holds for them too."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from workbench.chunking.base import CuttingChunker
+from workbench.metrics.case import MetricValues
+from workbench.metrics.registry import RELEVANT, Kind
+from workbench.retrieval.base import Retriever
+from workbench.retrieval.exhaustive import rank_all
+
+
+class HalvesChunker(CuttingChunker):
+    """Two halves of a document."""
+
+    covers: ClassVar[bool] = True
+    examples: ClassVar = ({},)
+    kind: Literal["halves"] = "halves"
+
+    def _cuts(self, document, headers):
+        middle = len(document.text) // 2
+        return [(0, middle, None), (middle, len(document.text), None)]
+
+
+class PlainVectorRetriever(Retriever):
+    """Dot products of vectors, by `retrieve` alone: no index, no second way to search."""
+
+    uses_vectors: ClassVar[bool] = True
+    kind: Literal["plain_vectors"] = "plain_vectors"
+
+    def retrieve(self, asked, searched, depth):
+        return rank_all(lambda first, last: scores(asked, searched, first, last), len(asked.texts), searched, depth, self.k)
+
+
+class MixedRetriever(Retriever):
+    """Vectors and shared words: it needs the texts as well as the vectors."""
+
+    uses_vectors: ClassVar[bool] = True
+    kind: Literal["mixed"] = "mixed"
+    weight: float = 0.5
+
+    def retrieve(self, asked, searched, depth):
+        words = [set(text.lower().split()) for text in searched.texts]
+
+        def score(first, last):
+            shared = [[len(words_of(query) & chunk) / (1 + len(chunk)) for chunk in words] for query in asked.texts[first:last]]
+            return self.weight * scores(asked, searched, first, last) + (1 - self.weight) * np.array(shared, dtype=np.float64)
+
+        return rank_all(score, len(asked.texts), searched, depth, self.k)
+
+
+def scores(asked, searched, first, last):
+    return np.asarray(asked.vectors[first:last], dtype=np.float64) @ np.asarray(searched.vectors, dtype=np.float64).T
+
+
+def words_of(query):
+    return set(query.lower().split())
+
+
+def first_hit(case, cut):
+    """1 where the first document is relevant."""
+    ranking, labels = case.retrieved.ranking, case.labels
+    first = ranking[ranking["rank"] == 1]
+    value = np.zeros(labels.queries)
+    value[first["query"].to_numpy()] = np.isin(first["query"] * labels.documents + first["doc"], labels.relevant_pairs)
+    return MetricValues(value, np.ones(labels.queries))
+
+
+FIRST_HIT = Kind(first_hit, "documents", "none", RELEVANT, version=7)

@@ -1,0 +1,30 @@
+"""A stage as another package brings it: the words of every chunk, counted. TOY_VERSION stands for a change of its code."""
+
+import os
+
+import numpy as np
+
+from workbench.pipeline.stage import Stage
+
+
+class WordsStage(Stage):
+    """Array `words`: how many words each chunk has."""
+
+    name = "words"
+    version = int(os.environ.get("TOY_VERSION", "1"))
+    inputs = ("chunks",)
+
+    def applies(self, configuration, run):
+        return configuration.chunking.kind == "fixed"
+
+    def identity(self, configuration, variant):
+        return {"split": "blanks"}
+
+    def compute(self, inputs, draft):
+        table, documents = inputs.entry("chunks").table("chunks"), inputs.run.dataset.documents
+        rows = zip(table["doc"], table["start"], table["end"], strict=True)
+        draft.array("words", np.array([len(documents[doc].text[start:end].split()) for doc, start, end in rows]))
+        draft.values("made", {"pid": os.getpid()})
+
+
+WORDS = WordsStage()

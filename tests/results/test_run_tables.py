@@ -1,0 +1,80 @@
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench.errors import InputError
+from workbench.execution.local import Outcome
+from workbench.results.run_tables import RunTables
+
+
+@pytest.fixture
+def copied(few: Outcome, tmp_path: Path) -> Path:
+    shutil.copytree(few.folder, tmp_path / "few")
+    return tmp_path / "few"
+
+
+def test_a_run_names_its_metrics_and_its_configurations(few: Outcome) -> None:
+    run = RunTables.read(few.folder)
+    assert run.name == "few"
+    assert str(run.primary) == "span_recall@500t"
+    assert (run.primary.family, run.primary.tokens, run.primary.k) == ("spans", 500, None)
+    assert list(run.measures) == [str(metric) for metric in few.context.metrics]
+    assert not run.measures["irrelevant@3"].higher_is_better
+    assert run.measures["recall@5"].definition == "share of the relevant documents among the first k documents"
+    assert run.names == tuple(result.configuration.name for result in few.results)
+    assert run.facts["fixed-64-16"]["overlap"] == 16
+    assert run.facts["hierarchical-64-256"]["embedding"] is None
+    assert run.configurations_settings["fixed-64-16"]["chunking"]["size"] == 64
+    assert run.baseline is None
+
+
+def test_a_run_of_another_packages_metric_opens_without_it(copied: Path) -> None:
+    path = copied / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["metrics"]["ours@5"] = manifest["metrics"].pop("span_recall@500t") | {"name": "ours"}
+    path.write_text(json.dumps(manifest | {"primary": "ours@5"}))
+    assert RunTables.read(copied).primary.name == "ours"
+
+
+def test_a_folder_without_a_run_is_told_with_a_fix(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no run"):
+        RunTables.read(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(InputError, match="holds no run"):
+        RunTables.read(tmp_path)
+
+
+def test_a_table_that_is_gone_is_named(copied: Path) -> None:
+    (copied / "causes.parquet").unlink()
+    with pytest.raises(InputError, match=r"lacks causes\.parquet"):
+        RunTables.read(copied)
+
+
+def test_an_older_run_is_told_from_a_broken_one(copied: Path) -> None:
+    path = copied / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({key: value for key, value in manifest.items() if key != "metrics"}))
+    with pytest.raises(InputError, match="older version"):
+        RunTables.read(copied)
+
+
+def test_a_table_of_other_columns_or_types_is_refused_when_it_is_read(copied: Path) -> None:
+    table = pd.read_parquet(copied / "hits.parquet")
+    table.assign(rank=table["rank"].astype("float64")).to_parquet(copied / "hits.parquet", index=False)
+    with pytest.raises(InputError, match="rank"):
+        _ = RunTables.read(copied).hits
+    table.drop(columns="score").to_parquet(copied / "hits.parquet", index=False)
+    with pytest.raises(InputError, match="score"):
+        _ = RunTables.read(copied).hits
+    (copied / "hits.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match="not a readable table"):
+        _ = RunTables.read(copied).hits
+
+
+def test_what_is_no_table_is_no_attribute(few: Outcome) -> None:
+    run = RunTables.read(few.folder)
+    assert not hasattr(run, "answers")
+    assert run.screening.empty

@@ -1,0 +1,73 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import workbench
+from workbench.execution.collect import collect
+from workbench.execution.local import Outcome
+from workbench.results.run_tables import RunTables
+from workbench.results.tables import empty
+from workbench.schemas import SCHEMAS
+from workbench.statistics.screening import Screened, Screening
+
+# Other scripts rely on these columns (design.md, "What a sweep leaves").
+CONTRACT = {
+    "metrics": "configuration condition metric slice value low high n clusters unscored attainable",
+    "queries": "configuration condition variant repeat query_id metric value state reason",
+    "hits": "configuration query_id rank chunk_id doc_id start end score delivered cut_reason",
+    "comparisons": "metric a b difference low high p p_adjusted n clusters",
+    "timings": "configuration name value",
+}
+REQUIRED = [name for name, schema in SCHEMAS.items() if schema.required]
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_the_tables_of_the_contract_keep_their_columns(name: str) -> None:
+    assert SCHEMAS[name].names == CONTRACT[name].split()
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_table_of_a_sweep_is_of_its_schema_and_comes_back_as_it_was(few: Outcome, name: str) -> None:
+    written = pd.read_parquet(few.folder / f"{name}.parquet")
+    assert {column: str(dtype) for column, dtype in written.dtypes.items()} == SCHEMAS[name].dtypes
+    assert len(written)
+    made, loaded = collect(few).table(name), workbench.load(few.folder).tables.table(name)
+    pd.testing.assert_frame_equal(loaded, made)
+    pd.testing.assert_frame_equal(loaded, written)
+
+
+def test_a_sweep_leaves_these_tables_and_no_others(few: Outcome) -> None:
+    assert {path.stem for path in few.folder.glob("*.parquet")} == set(REQUIRED)
+
+
+def test_a_failure_and_a_screening_come_back_as_they_were(few: Outcome, tmp_path: Path) -> None:
+    nan = float("nan")
+    rows = (Screened("a", "bm25", 0.5, "a", nan, nan, nan, kept=True), Screened("b", "bm25", 0.1, "a", -0.4, -0.5, -0.3, kept=False))
+    screening = Screening("recall@5", 9, 9, 0.02, 6, rows, (("a", "b"),))
+    outcome = replace(few, experiment=replace(few.experiment, screening=screening), failures={"broken": "it broke"})
+    run = collect(outcome)
+    run.write(tmp_path)
+    back = RunTables.read(tmp_path)
+    for name in SCHEMAS:
+        pd.testing.assert_frame_equal(back.table(name), run.table(name))
+    assert back.failures == {"broken": "it broke"}
+    assert back.configurations["error"].dropna().tolist() == ["it broke"]
+    assert "broken" not in back.names
+    collect(few).write(tmp_path)
+    assert not (tmp_path / "screening.parquet").exists()
+
+
+def test_a_run_in_which_all_failed_comes_back(few: Outcome, tmp_path: Path) -> None:
+    run = collect(replace(few, results=[], failures={"broken": "it broke"}))
+    run.write(tmp_path)
+    back = RunTables.read(tmp_path)
+    for name in SCHEMAS:
+        pd.testing.assert_frame_equal(back.table(name), run.table(name))
+    assert back.names == ()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_table_without_rows_has_its_columns(name: str) -> None:
+    assert {column: str(dtype) for column, dtype in empty(SCHEMAS[name]).dtypes.items()} == SCHEMAS[name].dtypes

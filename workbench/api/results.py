@@ -1,0 +1,168 @@
+"""A finished run in a notebook: its tables, the order of its configurations, and what sets two of them apart."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from workbench.analysis.findings import Findings, findings
+from workbench.analysis.miss_causes import cause_meanings, misses_of
+from workbench.core.suggestions import meant
+from workbench.errors import InputError
+from workbench.results.run_tables import RunTables
+from workbench.statistics.verdict import Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """A finished run, opened from its tables: no model, store or dataset is needed.
+
+    Every table is a DataFrame and is read when it is first asked for; `workbench.schemas` lists their columns.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> results = wb.load("outputs/quickstart")  # doctest: +SKIP
+    >>> results.leaderboard()  # doctest: +SKIP
+    >>> results.compare("fixed-256-0", "fixed-128-0")  # doctest: +SKIP
+    """
+
+    tables: RunTables
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return self.tables.name
+
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """The mean of every metric with its interval, over all questions and over each slice."""
+        return self.tables.metrics
+
+    @property
+    def queries(self) -> pd.DataFrame:
+        """The value of every metric for every question."""
+        return self.tables.queries
+
+    @property
+    def hits(self) -> pd.DataFrame:
+        """Every retrieved chunk by rank, with whether it was delivered."""
+        return self.tables.hits
+
+    @property
+    def configurations(self) -> pd.DataFrame:
+        """The fields and the sizes of every configuration, and the error of each that failed."""
+        return self.tables.configurations
+
+    @property
+    def comparisons(self) -> pd.DataFrame:
+        """The difference of every two configurations by every metric."""
+        return self.tables.comparisons
+
+    @property
+    def timings(self) -> pd.DataFrame:
+        """Seconds by stage, latencies, and everything else that differs from run to run."""
+        return self.tables.timings
+
+    @property
+    def questions(self) -> pd.DataFrame:
+        """The questions with their answers and metadata."""
+        return self.tables.questions
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The error of each configuration that failed."""
+        return self.tables.failures
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What may be claimed by the primary metric; None where no configuration can be compared."""
+        return self._findings.verdict
+
+    def leaderboard(self) -> pd.DataFrame:
+        """Rank the configurations by the primary metric.
+
+        Returns
+        -------
+        DataFrame, indexed by configuration: `place` (missing for those beyond their embedder's window, which are not ranked), `mark`
+        (`winner`, or `=` where statistically indistinguishable from the best), the primary metric with `low` and `high`, and the means of
+        the other metrics.
+        """
+        found, primary = self._findings, str(self.tables.primary)
+        rows: list[dict[str, object]] = []
+        for place, one in enumerate([*found.standings.ranked, *found.standings.windowed], 1):
+            mean, ranked = one.means[primary], place if place <= len(found.standings.ranked) else None
+            row: dict[str, object] = {"configuration": one.name, "place": ranked, "mark": found.mark(one.name)}
+            row |= {primary: mean.value, "low": mean.low, "high": mean.high}
+            rows.append(row | {name: other.value for name, other in one.means.items() if name != primary})
+        columns = ["configuration", "place", "mark", primary, "low", "high"]
+        table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+        return table.astype({"place": "Int64"}).set_index("configuration")
+
+    def compare(self, a: str, b: str) -> pd.DataFrame:
+        """Compare two configurations by every metric, on the same questions.
+
+        Returns
+        -------
+        DataFrame, indexed by metric: `difference` (a - b) with `low` and `high`, `p` and `p_adjusted` where it was tested, `n`, `clusters`.
+
+        Errors: InputError for a name that is no finished configuration.
+        """
+        for name in (a, b):
+            self._known(name)
+        table = self.comparisons
+        found = table[(table["a"] == a) & (table["b"] == b)].copy()
+        if found.empty:
+            found = table[(table["a"] == b) & (table["b"] == a)].copy()
+            found[["difference", "low", "high"]] = 0.0 - found[["difference", "high", "low"]].to_numpy()
+        return found.drop(columns=["a", "b"]).set_index("metric")
+
+    def causes(self, configuration: str) -> pd.DataFrame:
+        """List what a configuration misses and why.
+
+        Returns
+        -------
+        DataFrame with a row for each missed piece of evidence or document: `query_id`, `cause`, `evidence` (`doc_id:start-end`, or the
+        document), `rank` (0 where it was not listed), `meaning` of the cause.
+
+        Errors: InputError for a name that is no finished configuration.
+        """
+        misses = misses_of(self.tables, self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
+        return misses.assign(meaning=misses["cause"].map(dict(cause_meanings(self.tables))))
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the report as one self-contained HTML file."""
+        # It draws figures: loaded when it is first needed.
+        from workbench.report.render.html import write_report
+
+        return write_report(self.tables, Path(path))
+
+    def _repr_html_(self) -> str:
+        verdict = self.verdict
+        winner = verdict.winner if verdict else None
+        told = f"{winner} wins by {self.tables.primary}" if winner else f"no winner by {self.tables.primary}"
+        reason = f": {verdict.reason}" if verdict and verdict.reason else ""
+        return f"<p><b>{escape(self.name)}</b>: {escape(told + reason)}</p>{self.leaderboard().to_html(float_format='{:.3f}'.format)}"
+
+    def __repr__(self) -> str:
+        return f"Results({self.name!r}, {len(self.tables.names)} configurations by {self.tables.primary})"
+
+    @cached_property
+    def _findings(self) -> Findings:
+        return findings(self.tables)
+
+    def _known(self, name: str) -> str:
+        if name in self.tables.names:
+            return name
+        known = self.tables.names
+        raise InputError(f"the run {self.name} has no finished configuration {name!r}{meant(name, known)}", f"they are {', '.join(known)}")
+
+
+def load(path: str | Path) -> Results:
+    """Open the results of a finished sweep, `outputs/<name>`, on any machine.
+
+    Errors: InputError where the folder holds no run, or one of an older version.
+    """
+    return Results(RunTables.read(path))

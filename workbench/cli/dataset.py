@@ -1,0 +1,71 @@
+"""The commands of `dataset`."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+# Written out, since importing the sources takes longer than showing the help.
+KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
+
+
+@click.group()
+def dataset() -> None:
+    """Datasets: documents, questions, labels."""
+
+
+def _place(command: Callable[..., None]) -> Callable[..., None]:
+    options = [
+        click.option("--kind", type=click.Choice(KINDS), help="What it is; without it the path is looked at."),
+        click.option("--split", help="The questions of one split only."),
+        click.option("--documents", help="Documents that lie elsewhere: a folder, a JSON Lines file or a table."),
+        click.option("--qrels", help="The judgements of TREC topics, where they lie elsewhere."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return click.argument("path")(command)
+
+
+@dataset.command()
+@_place
+def check(path: str, split: str | None, **given: str | None) -> None:
+    """Report every fault of a dataset at once, whatever its kind. Exit 1 if there is one."""
+    from workbench.datasets.checks import faults, notes
+    from workbench.datasets.sources import recognise
+
+    draft = recognise(path, split, **given).read()
+    found = faults(draft)
+    for note in notes(draft):
+        click.echo(f"note: {note}")
+    for fault in found:
+        click.echo(fault)
+    counts = f"{len(draft.documents):,} documents, {len(draft.queries):,} queries, {len(draft.qrels):,} judgements, {len(draft.evidence):,} evidence spans"
+    click.echo(f"{path}: {counts}; {f'{len(found):,} faults' if len(found) != 1 else '1 fault'}")
+    sys.exit(1 if found else 0)
+
+
+@dataset.command("import")
+@_place
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; new or empty.")
+@click.option("--recurrences/--no-recurrences", default=True, show_default=True, help="Verbatim recurrences of evidence are alternatives.")
+def import_(path: str, folder: Path, split: str | None, recurrences: bool, **given: str | None) -> None:
+    """Read a dataset of any kind and write it as a golden folder: documents.jsonl and questions.jsonl.
+
+    Texts given as relevant chunks become evidence spans, and verbatim recurrences of evidence become alternatives.
+    """
+    from workbench.datasets.checks import notes
+    from workbench.datasets.formats.golden_rows import write_golden
+    from workbench.datasets.sources import recognise
+
+    source = recognise(path, split, **given)
+    if "recurrences" in type(source).model_fields:
+        source = source.model_copy(update={"recurrences": recurrences})
+    draft = source.read()
+    made = source.dataset(draft)
+    write_golden(made, folder)
+    for note in notes(draft):
+        click.echo(f"note: {note}")
+    places = sum(len(need.alternatives) for need in made.needs)
+    counts = f"{len(made.documents):,} documents, {len(made.queries):,} queries, {len(made.qrels):,} judgements"
+    click.echo(f"{folder}: {counts}, {len(made.needs):,} needs of evidence with {places:,} places")

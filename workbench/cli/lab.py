@@ -1,0 +1,74 @@
+"""The command `lab`."""
+
+import os
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+
+from workbench.core.distribution import advice
+from workbench.errors import InputError
+
+_EXECUTED = Path("notebooks", "comparison.ipynb")
+_TEMPLATE = "comparison"
+
+
+@click.command(context_settings={"ignore_unknown_options": True}, options_metavar="[OPTIONS]")
+@click.option(
+    "--outputs", type=click.Path(path_type=Path), default="outputs", show_default=True, help="Where the experiment's results are."
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[EXPERIMENT | OUTPUT] [-- JUPYTER ARGUMENTS]")
+def lab(outputs: Path, words: tuple[str, ...]) -> None:
+    """Open the executed notebook of an experiment or of its OUTPUT in JupyterLab, rooted at the working directory.
+
+    Without either, or before the first sweep, it opens the notebook to start from. What follows goes to JupyterLab, such as --no-browser.
+    """
+    if find_spec("jupyterlab") is None:
+        raise InputError("JupyterLab is not installed", advice("lab"))
+    target, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else (None, words)
+    notebook = _executed(Path(target), outputs) if target else None
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *lab_arguments(notebook or _template(), Path.cwd()), *arguments])
+
+
+def lab_arguments(notebook: Path, root: Path) -> list[str]:
+    """What makes JupyterLab open a notebook in a session that browses everything under `root`."""
+    try:
+        place = notebook.resolve().relative_to(root.resolve())
+    except ValueError:
+        raise InputError(f"{notebook} is not under the working directory {root}", "run the command in a folder above it") from None
+    # JupyterLab would take the notebook's own folder for its root, were it given as a file.
+    found = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(place.as_posix())}"]
+    return [*found, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else found
+
+
+def _executed(target: Path, outputs: Path) -> Path | None:
+    """The executed notebook of an output folder or of an experiment file; None where the experiment was never swept."""
+    if target.is_dir():
+        if not (target / _EXECUTED).is_file():
+            raise InputError(f"{target} holds no {_EXECUTED}", "give the folder of a finished sweep, such as outputs/quickstart")
+        return target / _EXECUTED
+    from workbench.experiment.read import read_experiment
+
+    executed = outputs / read_experiment(target).name / _EXECUTED
+    if executed.is_file():
+        return executed
+    click.echo(f"workbench: {target} was not swept into {outputs} yet: workbench sweep {target}", err=True)
+    return None
+
+
+def _template() -> Path:
+    """The notebook to start from: that of a checkout, else a copy in the working directory."""
+    from workbench.notebook_runner.notebooks import notebook_path
+
+    shipped = notebook_path(_TEMPLATE)
+    if shipped.resolve().is_relative_to(Path.cwd().resolve()):
+        return shipped
+    copy = Path("notebooks") / shipped.name
+    if not copy.exists():
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(shipped, copy)
+        click.echo(f"workbench: copied the notebook to start from to {copy}", err=True)
+    return copy

@@ -1,0 +1,67 @@
+"""The command `workbench`: parse, call, print. Exit 0 good, 1 a check says no, 2 the input is wrong, 3 it broke while running."""
+
+import tempfile
+import traceback
+from typing import Any
+
+import click
+
+from workbench import __version__
+from workbench.cli.dataset import dataset
+from workbench.cli.export import export
+from workbench.cli.lab import lab
+from workbench.cli.sweep import plan, report, sweep
+from workbench.core.processes import skip_schema_grammar
+from workbench.errors import WorkbenchError
+
+_SHOWN_FAULTS = 100
+
+
+class Commands(click.Group):
+    """A group whose commands end with one clear line and the exit code of the error, never with a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; errors become lines and exit codes."""
+        try:
+            return super().invoke(ctx)
+        except WorkbenchError as error:
+            for line in error.lines[:_SHOWN_FAULTS]:
+                click.echo(f"workbench: {line}", err=True)
+            if len(error.lines) > _SHOWN_FAULTS:
+                click.echo(f"workbench: and {len(error.lines) - _SHOWN_FAULTS} more", err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("\nworkbench: interrupted; what was finished is kept, the same command goes on from there", err=True)
+            ctx.exit(130)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:  # the last line of defence: a person sees one line and where the rest is
+            line = " ".join(f"{type(error).__name__}: {error}".split())
+            click.echo(f"workbench: unexpected {line}; what was finished is kept{_details()}", err=True)
+            ctx.exit(3)
+
+
+def _details() -> str:
+    """Where the traceback was written; nothing where even that failed."""
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
+            file.write(traceback.format_exc())
+    except OSError:
+        return ""
+    return f", details are in {file.name}"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="workbench")
+def main() -> None:
+    """Which chunking, embedding and retrieval is better on your documents, and how sure that is."""
+
+
+for _command in (sweep, plan, report, dataset, export, lab):
+    main.add_command(_command)
+
+
+def run() -> None:
+    """Be the process of the command `workbench`."""
+    skip_schema_grammar()
+    main()

@@ -1,0 +1,72 @@
+"""Change an experiment's settings by `path.to.key=value`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from workbench.core.formatting import listed
+from workbench.errors import InputError
+from workbench.experiment.expand import as_list
+from workbench.experiment.validate import Settings, is_mapping
+
+
+def apply_overrides(settings: Settings, overrides: Sequence[str]) -> list[str]:
+    """Change settings in place and return the faults of overrides that have no effect.
+
+    Errors: InputError where an override is not `path.to.key=value` or its path does not fit the settings.
+    """
+    paths = [_apply(settings, override) for override in overrides]
+    return [fault for override, path in zip(overrides, paths, strict=True) if (fault := _shadowed(settings, path, override))]
+
+
+def _apply(settings: Settings, override: str) -> list[str]:
+    dotted, equals, text = override.partition("=")
+    path = dotted.strip().split(".")
+    try:
+        if not equals:
+            raise ValueError(override)
+        _set(settings, path, yaml.safe_load(text))
+    except (ValueError, LookupError, yaml.YAMLError):
+        fix = "write for example --set dataset.path=data/mine, or --set sweep.retrieval.0.k=5 for the first item of a list"
+        raise InputError(f"--set {override!r} is not path.to.key=value", fix) from None
+    return path
+
+
+def _set(place: Any, path: Sequence[str], value: Any) -> None:
+    """Set the value at a path, making the mappings on the way; ValueError or LookupError where something else is in the way."""
+    step, *below = path
+    if not step or not isinstance(place, dict | list):
+        raise ValueError(step)
+    key: Any = int(step) if isinstance(place, list) else step
+    if not below:
+        place[key] = value
+    else:
+        _set(place[key] if isinstance(place, list) else place.setdefault(key, {}), below, value)
+
+
+def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:
+    """The fault of an override of `pipeline` whose every field `sweep` gives for all configurations; empty if it has an effect."""
+    if path[0] != "pipeline":
+        return ""
+    pipeline = settings["pipeline"]
+    stages = path[1:2] or (list(pipeline) if is_mapping(pipeline) else [])
+    reasons = [_winner(settings, stage, path[2:]) for stage in stages]
+    return f"--set {override} changes nothing: {reasons[0]}" if reasons and all(reasons) else ""
+
+
+def _winner(settings: Settings, stage: str, below: Sequence[str]) -> str:
+    """What gives a stage's field, or all that `pipeline` says of it, to every configuration instead; empty if nothing does."""
+    swept: Any = settings.get("sweep")
+    axis, value = swept.get(stage, []) if is_mapping(swept) else [], settings["pipeline"][stage]
+    items, fields = as_list(axis), [*below[:1]] or (list(value) if is_mapping(value) else [])
+    if not items or not fields or not all(is_mapping(item) for item in items):
+        return ""
+    if not all("kind" in item or field in item for item in items for field in fields):
+        return ""
+    giving = [number for number, item in enumerate(items) if set(fields) & item.keys()]
+    why = f"sweep.{stage} gives {listed(fields)} for every configuration"
+    if not giving:
+        why = f"every item of sweep.{stage} names its kind and takes nothing from pipeline.{stage}"
+    places = [f".{number}" for number in giving or range(len(items))] if below and isinstance(axis, list) else [""]
+    return f"{why}; set {listed(['.'.join([f'sweep.{stage}{place}', *below]) for place in places])}"

@@ -1,0 +1,124 @@
+"""Cells of tables: numbers with what they are sorted by, intervals as small bars, shades, lists of questions."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from workbench.core.formatting import count, fitting_digits, interval, number, p_value, shortened, signed
+from workbench.report.model import Bar, Cell, Column, Pairs
+
+NAME_LENGTH = 28
+# From the faintest to the strongest.
+_SHADES = 9
+# A small difference must not look like a large one.
+_LEAST_SPAN = 0.2
+_MOST_IDS = 12
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From `low` to `high` over the width of a cell."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, numbers: Iterable[float], *, zero: bool = False) -> "Scale":
+        """The scale that holds all finite numbers, and zero where that is asked for."""
+        known = [one for one in numbers if math.isfinite(one)] + ([0.0] if zero else [])
+        low, high = min(known, default=0.0), max(known, default=1.0)
+        missing = max(0.0, _LEAST_SPAN - (high - low)) / 2
+        return cls(low - missing, high + missing)
+
+    def bar(self, value: float, low: float, high: float, *, zero: bool = False) -> Bar | None:
+        """The bar of a value; None where there is no value."""
+        if not math.isfinite(value):
+            return None
+        bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else (value, value)
+        return Bar(self._at(bounds[0]), self._at(value), self._at(bounds[1]), self._at(0.0) if zero else None)
+
+    def column(self) -> Column:
+        """The column of the bars, with both ends of the scale in its heading."""
+        return Column("", "bar", sorts=False, note=f"{number(self.low, 2)} to {number(self.high, 2)}")
+
+    def _at(self, number_: float) -> float:
+        # Half a marker's width stays free on both sides.
+        return round(4 + 92 * (number_ - self.low) / (self.high - self.low), 1)
+
+
+def words(title: str, **about: bool) -> Column:
+    """A column of short words."""
+    return Column(title, "word", **about)
+
+
+def text(title: str) -> Column:
+    """A column of sentences, which orders nothing."""
+    return Column(title, "text", sorts=False)
+
+
+def value_cell(value: float, digits: int = 3, shown: str | None = None, note: str = "") -> Cell:
+    """A number and what it is sorted by."""
+    return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note)
+
+
+def count_cell(value: float | None) -> Cell:
+    """A whole number."""
+    known = math.nan if value is None else float(value)
+    return Cell(count(known), sort=known)
+
+
+def amount_cell(value: float) -> Cell:
+    """A measured amount, with fewer digits the larger it is."""
+    return value_cell(value, 0 if value >= 100 or value == 0 else 1 if value >= 10 else 2)
+
+
+def difference_cells(value: float, low: float, high: float) -> list[Cell]:
+    """A difference and its interval."""
+    return [value_cell(value, shown=signed(value)), Cell(interval(low, high))]
+
+
+def p_cell(value: float) -> Cell:
+    """A p value without its letter, which the heading has."""
+    return Cell(p_value(value).removeprefix("p = ").removeprefix("p "), sort=float(value))
+
+
+def queries_cell(title: str, ids: Sequence[str]) -> Cell:
+    """A title with the questions below it, the first of them where there are many."""
+    more = f"and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
+    return Cell(title, queries=tuple(ids[:_MOST_IDS]), note=more)
+
+
+def shade_cells(values: Sequence[float], span: tuple[float, float], digits: int) -> list[Cell]:
+    """Numbers on a ground whose colour is the stronger the nearer each is to the upper end; plain where there is none."""
+    return [
+        Cell(number(value, digits), sort=float(value), shade=None if math.isnan(value) else _shade(value, *span)) for value in values
+    ]
+
+
+def shade_range(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of the shades; 0.2 apart at least, since a small difference must not look like a large one."""
+    known = [value for value in values if not math.isnan(value)] or [0.0]
+    middle = (min(known) + max(known)) / 2
+    half = max(_LEAST_SPAN / 2, max(known) - middle)
+    return middle - half, middle + half
+
+
+def upright(names: Sequence[str]) -> tuple[list[Column], Pairs]:
+    """Shaded columns whose titles are written upwards, and the full names of those that are shortened."""
+    short = shortened(names, NAME_LENGTH)
+    return [Column(short[name], "shade", upright=True) for name in names], key_of(short)
+
+
+def key_of(short: dict[str, str]) -> Pairs:
+    """The full names behind shortened ones."""
+    return tuple((shown, name) for name, shown in short.items() if shown != name)
+
+
+def digits_for(values: Iterable[float]) -> int:
+    """Two digits, or three where two would make different values, or one and zero, look equal."""
+    return fitting_digits([0.0, *values])
+
+
+def _shade(value: float, low: float, high: float) -> int:
+    part = (value - low) / (high - low) if high > low else 0.5
+    return min(_SHADES - 1, max(0, int(part * _SHADES)))

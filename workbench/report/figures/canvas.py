@@ -1,0 +1,95 @@
+"""The one plain look of all figures: colours that differ in lightness and shape too, letters large enough for a telephone."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, MUTED, FAINT, ACCENT, WARNING, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#0b5cad", "#b1440e", "#ffffff"
+# Dark enough on white for lines; neighbours differ in lightness, and every line has its marker and its dashes.
+LINES = (ACCENT, WARNING, "#00795a", "#8e4585")
+POINTS = 8.5
+# A figure is drawn so wide that its letters are still read when a telephone shows it 360 pixels wide.
+WIDTH_INCHES = 4.8
+# Names are cut to this many letters, so that they leave room for what is drawn.
+NAME_LENGTH = 26
+_LEAST_SPAN = 0.3
+
+
+def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list[Axes]]":
+    """An empty figure `height` inches high with panels of these relative heights above each other."""
+    # Not through pyplot: its global state and the kernel's inline display are of no use here.
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    with rc_context({"font.size": POINTS, "font.family": "DejaVu Sans"}):
+        figure = Figure(figsize=(WIDTH_INCHES, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08), facecolor="white")
+        FigureCanvasAgg(figure)
+        axes = list(figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False, height_ratios=panels)[:, 0])
+    for one in axes:
+        _plain(one)
+    return figure, axes
+
+
+def plain(text: str) -> str:
+    """A name as matplotlib writes it letter by letter: a dollar would begin a formula."""
+    return text.replace("$", r"\$")
+
+
+def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
+    """A row a name, from the top; `title` is that of the axis below."""
+    axes.set_yticks(range(len(names)), [plain(name) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(plain(title))
+
+
+def name_ends(axes: "Axes", ends: Mapping[str, tuple[float, float]], colours: Mapping[str, str]) -> None:
+    """The names of points in a column at the right, in the order of their heights and far enough apart, joined to them by hair lines."""
+    names = sorted((name for name in ends if not np.isnan(ends[name][1])), key=lambda name: ends[name][1])
+    low, high = axes.get_ylim()
+    heights = _apart([(ends[name][1] - low) / (high - low) for name in names], 1 / max(9.0, 1.05 * len(names)))
+    for name, height in zip(names, heights, strict=True):
+        arrow = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)}
+        place: dict[str, Any] = {"textcoords": "axes fraction", "va": "center", "arrowprops": arrow}
+        axes.annotate(plain(name), ends[name], (1.05, height), color=colours[name], fontsize=POINTS, **place)
+
+
+def spanned(limits: tuple[float, float]) -> tuple[float, float]:
+    """Limits at least 0.3 apart: a small difference must not look like a large one. Those of small shares begin near 0."""
+    low, high = limits
+    missing = max(0.0, _LEAST_SPAN - (high - low))
+    floor = -0.02 if low > -0.02 else -np.inf
+    below = low - max(low - 0.9 * missing, floor)
+    return low - below, high + missing - below
+
+
+def _plain(axes: "Axes") -> None:
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(MUTED)
+    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=POINTS)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set_color(MUTED)
+        axis.label.set_fontsize(POINTS)
+
+
+def _apart(wanted: Sequence[float], gap: float) -> list[float]:
+    """Rising places at least `gap` from each other, as near to those wanted as pushing up and then down leaves them."""
+    places: list[float] = []
+    for place in wanted:
+        places.append(max(place, places[-1] + gap) if places else place)
+    ceiling = 1.0
+    for index in range(len(places) - 1, -1, -1):
+        places[index] = min(places[index], ceiling)
+        ceiling = places[index] - gap
+    return places

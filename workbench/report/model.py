@@ -1,0 +1,252 @@
+"""What is shown of a run, as values: tables, figures and sentences in sections. Section builders make them, renderers show them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+from workbench.analysis.highlights import Piece
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+Kind = Literal["number", "word", "text", "bar", "shade"]
+Pairs = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Where a value, its bounds and zero lie, in per cent of a cell; the bounds are the value where there are none."""
+
+    low: float
+    value: float
+    high: float
+    zero: float | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: what its cells are, whether rows can be sorted by it, and whether its title is written upwards."""
+
+    title: str
+    kind: Kind = "number"
+    sorts: bool = True
+    upright: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows.
+
+    `sort` orders it where its text does not, `place` precedes the name of a ranked row, `queries` are ids of questions that lead to
+    their drill-down, `shade` goes from 0 to 8.
+    """
+
+    text: str
+    sort: float | str | None = None
+    bar: Bar | None = None
+    shade: int | None = None
+    note: str = ""
+    place: int | None = None
+    queries: Sequence[str] = ()
+
+    @property
+    def key(self) -> str:
+        """What a script sorts by; empty puts the row at the end."""
+        if isinstance(self.sort, float):
+            return "" if math.isnan(self.sort) else f"{self.sort:.9g}"
+        return self.text if self.sort is None else str(self.sort)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The first cell names the row; `level` marks a configuration of the set that holds the best."""
+
+    cells: Sequence[Cell]
+    level: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns; `note` is what a reader has to know, `key` gives the full names behind shortened ones."""
+
+    kind: ClassVar[str] = "table"
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    note: str = ""
+    classes: str = ""
+    key: Pairs = ()
+
+    @property
+    def ranked(self) -> bool:
+        """Whether its rows are the configurations in their order."""
+        return self.classes == "ranked"
+
+    @property
+    def sorts(self) -> bool:
+        """Whether any column can be sorted by."""
+        return len(self.rows) > 1 and any(column.sorts for column in self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A drawing with what it shows in words (`alt`), how it is read (`caption`), its numbers and the names behind shortened ones."""
+
+    kind: ClassVar[str] = "figure"
+    name: str
+    alt: str
+    caption: str
+    drawing: "Drawing"
+    data: Table | None = None
+    key: Pairs = ()
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The sentence that matters most; `aside` is said more quietly."""
+
+    kind: ClassVar[str] = "lead"
+    text: str
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph."""
+
+    kind: ClassVar[str] = "prose"
+    text: str
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Sentences, each a line of its own."""
+
+    kind: ClassVar[str] = "lines"
+    items: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name and what is said of it; `text` is source where `code`."""
+
+    name: str
+    text: str
+    note: str = ""
+    code: bool = False
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Names with what is said of each."""
+
+    kind: ClassVar[str] = "entries"
+    items: Sequence[Entry]
+    classes: str = ""
+
+
+class Answer(NamedTuple):
+    """A question about a run, the sentence that answers it, and what supports that (may be empty)."""
+
+    question: str
+    sentence: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Questions about a run with their answers."""
+
+    kind: ClassVar[str] = "answered"
+    items: Sequence[Answer]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A piece of a document under a heading that says what it is."""
+
+    head: str
+    about: str
+    pieces: Sequence[Piece] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its evidence and what was delivered for it, both as passages."""
+
+    kind: ClassVar[str] = "question"
+    query_id: str
+    text: str
+    about: str
+    evidence: Sequence[Passage]
+    delivered: Sequence[Passage]
+
+
+@dataclass(frozen=True)
+class QuestionLinks:
+    """Questions with their values, each leading to its drill-down: (value, query id, text)."""
+
+    kind: ClassVar[str] = "links"
+    title: str
+    items: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Drill:
+    """The packed drill-down of `kept` of `queries` questions, for a page with a script."""
+
+    kind: ClassVar[str] = "drill"
+    packed: str
+    kept: int
+    queries: int
+    folder: str
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks that a reader opens."""
+
+    kind: ClassVar[str] = "fold"
+    title: str
+    blocks: "Sequence[Block]"
+    note: str = ""
+    classes: str = ""
+    opened: bool = False
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Blocks next to each other where there is room."""
+
+    kind: ClassVar[str] = "beside"
+    blocks: "Sequence[Block]"
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks under a title; `short` is what a list of contents calls it."""
+
+    kind: ClassVar[str] = "section"
+    title: str
+    anchor: str
+    blocks: "Sequence[Block]"
+    short: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Everything that is shown of a run: the headline, the answers, then the sections; `names` are those of its configurations."""
+
+    title: str
+    folder: str
+    names: Sequence[str]
+    headline: Lead
+    opening: Sequence[str]
+    answers: Answered
+    sections: Sequence[Section]
+
+
+Block = Table | Figure | Lead | Prose | Lines | Entries | Answered | Question | QuestionLinks | Drill | Fold | Beside | Section

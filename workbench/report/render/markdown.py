@@ -1,0 +1,65 @@
+"""A summary as Markdown, for a comment on a pull request."""
+
+import re
+from collections.abc import Sequence
+
+from workbench.analysis.findings import findings
+from workbench.report.model import Block, Entries, Lines, Prose, Section, Table
+from workbench.report.sections.opening import answered, headline, opening
+from workbench.report.sections.ranking import failed, screened, short_table, windowed
+from workbench.results.run_tables import RunTables
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
+
+
+def summary_markdown(run: RunTables) -> str:
+    """What won, the order, what is not in it, and the answers to the other questions."""
+    found = findings(run)
+    lead = headline(found)
+    blocks: list[Block | None] = [*(Prose(line) for line in opening(found))]
+    if found.standings.ranked:
+        note = "= cannot be told from the best" if "=" in {found.mark(one.name) for one in found.standings.ranked} else ""
+        blocks += [short_table(found, found.standings.ranked, note)]
+    blocks += [windowed(found), screened(found), failed(found)]
+    said = [f"**{_plain(one.question)}** {_plain(one.sentence)}" for one in answered(found).items]
+    title = f"### {_plain(run.name)}: {_plain(f'{lead.text} {lead.aside}'.strip())}"
+    text = [title, *(part for block in blocks if block for part in markdown(block)), *said]
+    return "\n\n".join(text) + "\n"
+
+
+def markdown(block: Block) -> list[str]:
+    """The paragraphs of a block; figures and drill-downs, which need a page, are left out."""
+    match block:
+        case Table():
+            return [part for part in (markdown_table(block), _plain(block.caption), _plain(block.note)) if part]
+        case Section():
+            return [f"#### {_plain(block.title)}", *(part for one in block.blocks for part in markdown(one))]
+        case Prose():
+            return [_plain(block.text)]
+        case Lines():
+            return ["\n".join(f"- {_plain(item)}" for item in block.items)]
+        case Entries():
+            return ["\n".join(f"- **{_plain(one.name)}**: {_plain(one.text)}" for one in block.items)]
+        case _:
+            return []
+
+
+def markdown_table(table: Table) -> str:
+    """A table with pipes: numbers to the right, notes in brackets."""
+    rows = [[_cell(column.title, column.note) for column in table.columns]]
+    rows.append(["--:" if column.kind == "number" else "---" for column in table.columns])
+    rows += [[_cell(cell.text, cell.note) for cell in row.cells] for row in table.rows]
+    return "\n".join(_piped(row) for row in rows)
+
+
+def _piped(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str, note: str) -> str:
+    return _plain(f"{text} ({note})" if text and note else text or note)
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is, in one line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

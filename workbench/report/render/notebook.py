@@ -1,0 +1,161 @@
+"""What a notebook's cell displays: blocks as HTML with inline styles, which hold where a notebook is not trusted, and figures as PNG."""
+
+import base64
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+from workbench.report.figures.canvas import WIDTH_INCHES
+from workbench.report.model import Beside, Block, Figure, Section
+from workbench.report.render.environment import environment
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+_WIDTH_PIXELS = round(120 * WIDTH_INCHES)
+_DOTS_PER_INCH = 240
+_COLOURS = 64
+# Colours that hold on white and on black, since a notebook's theme is not known here.
+_LINE, _BLUE = "rgba(128,128,128,.4)", "#4a8fd0"
+_STYLES = {
+    "p": "margin:.5em 0;max-width:52em;line-height:1.5",
+    "ul": "margin:.5em 0 1em;padding-left:1.2em;max-width:52em",
+    "li": "margin:.2em 0",
+    "dl": "margin:.5em 0 1em;max-width:60em",
+    "dt": "font-weight:600;margin-top:.4em;overflow-wrap:anywhere",
+    "dd": "margin:0 0 .3em;overflow-wrap:anywhere",
+    "h": "margin:1.2em 0 .4em;font-size:1.05em",
+    "details": "margin:.3em 0 .8em",
+    "summary": "cursor:pointer",
+    "figure": "margin:0 0 1.5em",
+    "figcaption": "opacity:.8;max-width:52em",
+    "article": f"border-top:1px solid {_LINE};padding-top:.8em;margin:1.2em 0 1.6em",
+    "table": "border-collapse:collapse;width:auto;margin:0;font-size:.9em;line-height:1.4;border:0",
+    "caption": "text-align:left;caption-side:top;padding:0 0 .5em;opacity:.8;white-space:normal",
+    "th": f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {_LINE};text-align:left;vertical-align:top;font-weight:600",
+    "td": f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {_LINE};text-align:left;vertical-align:top",
+    "mark": "color:inherit;padding:.1em .15em",
+    "small": "font-size:.75em;font-weight:600;opacity:.8",
+    "bar": "width:9em;white-space:nowrap;line-height:1",
+    ".lead": f"font-size:1.15em;border-left:3px solid {_BLUE};padding-left:.8em;margin:1em 0",
+    ".aside": "opacity:.8",
+    ".note": "opacity:.8;font-size:.9em;font-weight:400",
+    ".below": "display:block",
+    ".reading": "opacity:.8;font-size:.9em",
+    ".frame": "overflow-x:auto;margin:.8em 0 1.2em;max-width:100%",
+    ".head": "vertical-align:bottom",
+    ".number": "text-align:right;font-variant:tabular-nums;white-space:nowrap",
+    ".word": "white-space:nowrap",
+    ".long": "white-space:normal;min-width:17em;overflow-wrap:anywhere",
+    ".text": "min-width:14em;max-width:30em;overflow-wrap:anywhere;white-space:normal",
+    ".shade": "text-align:center;padding:.35em .5em;min-width:3.5em;max-width:9em;white-space:normal;overflow-wrap:anywhere",
+    ".place": "display:inline-block;min-width:1.6em;opacity:.8;font-weight:400",
+    ".mark": f"display:inline-block;width:1.1em;color:{_BLUE}",
+    ".unseen": "display:none",
+    ".asked": "font-weight:600",
+    ".value": "display:inline-block;min-width:3.5em;opacity:.8",
+    ".passages": "list-style:none;padding:0",
+    ".passage": f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.55;border-left:3px solid {_LINE};padding:.1em 0 .1em .9em;max-width:52em",
+    ".question": "font-weight:600;font-size:1.05em",
+    ".delivered": f"background-color:rgba(74,143,208,.25);border-bottom:2px solid {_BLUE}",
+    ".missed": "background-color:transparent;border:1px dashed",
+}
+_STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 * place:.2f})" for place in range(9)}
+
+
+@dataclass(frozen=True)
+class Html:
+    """HTML that is safe to show: whatever came from a document or a question was escaped when it was put in."""
+
+    html: Markup
+
+    def _repr_html_(self) -> str:
+        return f"<div>{self.html}</div>"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG with its alternative text."""
+
+    png: bytes
+    alt: str
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+        encoded = base64.b64encode(self.png).decode("ascii")
+        about = {"alt": self.alt, "width": _WIDTH_PIXELS}
+        return {"image/png": encoded, "text/plain": self.alt}, {"image/png": about}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Blocks as a notebook shows them: HTML and pictures, each an output of its own."""
+
+    blocks: Sequence[Block]
+
+    @property
+    def parts(self) -> list[Html | Picture]:
+        """The outputs in their order."""
+        return list(_parts(self.blocks))
+
+    @property
+    def html(self) -> str:
+        """The HTML of all parts, without the pictures."""
+        return "".join(str(part.html) for part in self.parts if isinstance(part, Html))
+
+    @property
+    def alt(self) -> str:
+        """The words of all pictures."""
+        return "\n".join(part.alt for part in self.parts if isinstance(part, Picture))
+
+    def _repr_html_(self) -> str:
+        return f"<div>{self.html}</div>"
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        for part in self.parts:
+            display(part)  # type: ignore[no-untyped-call]
+
+
+def show(*blocks: Block | None) -> Shown:
+    """Blocks for a notebook; None is nothing, and a section shows what is in it, since the notebook has its own headings."""
+    given = [block for block in blocks if block is not None]
+    return Shown([part for block in given for part in (block.blocks if isinstance(block, Section) else (block,))])
+
+
+def picture(drawing: "Drawing", alt: str) -> Picture:
+    """A figure as a sharp PNG of few colours; `alt` says what it shows."""
+    from PIL import Image
+
+    drawn, packed = io.BytesIO(), io.BytesIO()
+    drawing.savefig(drawn, format="png", dpi=_DOTS_PER_INCH)
+    image = Image.open(drawn).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+    image.save(packed, format="png", optimize=True)
+    return Picture(packed.getvalue(), alt)
+
+
+def _parts(blocks: Sequence[Block]) -> Iterator[Html | Picture]:
+    macros = environment().get_template("blocks.html.j2").make_module({"page": False, "look": _look, "named": escape})
+    html = Markup("")
+    for block in _flat(blocks):
+        if isinstance(block, Figure):
+            yield from [Html(html)] if html else []
+            yield picture(block.drawing, block.alt)
+            html = Markup("")
+        html += Markup(macros.block(block, 4))  # type: ignore[attr-defined]  # the template's macro
+    if html:
+        yield Html(html)
+
+
+def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield from _flat(block.blocks) if isinstance(block, Beside) else (block,)
+
+
+def _look(tag: str, *classes: str) -> Markup:
+    styles = [_STYLES.get(tag, ""), *(_STYLES.get(f".{name}", "") for name in classes)]
+    style = ";".join(one for one in styles if one)
+    return Markup(' style="{}"').format(style) if style else Markup("")

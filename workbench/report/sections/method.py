@@ -1,0 +1,51 @@
+"""How the numbers were made: the metrics with their definitions and sources, the tests, the causes, and what was run on what."""
+
+from typing import Any
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.miss_causes import possible_causes
+from workbench.core.formatting import count
+from workbench.report.model import Block, Entries, Entry, Lines, Prose, Section
+from workbench.report.text.sentences import about_primary
+
+_ALWAYS = (
+    "@5 is after 5 delivered chunks or documents; @2000t is after 2,000 tokens of delivered chunks in rank order, the last one cut.",
+    "Means are over scored questions; a question without results scores 0; questions marked unanswerable do not apply to retrieval metrics.",
+    "Configurations whose chunks exceed the embedder's window are not ranked: their scores tell of the window, not of the chunking.",
+)
+
+
+def method(found: Findings) -> Section:
+    """What was computed and tested, the metrics, the causes."""
+    tests = tuple(f"{line[0].upper()}{line[1:]}." for line in (found.verdict.methods if found.verdict else ()))
+    cuts: dict[str, list[str]] = {}
+    for name, metric in found.run.measures.items():
+        cuts.setdefault(metric.name, []).append(name)
+    first = {metric.name: metric for metric in found.run.measures.values()}
+    defined = [Entry(", ".join(names), first[name].definition, first[name].source) for name, names in cuts.items()]
+    causes = [Entry(name, meaning) for name, meaning in possible_causes(found.run).items()]
+    blocks: list[Block] = [Prose(about_primary(found.run)), Lines([*_ALWAYS, *tests])]
+    blocks.append(Section("Metrics", "metrics", [Entries(defined)]))
+    told = Prose("The first that applies is named, in the order of the stages.")
+    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [told, Entries(causes)])], "Method")
+
+
+def provenance(found: Findings, folder: str) -> Section:
+    """The manifest as groups of names and values."""
+    about = found.run.manifest
+    prints = about["fingerprints"]
+    once = {"primary metric": about["primary"], "seed of ties": about["seeds"]["ties"], "commit": about["commit"] or "not under git"}
+    groups: dict[str, dict[str, Any]] = {
+        "Run": once,
+        "Data": {name: count(value) if isinstance(value, int) else value for name, value in about["dataset"].items()},
+        "Fingerprints of the data": {name: value for name, value in prints.items() if isinstance(value, str)},
+        "Fingerprints of the configurations": prints["configurations"],
+        "Versions": about["versions"],
+    }
+    told = f"Every number here is in the parquet tables of {folder}, its settings in manifest.json, the executed notebooks in notebooks/."
+    parts = [
+        Section(title, f"provenance-{place}", [Entries([Entry(str(name), str(value)) for name, value in group.items()], "prints")])
+        for place, (title, group) in enumerate(groups.items(), 1)
+        if group
+    ]
+    return Section("Provenance", "provenance", [Prose(told), *parts], "Provenance")

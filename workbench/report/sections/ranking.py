@@ -1,0 +1,125 @@
+"""The configurations in their order, and beside it those that have no place in it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.standings import Mean, Standing
+from workbench.core.formatting import interval, number, plural, signed
+from workbench.report.cells import Scale, count_cell, p_cell, value_cell, words
+from workbench.report.model import Block, Cell, Column, Entries, Entry, Prose, Row, Section, Table
+from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
+from workbench.report.text.sentences import window_note
+from workbench.results.measures import Measure
+
+_MOST_METRICS = 3
+_TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
+
+
+def ranking(found: Findings) -> Section:
+    """The order, then what the window cuts, what was screened out and what failed."""
+    table = ranking_table(found)
+    apart = [part for part in (windowed(found), screened(found), failed(found)) if part]
+    return Section("The order", "ranking", [table or Prose("No configuration can be ranked."), *apart], "Order")
+
+
+def ranking_table(found: Findings) -> Table | None:
+    """The configurations that can be compared, in their order; None where there are none."""
+    ranked, primary = found.standings.ranked, str(found.primary)
+    if not ranked:
+        return None
+    others = _metrics(found)
+    scale = Scale.over(bound for one in ranked for bound in (one.means[primary].low, one.means[primary].high, one.means[primary].value))
+    columns = [
+        words("configuration"),
+        Column(primary, note="95 % interval"),
+        scale.column(),
+        Column(f"minus the {'first' if found.reference is found.first else 'baseline'}", note="95 % interval"),
+        Column("p", note="corrected"),
+        *(Column(str(metric)) for metric in others),
+        Column("tokens", note="in k chunks"),
+        Column("ms", note="median"),
+        Column("size", note="overlap"),
+    ]
+    best = found.verdict.best if found.verdict and found.told else ()
+    rows = [_row(found, place, one, others, scale, one.name in best) for place, one in enumerate(ranked, 1)]
+    return Table("ranking-table", f"By {primary}; {_budget(found.primary)}", columns, rows, _note(found, best), "ranked")
+
+
+def short_table(found: Findings, standings: Sequence[Standing], caption: str) -> Table:
+    """Configurations with their primary metric and the mark of the set that holds the best: what fits a terminal."""
+    columns = [words("configuration"), Column(str(found.primary)), Column("95 % interval"), Column("n"), words("")]
+    rows = []
+    for one in standings:
+        mean = one.means[str(found.primary)]
+        cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(found.mark(one.name))]
+        rows.append(Row([Cell(one.name), *cells], found.mark(one.name) != ""))
+    return Table("short", caption, columns, rows)
+
+
+def windowed(found: Findings) -> Section | None:
+    """The configurations whose scores tell of the window, each with what was cut off."""
+    if not found.standings.windowed:
+        return None
+    told = "Chunks longer than the embedder's window are cut before they are searched: these scores tell of the window, and no claim is made about the chunking."
+    entries = Entries([Entry(one.name, f"{window_note(one)}.") for one in found.standings.windowed])
+    return Section("Window, not chunking", "window", [Prose(told), entries])
+
+
+def screened(found: Findings) -> Section | None:
+    """What was put aside by proxy before the rest was run; None where nothing was looked for."""
+    if found.screening is None:
+        return None
+    told = Prose(screened_sentence(found.screening))
+    rows = [Row([Cell(name), *(Cell(text) for text in cells)]) for name, *cells in screened_rows(found.screening)]
+    columns = [words(title) if title in ("configuration", "first", "proxy") else Column(title) for title in HEADINGS]
+    table: list[Block] = [Table("screened-table", "Screened out, and not run in full", columns, rows)] if rows else []
+    return Section("Screened out", "screened", [told, *table])
+
+
+def failed(found: Findings) -> Section | None:
+    """The error of each configuration that failed."""
+    entries = Entries([Entry(name, error) for name, error in found.failures.items()])
+    return Section("Failed", "failed", [entries]) if found.failures else None
+
+
+def _row(found: Findings, place: int, one: Standing, others: Sequence[Measure], scale: Scale, level: bool) -> Row:
+    mean, priced = one.means[str(found.primary)], found.price(one.name)
+    cells = [Cell(one.name, place=place), value_cell(mean.value, note=interval(mean.low, mean.high))]
+    cells.append(Cell("", bar=scale.bar(mean.value, mean.low, mean.high)))
+    cells += _against(found, one)
+    cells += [value_cell(one.means[str(metric)].value, note=_of(one.means[str(metric)])) for metric in others]
+    milliseconds, overlap = priced.costs["p50"] if priced else np.nan, one.facts["overlap"]
+    cells += [count_cell(one.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
+    size = count_cell(one.facts["size"])
+    cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
+    return Row(cells, level)
+
+
+def _against(found: Findings, one: Standing) -> list[Cell]:
+    pair = found.against(one.name, found.reference.name) if found.reference else None
+    if pair is None:
+        return [Cell("–", sort=float("nan")), Cell("–", sort=float("nan"))]
+    apart = pair.difference
+    return [value_cell(apart.value, shown=signed(apart.value), note=interval(apart.low, apart.high)), p_cell(pair.p_adjusted)]
+
+
+def _of(mean: Mean) -> str:
+    """What is attainable, where that is below 1."""
+    return f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""
+
+
+def _metrics(found: Findings) -> list[Measure]:
+    """Those that tell most beside the primary one: how many documents, how clean, how many hard negatives."""
+    asked = [one for one in found.run.measures.values() if str(one) != str(found.primary) and one.k is not None]
+    return [metric for name in _TELLING for metric in asked if metric.name == name][:_MOST_METRICS]
+
+
+def _budget(primary: Measure) -> str:
+    return f"{plural(primary.tokens, 'token')} of text each" if primary.tokens else "intervals clustered by document"
+
+
+def _note(found: Findings, best: Sequence[str]) -> str:
+    of = f"Configurations marked ●, {len(best)} of {len(found.standings.ranked)}, cannot be told from the best. " if best else ""
+    return f"{of}Intervals are 95 %, clustered by source document; differences are on the same questions."

@@ -1,0 +1,66 @@
+"""How surely a configuration ranks right: small margins, ties, latency, and what an approximate index would change."""
+
+import numpy as np
+
+from workbench.analysis.frontier import timings_of
+from workbench.analysis.values import detail
+from workbench.core.formatting import count, fitting_digits, listed, number, plural, share, signed
+from workbench.report.cells import text, value_cell, words
+from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table
+from workbench.results.run_tables import RunTables
+
+# A right ranking whose margin is below this many standard deviations of the question's scores is called weak.
+WEAK = 0.25
+_MOST_ROWS = 100
+_STEPS = {"embed the question": "embed", "search exactly": "exact", "search in Chroma's index": "chroma"}
+# A change of a metric that three decimals show.
+_SHOWN = 5e-4
+
+
+def separation(run: RunTables, configuration: str) -> list[Block]:
+    """Right rankings that a small change could turn, and rankings that only the tie breaker decides."""
+    margins, spreads = detail(run, configuration, "margin"), detail(run, configuration, "margin_spread")
+    known, right = ~np.isnan(spreads), np.flatnonzero(spreads > 0)
+    weak = right[spreads[right] < WEAK]
+    weak = weak[np.argsort(spreads[weak], kind="stable")]
+    tied = run.of("query_details", configuration)["tied"]
+    lines = Lines(
+        [
+            f"A relevant document is ranked first for {plural(len(right), 'question')} of {count(int(known.sum()))}; for {count(len(weak))} "
+            f"of them its score is less than {WEAK} standard deviations above that of the next document: weak separation.",
+            f"{plural(int(tied.sum()), 'question has', 'questions have')} delivered chunks with equal scores, which only the tie breaker "
+            f"orders: {share(float(tied.sum()), len(tied))} of {count(len(tied))}.",
+        ]
+    )
+    if not len(weak):
+        return [lines, Prose("No weak separation.")]
+    columns = [words("question"), Column("margin"), Column("in standard deviations"), text("text")]
+    questions = run.questions.iloc[weak[:_MOST_ROWS]]
+    cells = zip(questions["query_id"], margins[weak].tolist(), spreads[weak].tolist(), questions["text"], strict=False)
+    rows = [Row([Cell("", query_id, queries=(query_id,)), value_cell(a), value_cell(b), Cell(asked)]) for query_id, a, b, asked in cells]
+    return [lines, Table("weak-separation", "Weak separation, the smallest margin first", columns, rows)]
+
+
+def latency(run: RunTables, configuration: str, number_: int = 1) -> Table:
+    """Milliseconds a question, step by step."""
+    timings = timings_of(run, configuration)
+    taken = {step: (timings[f"latency_{name}_p50"], timings[f"latency_{name}_p95"]) for step, name in _STEPS.items() if f"latency_{name}_p50" in timings}
+    digits = fitting_digits(value for both in taken.values() for value in both)
+    rows = [Row([Cell(step), *(value_cell(value, digits) for value in both)]) for step, both in taken.items()]
+    return Table(f"latency-{number_}", "Milliseconds a question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
+
+
+def index_gap(run: RunTables, configuration: str, number_: int = 1) -> list[Block]:
+    """What Chroma's approximate index changes against exact search."""
+    timings = timings_of(run, configuration)
+    overlaps = [(name.partition("@")[2], value) for name, value in timings.items() if name.startswith("chroma_overlap@")]
+    if not overlaps:
+        return [Prose("Nothing is embedded here, so there is no index of vectors.")]
+    ((k, overlap),) = overlaps
+    changes = {name.removeprefix("chroma_change_"): value for name, value in timings.items() if name.startswith("chroma_change_")}
+    told = f"Chroma's index returns {share(overlap, 1)} of the exact top {plural(int(k), 'chunk')} (overlap@{k})."
+    if all(abs(change) < _SHOWN for change in changes.values()):
+        return [Prose(f"{told} No metric changes by {number(2 * _SHOWN)} or more: {listed(list(changes), 99)}.")]
+    rows = [Row([Cell(metric), value_cell(change, shown=signed(change))]) for metric, change in changes.items()]
+    table = Table(f"gap-{number_}", "Change of each metric's mean under the index", [words("metric"), Column("change")], rows)
+    return [Prose(told), table]
