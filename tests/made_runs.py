@@ -54,11 +54,11 @@ def run(place: Path) -> Callable[..., Outcome]:
 
 
 @pytest.fixture(scope="session")
-def outcome_of_sizes(run: Callable[..., Outcome]) -> Callable[[], Outcome]:
+def outcome_of_sizes(run: Callable[..., Outcome]) -> Callable[..., Outcome]:
     """Runs three sizes, the largest beyond the window, without notebooks."""
     sweep = {"chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}]}
     metrics = ["span_recall@500t", "span_recall@2", "complete@2", "recall@3"]
-    return lambda: run(name="sizes", sweep=sweep, metrics=metrics)
+    return lambda **changes: run(name="sizes", sweep=sweep, metrics=metrics, **changes)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,10 @@ from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
-from workbench.pipeline.graph import Graph
+from workbench.pipeline.graph import Entries, Graph
+from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
+from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.results.run_tables import RunTables
 from workbench.retrieval.bm25 import Bm25Retriever
@@ -85,10 +88,20 @@ def made() -> Callable[..., Result]:
 
 def run_of(context: RunContext, metric: str, *results: Result) -> RunTables:
     """The tables of results of which a metric is the primary one."""
+    explaining = replace(context, primary=Metric.parse(metric))
+    explained = [replace(one, entries=explained_entries(explaining, one)) for one in results]
     configurations = tuple(one.configuration for one in results)
     nothing = GoldenSource(path="nowhere")
     experiment = Experiment("by-hand", nothing, configurations, context.metrics, None, None, "exact", {"name": "by-hand"})
-    return collect(Outcome(experiment, Graph(context), Metric.parse(metric), list(results)))
+    return collect(Outcome(experiment, Graph(explaining), Metric.parse(metric), explained))
+
+
+def explained_entries(context: RunContext, result: Result) -> Entries:
+    entries = dict(result.entries)
+    for stage in (ExplanationsStage(), ChunkFaultsStage()):
+        node, key = Node(stage.name, result.configuration), f"{result.configuration.name}-{context.primary}"
+        entries[stage.name] = {"": stage.obtain(Inputs(context, node, key, result.entries, list))}
+    return entries
 
 
 @pytest.fixture
@@ -172,7 +185,7 @@ def test_the_weakest_slice_is_the_worst_of_the_large_ones(made, tmp_path: Path) 
 
 
 def test_real_configurations_contrast_as_their_scores_do(outcome_of_sizes: Callable) -> None:
-    outcome = replace(outcome_of_sizes(), primary=Metric.parse("span_recall@2"))
+    outcome = outcome_of_sizes(primary="span_recall@2")
     names = [one.configuration.name for one in outcome.results[:2]]
     found = contrast(collect(outcome), *names)
     values = [
