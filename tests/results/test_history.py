@@ -1,4 +1,4 @@
-import pickle
+
 import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -8,19 +8,23 @@ import pyarrow.parquet as pq
 import pytest
 
 from workbench.errors import InputError, StoreError
+from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
+from workbench.pipeline.graph import Graph
 from workbench.results.history import COLUMNS, append, changes, history_path, read_history
+from workbench.results.run_tables import RunTables
 
 NOON = datetime(2026, 5, 1, 12, 0, 0, 999_999, tzinfo=UTC)
 CHILD = """
-import os, pickle, sys
+import os, sys
 from datetime import UTC, datetime
 from pathlib import Path
 import pyarrow.parquet as pq
 from workbench.results.history import append
-outcome, outputs, times = pickle.loads(Path(sys.argv[1]).read_bytes()), Path(sys.argv[2]), int(sys.argv[3])
+from workbench.results.run_tables import RunTables
+run, outputs, times = RunTables.read(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 for _ in range(times):
-    append(outcome, outputs, datetime.now(UTC))
+    append(run, outputs, datetime.now(UTC))
 if not times:
     whole = pq.write_table
     def half(table, where, **options):
@@ -28,24 +32,37 @@ if not times:
         os.truncate(where, os.path.getsize(where) // 2)
         os.kill(os.getpid(), 9)
     pq.write_table = half
-    append(outcome, outputs, datetime.now(UTC))
+    append(run, outputs, datetime.now(UTC))
 """
 
 
-def changed(outcome: Outcome, **stages) -> Outcome:
-    """The outcome with other settings of the first configuration, its results left as they are."""
-    first, *others = outcome.results
-    configuration = first.configuration
+@pytest.fixture(scope="module")
+def run(outcome) -> RunTables:
+    return RunTables.read(outcome.folder)
+
+
+def changed(outcome: Outcome, **stages) -> RunTables:
+    """The run with other settings of the first configuration, its results left as they are."""
+    configuration, *others = outcome.experiment.configurations
     for stage, values in stages.items():
         configuration = replace(configuration, **{stage: getattr(configuration, stage).model_copy(update=values)})
-    return Outcome(outcome.experiment, outcome.bench, outcome.primary, [replace(first, configuration=configuration), *others])
+    experiment = replace(outcome.experiment, configurations=(configuration, *others))
+    return collect(replace(outcome, experiment=experiment))
 
 
-def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, tmp_path):
-    run = append(outcome, tmp_path, NOON)
+def relabelled(outcome: Outcome, **context) -> RunTables:
+    """The run with other labels, or another definition of spans."""
+    settings = outcome.experiment.settings | ({"spans": context["spans"]} if "spans" in context else {})
+    dataset = replace(outcome.context.dataset, qrels=outcome.context.dataset.qrels[1:])
+    graph = Graph(replace(outcome.context, dataset=dataset, **context))
+    return collect(replace(outcome, experiment=replace(outcome.experiment, settings=settings), graph=graph))
+
+
+def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, run, tmp_path):
+    run_id = append(run, tmp_path, NOON)
     history = read_history(history_path(tmp_path))
     assert tuple(history.columns) == COLUMNS
-    assert set(history["run"]) == {run}
+    assert set(history["run"]) == {run_id}
     assert set(history["time"]) == {pd.Timestamp("2026-05-01T12:00:00Z")}
     metrics = pd.read_parquet(outcome.folder / "metrics.parquet")
     metrics = metrics[metrics["slice"] == "all"].reset_index(drop=True)
@@ -55,11 +72,11 @@ def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, tmp_
     assert history["prompt"].isna().all()
     assert history["chunking"].nunique() == 3
     assert history["embedding"].nunique() == 1
-    assert set(history["corpus"]) == {outcome.context.identity.corpus}
+    assert set(history["corpus"]) == {outcome.context.fingerprints["corpus"]}
 
 
-def test_the_types_of_the_columns_are_fixed(outcome, tmp_path):
-    append(outcome, tmp_path, NOON)
+def test_the_types_of_the_columns_are_fixed(outcome, run, tmp_path):
+    append(run, tmp_path, NOON)
     kinds = {field.name: str(field.type) for field in pq.read_schema(history_path(tmp_path))}
     assert list(kinds) == list(COLUMNS)
     assert kinds.pop("time") == "timestamp[ms, tz=UTC]"
@@ -69,21 +86,21 @@ def test_the_types_of_the_columns_are_fixed(outcome, tmp_path):
     assert set(kinds.values()) == {"string"}
 
 
-def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(outcome, tmp_path):
-    runs = [append(outcome, tmp_path, NOON) for _ in range(3)]
+def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(outcome, run, tmp_path):
+    runs = [append(run, tmp_path, NOON) for _ in range(3)]
     history = read_history(history_path(tmp_path))
     assert len(set(runs)) == 3
     assert history["run"].drop_duplicates().tolist() == runs
     assert len(history) == 3 * len(history[history["run"] == runs[0]])
 
 
-def test_time_is_told_in_utc(outcome, tmp_path):
-    append(outcome, tmp_path, NOON.astimezone(timezone(timedelta(hours=5))))
+def test_time_is_told_in_utc(outcome, run, tmp_path):
+    append(run, tmp_path, NOON.astimezone(timezone(timedelta(hours=5))))
     assert read_history(history_path(tmp_path))["time"].iloc[0] == pd.Timestamp("2026-05-01T12:00:00Z")
 
 
-def test_a_run_that_finished_nothing_leaves_no_history(outcome, tmp_path):
-    assert append(Outcome(outcome.experiment, outcome.bench, outcome.primary), tmp_path, NOON) == ""
+def test_a_run_that_finished_nothing_leaves_no_history(outcome, run, tmp_path):
+    assert append(collect(replace(outcome, results=[])), tmp_path, NOON) == ""
     assert not history_path(tmp_path).exists()
 
 
@@ -97,19 +114,18 @@ def test_a_run_that_finished_nothing_leaves_no_history(outcome, tmp_path):
         ({"embedding": {"max_tokens": 100}, "chunking": {"size": 100}}, "chunking, embedding"),
     ],
 )
-def test_a_stage_that_is_another_is_named_and_none_of_those_behind_it(outcome, tmp_path, stages, told):
-    append(outcome, tmp_path, NOON)
+def test_a_stage_that_is_another_is_named_and_none_of_those_behind_it(outcome, run, tmp_path, stages, told):
+    append(run, tmp_path, NOON)
     append(changed(outcome, **stages), tmp_path, NOON)
     history = read_history(history_path(tmp_path))
     assert changes(history, "small", outcome.results[0].configuration.name, "recall@5")["changed"].tolist() == ["", told]
     assert changes(history, "small", outcome.results[1].configuration.name, "recall@5")["changed"].tolist() == ["", ""]
 
 
-def test_other_labels_and_another_definition_of_spans_are_told(outcome, tmp_path):
-    append(outcome, tmp_path, NOON)
-    bench = replace(outcome.bench, dataset=replace(outcome.context.dataset, qrels=outcome.context.dataset.qrels[1:]))
-    append(Outcome(outcome.experiment, bench, outcome.primary, outcome.results), tmp_path, NOON)
-    append(Outcome(outcome.experiment, replace(bench, spans="chroma"), outcome.primary, outcome.results), tmp_path, NOON)
+def test_other_labels_and_another_definition_of_spans_are_told(outcome, run, tmp_path):
+    append(run, tmp_path, NOON)
+    append(relabelled(outcome), tmp_path, NOON)
+    append(relabelled(outcome, spans="chroma"), tmp_path, NOON)
     found = changes(read_history(history_path(tmp_path)), "small", "fixed-128-0", "recall@5")
     assert found["changed"].tolist() == ["", "labels", "labels"]
 
@@ -134,26 +150,25 @@ def test_what_was_not_scored_and_what_is_of_others_is_left_out(past):
     assert changes(read_history(history_path(past(rows))), "mine", "whole", "recall@5")["value"].tolist() == [0.5]
 
 
-def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(outcome, tmp_path, monkeypatch):
+def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(outcome, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    append(outcome, tmp_path, NOON)
+    append(run, tmp_path, NOON)
     (tmp_path / "prompt.txt").write_text("one")
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q"], ["add", "prompt.txt"], [*who, "commit", "-qm", "first"], [*who, "tag", "-am", "one", "v1"]):
         subprocess.run(["git", *words], check=True)
-    append(outcome, tmp_path, NOON)
+    append(run, tmp_path, NOON)
     (tmp_path / "prompt.txt").write_text("two")
-    append(outcome, tmp_path, NOON)
+    append(run, tmp_path, NOON)
     commits = read_history(history_path(tmp_path)).drop_duplicates("run")["commit"].tolist()
     head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     assert pd.isna(commits[0])
     assert commits[1:] == [head, f"{head}-dirty"]
 
 
-def test_two_processes_that_append_at_once_lose_nothing(start, outcome, tmp_path):
-    (tmp_path / "outcome").write_bytes(pickle.dumps(outcome))
-    both = [start(CHILD, tmp_path / "outcome", tmp_path, 12) for _ in range(2)]
+def test_two_processes_that_append_at_once_lose_nothing(start, outcome, run, tmp_path):
+    both = [start(CHILD, outcome.folder, tmp_path, 12) for _ in range(2)]
     assert [process.wait(timeout=120) for process in both] == [0, 0], [process.stderr.read() for process in both]
     history = read_history(history_path(tmp_path))
     assert history["run"].nunique() == 24
@@ -161,23 +176,22 @@ def test_two_processes_that_append_at_once_lose_nothing(start, outcome, tmp_path
     assert (history["run"] != history["run"].shift()).sum() == 24
 
 
-def test_a_process_killed_while_it_writes_leaves_the_old_file_and_does_not_block_the_next(start, outcome, tmp_path):
-    (tmp_path / "outcome").write_bytes(pickle.dumps(outcome))
-    first = append(outcome, tmp_path, NOON)
+def test_a_process_killed_while_it_writes_leaves_the_old_file_and_does_not_block_the_next(start, outcome, run, tmp_path):
+    first = append(run, tmp_path, NOON)
     before = history_path(tmp_path).read_bytes()
-    child = start(CHILD, tmp_path / "outcome", tmp_path, 0)
+    child = start(CHILD, outcome.folder, tmp_path, 0)
     assert child.wait(timeout=120) == -9
     assert history_path(tmp_path).read_bytes() == before
     assert list(tmp_path.glob(".history.parquet.*.tmp"))
-    second = append(outcome, tmp_path, NOON)
+    second = append(run, tmp_path, NOON)
     assert read_history(history_path(tmp_path))["run"].drop_duplicates().tolist() == [first, second]
     assert not list(tmp_path.glob(".history.parquet.*.tmp"))
 
 
 @pytest.mark.parametrize("content", [b"", b"no parquet at all", b"PAR1" + bytes(100) + b"PAR1"])
-def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(outcome, tmp_path, content):
+def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(outcome, run, tmp_path, content):
     history_path(tmp_path).write_bytes(content)
-    for use in (lambda: append(outcome, tmp_path, NOON), lambda: read_history(history_path(tmp_path))):
+    for use in (lambda: append(run, tmp_path, NOON), lambda: read_history(history_path(tmp_path))):
         with pytest.raises(StoreError, match="is corrupt") as caught:
             use()
         (line,) = caught.value.lines
@@ -186,18 +200,18 @@ def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(
     assert history_path(tmp_path).read_bytes() == content
 
 
-def test_half_a_history_is_corrupt(outcome, tmp_path):
-    append(outcome, tmp_path, NOON)
+def test_half_a_history_is_corrupt(outcome, run, tmp_path):
+    append(run, tmp_path, NOON)
     whole = history_path(tmp_path).read_bytes()
     history_path(tmp_path).write_bytes(whole[: len(whole) // 2])
     with pytest.raises(StoreError, match=r"history\.parquet is corrupt"):
-        append(outcome, tmp_path, NOON)
+        append(run, tmp_path, NOON)
 
 
-def test_another_table_is_not_lengthened(outcome, tmp_path):
+def test_another_table_is_not_lengthened(outcome, run, tmp_path):
     pd.DataFrame({"a": [1]}).to_parquet(history_path(tmp_path))
     with pytest.raises(StoreError, match="its columns are a"):
-        append(outcome, tmp_path, NOON)
+        append(run, tmp_path, NOON)
     assert pd.read_parquet(history_path(tmp_path))["a"].tolist() == [1]
 
 
@@ -206,10 +220,10 @@ def test_without_a_history_the_fix_is_a_sweep(tmp_path):
         read_history(history_path(tmp_path))
 
 
-def test_a_run_takes_little_room(outcome, tmp_path):
+def test_a_run_takes_little_room(outcome, run, tmp_path):
     sizes = []
     for number in range(40):
-        append(outcome, tmp_path, NOON + timedelta(days=number))
+        append(run, tmp_path, NOON + timedelta(days=number))
         sizes.append(history_path(tmp_path).stat().st_size)
     rows = len(read_history(history_path(tmp_path))) / 40
     assert (sizes[-1] - sizes[0]) / 39 < 20 * rows

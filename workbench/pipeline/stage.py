@@ -73,7 +73,7 @@ class Inputs:
 class Stage(ABC):
     """A step of the pipeline; its results are stored by `graph.Graph` under a key made of everything that decides them.
 
-    `inputs` names stages, or `documents`, `questions`, `labels` of the dataset. `version` is raised when equal settings begin to give
+    `inputs` names stages, or `corpus`, `questions`, `labels` of the dataset. `version` is raised when equal settings begin to give
     another result. `setting` groups identities in the history: the column, or the name, under which a change of this stage is told.
     """
 

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from workbench.errors import InputError
@@ -54,7 +55,8 @@ def checked(run: RunContext, configurations: Sequence[Configuration], workers: W
         raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
     machines = [one.machine for one in found.values()]
     threads = {one.machine: max(1, one.cores // machines.count(one.machine)) for one in found.values()}
-    return JobContext(outputs, store, mark, run.dataset, run.metrics, run.spans, threads)
+    # A copy has none of the tables that this process has made of the dataset.
+    return JobContext(outputs, store, mark, replace(run), threads)
 
 
 def _fault(found: Any, own: WorkerInfo, store: str) -> str:

@@ -6,22 +6,20 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from workbench.core import cpu
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.memory_cache import MemoryVectorCache
 from workbench.errors import WorkbenchError, WorkerError
-from workbench.metrics.names import Metric
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Node
-from workbench.records import Dataset
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.vector_cache import VectorCache, Vectors
 
@@ -46,7 +44,7 @@ class WorkerWorkspace(Workspace):
 
 @dataclass(frozen=True, eq=False)
 class JobContext:
-    """What all tasks of a sweep share: the data, the metrics, the place of the results, and how many threads a machine's workers have.
+    """What all tasks of a sweep share: the run, the place of the results, and how many threads a machine's workers have.
 
     `mark` is the name of a file that the driver put into the store for as long as it runs: who sees it sees the same store.
     """
@@ -54,9 +52,7 @@ class JobContext:
     outputs: Path
     store: str
     mark: str
-    dataset: Dataset
-    metrics: tuple[Metric, ...]
-    spans: Literal["exact", "chroma"]
+    run: RunContext
     threads: Mapping[str, int]
 
 
@@ -143,7 +139,7 @@ def graph_at(job: JobContext) -> Graph:
     """The graph of a job in this process, made once."""
     url = job.store if is_url(job.store) else ""
     root = mirror_of(job.store) if url else Path(job.store)
-    return Graph(RunContext(WorkerWorkspace(job.outputs, root, url), job.dataset, job.metrics, job.spans))
+    return Graph(replace(job.run, workspace=WorkerWorkspace(job.outputs, root, url)))
 
 
 def threads_of(job: JobContext) -> int:

@@ -16,7 +16,7 @@ class ChunksStage(Stage):
     """Table `chunks`: doc, start, end, delivered_start, delivered_end, header, tokens (of the delivered slice, budget vocabulary)."""
 
     name = "chunks"
-    inputs = ("documents",)
+    inputs = ("corpus",)
     setting = "chunking"
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
