@@ -1,13 +1,16 @@
 """The planted cases of the handbook, and an attribution that walks the layers of an observation with sets of characters."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from workbench.attribution.causes import CAUSE_NAMES
+from workbench.context.packing import BEYOND_K
 from workbench.datasets.sources import GoldenSource
 from workbench.faultbench.bench import planted_cases
-from workbench.faultbench.cases import CAUSES, Observation, PlantedCase
+from workbench.faultbench.cases import Observation, PlantedCase
 from workbench.records import Dataset, Document, Need, Query, Span
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +60,13 @@ def layer(need: Need, seen: Observation) -> str:
         return "boundary"
     if not any(holds(entry.chunk.doc_id, entry.chunk.start, entry.seen_end) for entry in near):
         return "window"
-    return "budget" if any(hit.chunk in whole for hit in seen.hits) else "rank"
+    # Chunks that end at one place are copies of one.
+    once = {(hit.chunk.doc_id, hit.chunk.end): hit for hit in reversed(seen.hits)}
+    best = {hit.chunk for hit in sorted(once.values(), key=lambda hit: hit.rank)[: seen.k]}
+    retrieved = {hit.chunk for hit in seen.hits if hit.cut_reason != BEYOND_K}
+    if whole & best and not whole & retrieved:
+        return "duplicate"
+    return "budget" if whole & retrieved else "rank"
 
 
 def walk(seen: Observation) -> str:
@@ -68,7 +77,7 @@ def walk(seen: Observation) -> str:
     if not seen.query.answerable:
         return "unrefused"
     if missing := unmet(seen):
-        return min((layer(need, seen) for need in missing), key=CAUSES.index)
+        return min((layer(need, seen) for need in missing), key=CAUSE_NAMES.index)
     if seen.refused:
         return "refusal"
     if "contradicted" in verdicts:
@@ -95,6 +104,12 @@ def lost_at() -> Callable[[Need, Observation], str]:
 def small() -> Dataset:
     """Six short documents, eight questions with an answer, two without."""
     return small_dataset()
+
+
+@pytest.fixture(scope="session")
+def small_cases() -> Callable[[int], tuple[PlantedCase, ...]]:
+    """Two cases of every cause from the small dataset, by seed."""
+    return cache(lambda seed: planted_cases(small_dataset(), seed, 2))
 
 
 def small_dataset() -> Dataset:

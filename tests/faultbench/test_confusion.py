@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 
+from workbench.attribution.causes import CAUSE_NAMES as CAUSES
 from workbench.errors import RunError
-from workbench.faultbench.cases import CAUSES, NONE
+from workbench.faultbench.cases import NONE
 from workbench.faultbench.confusion import confusion
 
 

@@ -1,5 +1,8 @@
 """What the context holds, and what the perfect reader makes of it."""
 
+import itertools
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,14 +29,21 @@ def test_text_of_another_document_holds_nothing():
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 30), st.integers(1, 8))
-def test_chunks_are_delivered_by_rank_until_one_does_not_fit(costs, budget, k):
-    entries = tuple(IndexedChunk(Chunk("d", place, place + 1), place + 1, cost) for place, cost in enumerate(costs))
-    index = Index({"d": TEXT}, entries, None, {"q": tuple((place, 1.0) for place in range(len(costs)))})
-    hits = deliver(index, "q", k, budget)
-    assert len(hits) == min(k, len(costs))
-    fitting = [sum(costs[: rank + 1]) <= budget for rank in range(len(hits))]
-    assert [hit.delivered for hit in hits] == fitting
-    assert [hit.cut_reason for hit in hits] == [None if fits else "budget" for fits in fitting]
+def test_the_context_is_packed_by_rank_and_the_last_chunk_cut_at_a_token(costs, budget, k):
+    starts = np.arange(sum(costs), dtype=np.int64) * 2
+    edges = [0, *np.cumsum(costs).tolist()]
+    text = "ab" * sum(costs)
+    chunks = [Chunk("d", 2 * first, 2 * last) for first, last in itertools.pairwise(edges)]
+    entries = tuple(IndexedChunk(chunk, chunk.end, cost) for chunk, cost in zip(chunks, costs, strict=True))
+    places = np.arange(len(costs))
+    index = Index({"d": text}, {"d": starts}, entries, places, None, {"q": (places, np.ones(len(costs)))})
+    hits, context = deliver(index, "q", k, budget)
+    assert len(hits) == len(costs)
+    # The chunks lie in the order of their ranks, so the context is a piece of the text.
+    assert sum(span.end - span.start for span in context) == 2 * min(budget, sum(costs[:k]))
+    assert context[-1].end == 2 * min(budget, sum(costs[:k]))
+    assert [hit.delivered for hit in hits] == [rank < len(context) for rank in range(len(hits))]
+    assert [hit.cut_reason for hit in hits[k:]] == ["beyond k"] * (len(costs) - k)
 
 
 def test_the_perfect_reader_answers_if_it_can_and_refuses_otherwise():

@@ -79,7 +79,7 @@ def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
     token_starts = case.labels.token_starts
     first_token = np.searchsorted(token_starts, table.starts)
     tokens = (np.searchsorted(token_starts, table.ends) - first_token)[hits.piece]
-    packed = pack(hits.query, hits.piece, tokens, budget=cut.tokens)
+    packed = pack(hits.query, hits.piece, tokens, cut.k, cut.tokens)
     rows = packed.delivered
     query, piece, kept = hits.query[rows], hits.piece[rows], packed.kept[rows]
     ends = table.ends[piece]

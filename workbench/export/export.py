@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.context import packing
 from workbench.core.files import store_errors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
@@ -25,6 +26,8 @@ from workbench.pipeline.graph import Graph
 from workbench.records import Chunk
 from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.chroma_index import build_index
+from workbench.retrieval.dense import DenseRetriever
+from workbench.retrieval.rank import tie_breakers
 
 
 def export_configuration(output: Path, name: str | None, target: Path | None) -> Path:
@@ -68,32 +71,40 @@ def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
 def _write(run: RunContext, result: Result, folder: Path) -> None:
     retrieval, embedding = result.configuration.retrieval, result.configuration.embedding
     chunks = run.chunks(result.entry("chunks"))
-    passages = _passages(run, chunks)
+    # In this order ties are broken.
+    order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
     if isinstance(retrieval, Bm25Retriever):
         settings, needed, script = retrieval.model_dump(), ["bm25s", "PyStemmer"], "retrieve_bm25.py"
-        retrieval.index(EmbedderInputs(chunks)).save(str(folder / "index"))
-        lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
-        (folder / "passages.jsonl").write_text(lines, "utf-8")
-    elif isinstance(embedding, SentenceTransformersEmbedder) and result.embeds:
+        texts = list(EmbedderInputs(chunks))
+        retrieval.index([texts[place] for place in order]).save(str(folder / "index"))
+    elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformersEmbedder):
         settings = retrieval.model_dump() | {"window": result.window, "query_prompt": embedding.prompt("query")}
         needed, script = ["chromadb", "sentence-transformers", "torch"], "retrieve_dense.py"
         shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
-        vectors = np.asarray(result.entry("vectors").array("vectors"))
-        build_index(folder / "collection", chunks, vectors, [passage["text"] for passage in passages])
+        build_index(folder / "collection", chunks, np.asarray(result.entry("vectors").array("vectors")))
         (folder / "collection.lock").unlink(missing_ok=True)
     else:
         kinds = f"{retrieval.kind} with {embedding.kind if embedding else 'no embedder'}"
         raise InputError(
             f"{result.configuration.name} ({kinds}) cannot be exported", "choose a sentence-transformers or bm25 configuration"
         )
+    passages = _passages(run, [chunks[place] for place in order.tolist()])
+    lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
+    (folder / "passages.jsonl").write_text(lines, "utf-8")
     told = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
     (folder / "settings.json").write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    (folder / "requirements.txt").write_text("".join(f"{package}=={version(package).split('+')[0]}\n" for package in needed))
+    pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
+    (folder / "requirements.txt").write_text("".join(pinned))
     shutil.copyfile(Path(__file__).with_name(script), folder / "retrieve.py")
+    shutil.copyfile(packing.__file__, folder / "packing.py")
 
 
-def _passages(run: RunContext, chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
-    """What each chunk delivers: doc_id, start, end, text."""
+def _passages(run: RunContext, chunks: Sequence[Chunk]) -> Iterator[dict[str, Any]]:
+    """What each chunk delivers: chunk_id, slice (equal for equal slices), doc_id, start, end, text."""
     texts = {document.doc_id: document.text for document in run.dataset.documents}
-    places = [(chunk.doc_id, *chunk.delivered) for chunk in chunks]
-    return [{"doc_id": doc_id, "start": start, "end": end, "text": texts[doc_id][start:end]} for doc_id, start, end in places]
+    slices: dict[tuple[str, int, int], int] = {}
+    for chunk in chunks:
+        start, end = chunk.delivered
+        number = slices.setdefault((chunk.doc_id, start, end), len(slices))
+        place = {"chunk_id": chunk.chunk_id, "slice": number, "doc_id": chunk.doc_id, "start": start, "end": end}
+        yield place | {"text": texts[chunk.doc_id][start:end]}

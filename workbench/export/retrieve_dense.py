@@ -1,6 +1,6 @@
 """Answer a question with its sources from this folder: python retrieve.py "a question".
 
-Needs what requirements.txt lists, and nothing else: the collection, the model and the settings lie beside this file.
+Needs what requirements.txt lists, and nothing else: the collection, the model, the passages, the settings and the packing rule lie beside this file.
 """
 
 import json
@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import chromadb
+import numpy as np
 from chromadb.config import Settings
+from packing import pack
 from sentence_transformers import SentenceTransformer
 
 HERE = Path(__file__).resolve().parent
@@ -17,26 +19,27 @@ SETTINGS = json.loads((HERE / "settings.json").read_text("utf-8"))
 MODEL = SentenceTransformer(str(HERE / "model"), local_files_only=True)
 if SETTINGS["window"]:
     MODEL.max_seq_length = SETTINGS["window"]
-COLLECTION = chromadb.PersistentClient(str(HERE / "collection"), settings=Settings(anonymized_telemetry=False)).get_collection(
-    "chunks", embedding_function=None
-)
+CLIENT = chromadb.PersistentClient(str(HERE / "collection"), settings=Settings(anonymized_telemetry=False))
+COLLECTION = CLIENT.get_collection("chunks", embedding_function=None)
+PASSAGES = [json.loads(line) for line in (HERE / "passages.jsonl").read_text("utf-8").split("\n") if line]
+SLICES = np.array([passage.pop("slice") for passage in PASSAGES], dtype=np.int64)
+PLACES = {passage["chunk_id"]: place for place, passage in enumerate(PASSAGES)}
 
 
 def retrieve(question: str, k: int = SETTINGS["k"]) -> list[dict[str, Any]]:
-    """The k passages nearest to a question: doc_id, start, end, score (cosine), text. Slices that several chunks share are there once."""
+    """The k passages nearest to a question: chunk_id, doc_id, start, end, text, score (cosine). Slices that several chunks share are there once."""
     vector = MODEL.encode([question], prompt=SETTINGS["query_prompt"], normalize_embeddings=True, show_progress_bar=False)
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    asked = min(k, COLLECTION.count())
+    asked = min(2 * k, len(PASSAGES))
     while True:
-        answer = COLLECTION.query(query_embeddings=vector, n_results=asked, include=["documents", "metadatas", "distances"])
-        rows = zip(answer["documents"][0], answer["metadatas"][0], answer["distances"][0], strict=True)
-        for text, about, distance in rows:
-            place = (about["doc_id"], about["start"], about["end"])
-            found.setdefault(place, {**about, "score": round(1 - distance, 6), "text": text})
-        if len(found) >= k or asked == COLLECTION.count():
-            break
-        asked = min(2 * asked, COLLECTION.count())
-    return list(found.values())[:k]
+        answer = COLLECTION.query(query_embeddings=vector, n_results=asked, include=["distances"])
+        places = np.array([PLACES[one] for one in answer["ids"][0]], dtype=np.int64)
+        scores = (1 - np.array(answer["distances"][0])).round(6)
+        # Passages are in the order in which ties are broken.
+        order = np.lexsort((places, -scores))
+        packed = pack(np.zeros_like(places), SLICES[places[order]], np.zeros_like(places), k)
+        if asked == len(PASSAGES) or packed.position[-1] > k:
+            return [{**PASSAGES[places[row]], "score": float(scores[row])} for row in order[packed.delivered]]
+        asked = min(2 * asked, len(PASSAGES))
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ DEEPEST = 20
 _BATCHES = 6
 _FRACTIONS = {"third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3}
 _WINDOWS = (16, 32, 64, 128)
-_COPIES = (2, 3)
-# As deep as the deepest k reaches where every chunk is there thrice.
-LISTED = DEEPEST * max(_COPIES)
+_COPIES = 3
+# As deep as the deepest k reaches where there are copies of every chunk.
+LISTED = DEEPEST * _COPIES
 _SOUND = Bm25Retriever(k=DEEPEST)
 # Words as they stand, and a word counts as often as it occurs: the ranking of somebody's own first search.
 _WORSE = {
@@ -60,7 +60,7 @@ def indexes_of(dataset: Dataset, chunkers: Sequence[Chunker], seed: int) -> list
     """All indexes of a dataset by some chunkers.
 
     not_indexed: a sixth of the documents, by lot, was left out. boundary: every evidence span is cut at a share of its length. window:
-    only the first tokens of a chunk are searched. duplicate: every chunk is there twice or thrice. rank: a worse search over the same chunks.
+    only the first tokens of a chunk are searched. duplicate: every chunk is there thrice. rank: a worse search over the same chunks.
     """
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(dataset, Path(folder), LISTED)
@@ -72,7 +72,7 @@ def _indexes(bench: Bench, chunker: Chunker, seed: int) -> Indexes:
     chunkers = {
         "not_indexed": {f"batch-{number}": BrokenChunker(chunker=chunker, left_out=frozenset(batch)) for number, batch in batches},
         "boundary": {name: BrokenChunker(chunker=chunker, cuts=_cuts(bench.dataset, share)) for name, share in _FRACTIONS.items()},
-        "duplicate": {f"{copies}-copies": BrokenChunker(chunker=chunker, copies=copies) for copies in _COPIES},
+        "duplicate": {f"{_COPIES}-copies": BrokenChunker(chunker=chunker, copies=_COPIES)},
     }
     windows = {f"{window}-tokens": WindowedBm25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
     indexes = {cause: {name: _index(bench, one, _SOUND) for name, one in made.items()} for cause, made in chunkers.items()}

@@ -18,6 +18,7 @@ from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.storage.result_store import Entry
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,14 @@ class Bench:
     def run(self, chunker: Chunker, retriever: Bm25Retriever) -> Run:
         """The stages up to the hits, and how much of each chunk was searched."""
         configuration = Configuration("broken", chunker, None, retriever)
-        entries = {node.stage: self._graph.obtain(node) for node in self._graph.nodes(configuration, ("chunks", "hits"))}
-        chunks, records = entries["chunks"].table("chunks"), self._graph.run.chunks(entries["chunks"])
+        entries: dict[str, dict[str, Entry]] = {}
+        for node in self._graph.nodes(configuration, ("chunks", "hits")):
+            entries[node.stage] = {node.part: self._graph.obtain(node, entries)}
+        chunks = entries["chunks"][""].table("chunks")
+        records = Chunks(self.dataset.documents, chunks)
         ends = chunks["end"].to_numpy(np.int64)
         if isinstance(retriever, WindowedBm25Retriever):
             inputs = list(EmbedderInputs(records))
             lengths = np.array([len(tokens.starts) for tokens in tokenise(inputs, BUDGET_VOCABULARY)], dtype=np.int64)
             ends = embedded_ends(chunks, np.maximum(lengths - retriever.window, 0), inputs, BUDGET_VOCABULARY)
-        return Run(records, chunks, entries["hits"].table("exact_hits"), ends)
+        return Run(records, chunks, entries["hits"][""].table("exact_hits"), ends)

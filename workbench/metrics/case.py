@@ -11,7 +11,7 @@ SpanDefinition = Literal["exact", "chroma"]
 
 
 class Cut(NamedTuple):
-    """Where the results are cut: after `k` documents or chunks, or after `tokens` tokens of delivered text."""
+    """Where the results are cut: after `k` documents or chunks, after `tokens` tokens of delivered text, or whichever comes first."""
 
     k: int | None = None
     tokens: int | None = None

@@ -1,0 +1,41 @@
+"""The attribution of reports, asked of a planted case: what of the needs did not reach the context, and why."""
+
+import numpy as np
+import pandas as pd
+
+from workbench.attribution.causes import earliest
+from workbench.attribution.embedded_extent import EmbeddedExtent
+from workbench.attribution.evidence_causes import missed_needs
+from workbench.faultbench.cases import NONE, Observation
+from workbench.metrics.case import Case, Cut
+from workbench.metrics.inputs import Labels, Retrieved
+from workbench.records import Dataset, Document
+
+_COLUMNS = ("doc", "start", "end", "delivered_start", "delivered_end")
+
+
+def evidence_cause(seen: Observation) -> str:
+    """The cause that a report would name for an observation; `none` where all evidence is in the context."""
+    dataset = _dataset(seen)
+    places = {document.doc_id: place for place, document in enumerate(dataset.documents)}
+    entries = [entry for entry in seen.entries if entry.chunk.doc_id in places]
+    rows = [(places[entry.chunk.doc_id], entry.chunk.start, entry.chunk.end, *entry.chunk.delivered) for entry in entries]
+    chunks = pd.DataFrame(rows, columns=list(_COLUMNS), dtype=np.int64)
+    of_chunk = {entry.chunk: place for place, entry in enumerate(entries)}
+    hits = [(0, hit.rank, of_chunk[hit.chunk], hit.score) for hit in seen.hits]
+    table = pd.DataFrame(hits, columns=["query", "rank", "chunk", "score"])
+    none = pd.DataFrame({"query": [], "rank": [], "doc": [], "score": []})
+    ends = np.array([entry.seen_end for entry in entries], dtype=np.int64)
+    extent = EmbeddedExtent(ends, ends < chunks["end"].to_numpy())
+    case = Case(Labels.of(dataset), Retrieved(chunks, table, none, np.zeros(1)), "exact")
+    found = missed_needs(case, Cut(seen.k, seen.budget), extent, seen.k)
+    return earliest(found["cause"]) or NONE
+
+
+def _dataset(seen: Observation) -> Dataset:
+    """The query and the documents that it has to do with; a document that is not indexed is known by its evidence's ends alone."""
+    spans = sorted((span.doc_id, span.end) for need in seen.needs for span in need.alternatives)
+    texts = {doc_id: seen.documents.get(doc_id, "?" * end) for doc_id, end in spans}
+    texts |= {hit.chunk.doc_id: seen.documents[hit.chunk.doc_id] for hit in seen.hits}
+    documents = tuple(Document(doc_id, text) for doc_id, text in texts.items())
+    return Dataset("observed", documents, (seen.query,), (), seen.needs)
