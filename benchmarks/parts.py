@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = (
     "workbench.execution.outputs",
     "workbench.notebook_runner.run_notebooks",
-    "workbench.report.cached",
+    "workbench.execution.publish",
     "workbench.report.render.html",
     "workbench.report.figures.plots",
     "workbench.notebook_runner.kernels",

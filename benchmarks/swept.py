@@ -13,9 +13,10 @@ import yaml
 from benchmarks.loops import Chunking
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
+from workbench.execution.publish import publish_report
 from workbench.experiment.read import experiment_of, read_experiment
 from workbench.notebook_runner.run_notebooks import run_notebooks
-from workbench.report.cached import kept_report
+from workbench.results.run_tables import RunTables
 
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
 FILE = "covid.yaml"
@@ -56,8 +57,10 @@ def sweep(place: Path, outputs: str, chunkings: Sequence[Chunking]) -> Swept:
 def notebooks(place: Path, swept: Swept) -> float:
     """The seconds of a sweep's notebooks and its report."""
     started = time.perf_counter()
-    errors = run_notebooks(swept.outcome, place / FILE, (), quiet)
-    kept_report(swept.outcome)
+    folder, store = swept.outcome.folder, swept.outcome.context.workspace.store
+    run = RunTables.read(folder)
+    errors = run_notebooks(run, folder, store, quiet)
+    publish_report(run, folder, store)
     if errors:
         raise RuntimeError(f"notebooks failed: {errors}")
     return time.perf_counter() - started

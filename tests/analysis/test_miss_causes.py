@@ -1,8 +1,15 @@
+import re
+from html import escape
+from pathlib import Path
+
 import pytest
 
+import workbench
 from tests.analysis.conftest import MEASURE
 from workbench.analysis.miss_causes import cause_meanings, causes_by_query, explains_text, possible_causes
 from workbench.attribution.causes import EVIDENCE_CAUSES
+from workbench.report.page import document_of
+from workbench.report.render.html import rendered
 
 
 @pytest.mark.parametrize(
@@ -41,3 +48,21 @@ def test_of_several_causes_of_a_question_the_first_in_precedence_is_taken(tables
     run = tables(questions=questions, causes=rows)
     assert causes_by_query(run, "a").tolist() == ["boundary", "", "rank"]
     assert causes_by_query(run, "b").tolist() == ["", "", ""]
+
+
+def test_nothing_else_in_the_package_chooses_what_a_cause_means() -> None:
+    package = Path(workbench.__file__).parent
+    users = {path.name for path in package.rglob("*.py") if re.search(r"of_documents|cause\.meaning", path.read_text("utf-8"))}
+    assert users == {"causes.py", "miss_causes.py"}
+
+
+def test_the_page_explains_the_misses_of_a_documents_metric_by_documents(made) -> None:
+    run = made.valued([[0.0] * 120, [1.0] * 60 + [0.0] * 60], metrics=["ndcg@3"], name="documents-decide-views")
+    meanings = dict(cause_meanings(run))
+    shown = rendered(document_of(run))
+    told = {name: meaning for name, meaning in meanings.items() if name in set(run.causes["cause"])}
+    assert told
+    for name, meaning in told.items():
+        assert escape(meaning, quote=False) in shown
+        text = next(one.meaning for one in EVIDENCE_CAUSES if one.name == name)
+        assert meaning == text or escape(text, quote=False) not in shown

@@ -30,18 +30,20 @@ print(json.dumps({
     "causes": results.causes(first)["cause"].tolist(),
     "compared": results.compare(board.index[0], board.index[1]).index.tolist(),
     "shown": first in results._repr_html_(),
+    "report": results.to_html(sys.argv[2]).read_text("utf-8").count(first) > 5,
 }))
 """
 
 
 def test_a_run_opens_elsewhere_without_models_store_or_dataset(few: Outcome, tmp_path: Path, run_python: Callable[..., str]) -> None:
     shutil.copytree(few.folder, tmp_path / "few")
-    found = json.loads(run_python(LOAD, tmp_path / "few"))
+    found = json.loads(run_python(LOAD, tmp_path / "few", tmp_path / "report.html"))
     assert sorted(found["names"]) == sorted(result.configuration.name for result in few.results)
     assert found["verdict"] == "fewer than 30 questions"
     assert found["causes"]
     assert found["compared"] == [str(metric) for metric in few.context.metrics]
     assert found["shown"]
+    assert found["report"]
 
 
 def test_the_leaderboard_is_in_the_order_of_the_verdict(few: Outcome) -> None:

@@ -139,6 +139,9 @@ def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handb
     assert [result.configuration.name for result in finished.results] == ["fixed-256-0-bm25"]
     assert list(finished.failures) == ["fixed-256-0"]
     assert "backend: openvino cannot run" in finished.failures["fixed-256-0"]
+    write_outputs(finished)
+    table = pd.read_parquet(tmp_path / "outputs" / "x" / "configurations.parquet").set_index("configuration")
+    assert "backend: openvino cannot run" in table.loc["fixed-256-0", "error"]
 
 
 def test_planning_embeds_nothing_loads_nothing_and_counts_what_a_semantic_chunker_compares(tmp_path, handbook_few, run_python):

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.made_runs import settings
+from tests.made_runs import Made, settings
+from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.notebook_runner.notebooks import run_notebook
 from workbench.report.render.html import write_report
+from workbench.results.run_tables import RunTables
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class Shown:
     """A finished sweep with its notebooks and its report."""
 
     outcome: Outcome
+    run: RunTables
     folder: Path
     report: Path
 
@@ -39,14 +42,13 @@ def shown(place: Path, run: Callable[..., Outcome]) -> Shown:
     ]
     sweep = {"chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}], "embedding": embedding}
     outcome = run(sweep=sweep)
-    experiment = place / "tiny.yaml"
-    experiment.write_text(yaml.safe_dump(settings(place, sweep=sweep)), "utf-8")
-    parameters = {"experiment": str(experiment), "outputs": str(place / "outputs"), "overrides": []}
-    store, notebooks = outcome.bench.workplace.store, outcome.folder / "notebooks"
+    tables = write_outputs(outcome)
+    parameters = {"results": str(outcome.folder)}
+    store, notebooks = outcome.context.workspace.store, outcome.folder / "notebooks"
     run_notebook(store, "comparison", parameters, "tiny", notebooks / "comparison.ipynb")
-    for name in [one for one in (result.configuration.name for result in outcome.results) if not one.startswith("fixed-32")]:
+    for name in [one for one in tables.names if not one.startswith("fixed-32")]:
         run_notebook(store, "configuration", parameters | {"configuration": name}, "tiny", notebooks / f"{name}.ipynb")
-    return Shown(outcome, outcome.folder, write_report(outcome, outcome.folder))
+    return Shown(outcome, tables, outcome.folder, write_report(tables, outcome.folder / "report.html"))
 
 
 HOSTILE = {
@@ -92,4 +94,25 @@ def hostile(place: Path) -> Shown:
         "here",
     )
     outcome = run_experiment(experiment, place / "outputs", lambda _: None)
-    return Shown(outcome, outcome.folder, write_report(outcome, outcome.folder))
+    tables = collect(outcome)
+    return Shown(outcome, tables, outcome.folder, write_report(tables, outcome.folder / "report.html"))
+
+
+LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-cross-encoder-{name}"
+
+
+@pytest.fixture(scope="session")
+def untidy(made: Made, place: Path) -> RunTables:
+    """26 chunkings, every fifth under a name of 80 letters, an embedder whose window is too short, and one that is broken."""
+    broken = place / "broken-again"
+    broken.mkdir()
+    (broken / "config.json").write_text("{}")
+    sizes = {"kind": "fixed", "size": [16 + 4 * number for number in range(13)], "overlap": [0, 8]}
+    many = experiment_of(made.experiment(1, name="untidy", sweep={"chunking": [sizes]}), "here")
+    embedders = [{"kind": "sentence-transformers", "max_tokens": 24}, {"kind": "sentence-transformers", "model": str(broken)}]
+    dense = {"retrieval": {"kind": "dense", "k": 5}, "chunking": {"kind": "fixed", "size": 64, "overlap": 0}}
+    further = experiment_of(made.experiment(1, name="untidy", pipeline=dense, sweep={"embedding": embedders}), "here")
+    chosen = (*many.configurations, *further.configurations)
+    names = [LONG.format(number=number, name=one.name)[:80] if number % 5 == 0 else one.name for number, one in enumerate(chosen)]
+    renamed = tuple(replace(one, name=name) for one, name in zip(chosen, names, strict=True))
+    return collect(run_experiment(replace(many, configurations=renamed), made.folder / "outputs", lambda _: None))

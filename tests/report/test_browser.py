@@ -111,7 +111,7 @@ def test_the_ranking_is_filtered_by_text_and_by_what_cannot_be_told_from_the_bes
     from workbench.report.render.html import write_report
 
     outcome = made.valued([[1.0, 1.0, 0.0] * 40, [1.0, 0.0, 1.0] * 40, [0.0] * 119 + [1.0]])
-    seen = opened(write_report(outcome, tmp_path))
+    seen = opened(write_report(outcome, tmp_path / "report.html"))
     every = first_names(seen.page)
     seen.page.fill("#ranking-text", every[1])
     assert first_names(seen.page) == [every[1]]
@@ -145,9 +145,10 @@ def test_a_question_opens_to_its_chunks_with_the_evidence_marked(opened, hostile
 
 
 def test_questions_are_sorted_by_difference_and_filtered_by_cause(opened, made, tmp_path):
+    from workbench.execution.collect import collect
     from workbench.report.render.html import write_report
 
-    seen = opened(write_report(made.ran(3), tmp_path))
+    seen = opened(write_report(collect(made.ran(3)), tmp_path / "report.html"))
     page = seen.page
     apart = page.eval_on_selector_all("#queries-table tbody tr", "rows => rows.map(row => Number(row.cells[1].dataset.sort))")
     assert apart == sorted(apart, reverse=True)

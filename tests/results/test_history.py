@@ -1,4 +1,3 @@
-
 import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone

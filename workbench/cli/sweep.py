@@ -78,9 +78,10 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
 
 def _report_trends(name: str, outputs: Path) -> None:
-    from workbench.report.render.trends_page import write_trends
+    from workbench.notebook_runner.trends import write_trends
+    from workbench.pipeline.context import Workspace
 
-    click.echo(f"trends: {write_trends(outputs, name)}")
+    click.echo(f"trends: {write_trends(outputs, name, Workspace.at(outputs).store)}")
 
 
 def _publish(outcome: "Outcome", remember: bool = True) -> None:

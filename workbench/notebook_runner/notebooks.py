@@ -1,7 +1,7 @@
 """Run notebooks under papermill so that what is kept did run to its end.
 
 papermill 2.7 saves a notebook whose kernel was killed or timed out as completed. So a run counts only if the call returned, no
-cell is pending, and the notebook's own record is in the store; the executed notebook is kept in the store under the hash of
+cell is pending, and the result of the last cell is the run's record; the executed notebook is kept in the store under the hash of
 its source, its parameters, the results it shows and the package's code.
 """
 
@@ -19,7 +19,8 @@ from workbench.core.files import write_atomically
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import InputError, NotebookError
 from workbench.notebook_runner.kernels import Kernels
-from workbench.storage.result_store import Draft, Entry, Store
+from workbench.report.records import MIME
+from workbench.storage.result_store import Draft, Store
 
 RECORDS = "records"
 _KIND = "notebooks"
@@ -72,10 +73,12 @@ def run_notebook_file(
             if not (forked and kernels and kernels.lost()):
                 raise
             _execute(source, executed, given, failed, kernels)
-        if not store.has(RECORDS, run_id):
+        values = _record(executed, run_id)
+        if values is None:
             raise NotebookError(
-                f"the notebook {target.stem} ended without its record", f"its last cell must call record(run_id) ({source})"
+                f"the notebook {target.stem} ended without its record", f"its last cell must be view.record(run_id) ({source})"
             )
+        store.obtain(RECORDS, run_id, lambda record: record.values("record", values))
 
     entry = store.obtain(_KIND, run_id, compute)
     write_atomically(target, lambda aside: shutil.copyfile(entry.folder / "notebook.ipynb", aside))
@@ -93,9 +96,13 @@ def imported_modules(source: Path) -> list[str]:
     return sorted({*plain, *(node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module)})
 
 
-def record(store: Store, run_id: str, values: Mapping[str, Any]) -> Entry | None:
-    """Called by a notebook's last cell: its conclusions, in the store under its run's id; nothing where it was opened by hand."""
-    return store.obtain(RECORDS, run_id, lambda draft: draft.values("record", dict(values))) if run_id else None
+def _record(executed: Path, run_id: str) -> Any:
+    """The values that the last cell of a notebook recorded under the run's id; None where it did not."""
+    import nbformat
+
+    outputs = nbformat.read(executed, as_version=4).cells[-1].get("outputs", [])
+    records = [output.data[MIME] for output in outputs if MIME in output.get("data", {})]
+    return next((record["values"] for record in records if record["run_id"] == run_id), None)
 
 
 def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.analysis.findings import Findings, findings
 from workbench.report.model import Lines, Prose
-from workbench.report.records import keep_record
+from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.report.sections.budgets import curves, sizes
 from workbench.report.sections.costs import costs
@@ -72,7 +72,9 @@ class ComparisonView:
 
     def curves(self) -> Shown:
         """Recall of evidence as more text is delivered."""
-        missing = "No configuration can be drawn." if self.run.dataset["needs"] else "Without evidence spans there is no recall of text to draw."
+        missing = (
+            "No configuration can be drawn." if self.run.dataset["needs"] else "Without evidence spans there is no recall of text to draw."
+        )
         return show(curves(self.findings) or Prose(missing))
 
     def sizes(self) -> Shown:
@@ -83,8 +85,8 @@ class ComparisonView:
         """What each configuration costs, and the primary metric against it."""
         return show(costs(self.findings) or Prose("No configuration was finished."))
 
-    def record(self, run_id: str) -> None:
-        """Keep the conclusions for whoever runs the notebook, and say them in a line."""
+    def record(self, run_id: str) -> Record:
+        """The conclusions, for whoever runs the notebook."""
         found, metric = self.findings, str(self.findings.primary)
         standings = found.standings
         ranked = [{"configuration": one.name, "value": _plain(one.means[metric].value)} for one in standings.ranked]
@@ -95,7 +97,7 @@ class ComparisonView:
         aside = found.screening.dropped if found.screening else ()
         values |= {"screened_out": [row.configuration for row in aside]} if aside else {}
         unranked = f", {len(windowed)} beyond the window, {len(found.failures)} failed"
-        keep_record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")
+        return Record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()

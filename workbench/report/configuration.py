@@ -8,7 +8,7 @@ import numpy as np
 from workbench.analysis.standings import Standing, standing_of
 from workbench.core.formatting import plural
 from workbench.report.model import Entries, Lead, Lines
-from workbench.report.records import keep_record
+from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.report.sections.cards import metrics_table, misses_table, settings
 from workbench.report.sections.chunks import faults_table, lengths_figure
@@ -70,13 +70,13 @@ class ConfigurationView:
         """Milliseconds a question, and what Chroma's approximate index changes against exact search."""
         return show(latency(self.run, self.name), *index_gap(self.run, self.name))
 
-    def record(self, run_id: str) -> None:
-        """Keep the conclusions for whoever runs the notebook, and say them in a line."""
+    def record(self, run_id: str) -> Record:
+        """The conclusions, for whoever runs the notebook."""
         mean = self.standing.means[str(self.run.primary)]
         bounds = {"value": _plain(mean.value), "low": _plain(mean.low), "high": _plain(mean.high)}
         means = {metric: _plain(one.value) for metric, one in self.standing.means.items()}
         told = f"{self.name} {mean.metric} {mean.text()}"
-        keep_record(run_id, {"configuration": self.name, "primary": mean.metric, "means": means} | bounds, told)
+        return Record(run_id, {"configuration": self.name, "primary": mean.metric, "means": means} | bounds, told)
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()

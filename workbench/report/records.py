@@ -1,21 +1,22 @@
-"""The record that a notebook leaves for whoever runs it: its conclusions, and the sign that it ran to its end."""
+"""The record in which a notebook leaves its conclusions: the result of its last cell, and the sign that it ran to its end."""
 
-import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from workbench.core.files import write_text
-
-# Set by what runs a notebook: the file that its record is written to.
-VARIABLE = "WORKBENCH_RECORD"
+MIME = "application/vnd.workbench.record+json"
 
 
-def keep_record(run_id: str, values: Mapping[str, Any], told: str) -> None:
-    """Write the conclusions of run `run_id` where the runner wants them, and print a line; opened by hand, a notebook records nothing."""
-    path = os.environ.get(VARIABLE, "")
-    kept = bool(run_id and path)
-    if kept:
-        write_text(Path(path), json.dumps({"run_id": run_id, "values": dict(values)}, ensure_ascii=False, allow_nan=False))
-    print(f"{'recorded' if kept else 'not recorded (opened by hand)'}: {told}")
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Conclusions under the id of the run of a notebook, empty where it was opened by hand; `told` is what a person reads of them."""
+
+    run_id: str
+    values: Mapping[str, Any]
+    told: str
+
+    def __repr__(self) -> str:
+        return f"{'recorded' if self.run_id else 'not recorded (opened by hand)'}: {self.told}"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return {"text/plain": repr(self), MIME: {"run_id": self.run_id, "values": dict(self.values)}}

@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from workbench.core.formatting import count, interval, listed, number, plural, signed
-from workbench.notebook_runner.notebooks import record
+from workbench.report.cells import text, words
 from workbench.report.figures import trends
-from workbench.report.render.display import NOTHING, Fragment, Picture, lead, notes, prose, show, style
-from workbench.report.tables.fragments import Column, table, text, words
+from workbench.report.model import Answered, Cell, Column, Document, Figure, Lead, Lines, Prose, Row, Section, Table
+from workbench.report.records import Record
+from workbench.report.render.notebook import Shown, show
 from workbench.results.history import EXACT, FINGERPRINTS, changes
 from workbench.statistics.change_points import FEWEST_RUNS, ChangePoint, change_points
-from workbench.storage.result_store import Store
 
 # A fingerprint's column, and what a person calls it.
 NAMES = dict(zip(FINGERPRINTS, ("corpus", "questions", "labels", "chunking", "model", "retrieval", "prompt"), strict=True))
@@ -32,7 +32,6 @@ class TrendsView:
     history: pd.DataFrame
     experiment: str
     metric: str
-    store: Store
 
     @cached_property
     def runs(self) -> pd.DataFrame:
@@ -48,8 +47,8 @@ class TrendsView:
         names = dict.fromkeys(name for run in newest_first for name in rows.loc[rows["run"] == run, "configuration"])
         return tuple(trend for name in names if len((trend := self._trend(name)).rows))
 
-    def overview(self) -> Fragment:
-        """How many runs there are, what is told of them, and what a value without a reason means; with the style of all that follows."""
+    def overview(self) -> Shown:
+        """How many runs there are, what is told of them, and what a value without a reason means."""
         first, last = self.runs["time"].iloc[0], self.runs["time"].iloc[-1]
         counted = f"{plural(len(self.runs), 'run')} of {self.experiment} from {_day(first)} to {_day(last)}, by {self.metric}"
         stepped = [one.name for one in self.found if one.levels.points]
@@ -63,26 +62,27 @@ class TrendsView:
             if 0 < len(short) < len(self.found)
             else []
         )
-        return style() + lead(f"{counted}: {told}.") + notes(lines)
+        return show(Lead(f"{counted}: {told}."), Lines(lines))
 
-    def chart(self) -> Picture | Fragment:
+    def chart(self) -> Shown:
         """The metric over the runs, a panel for each configuration."""
         dates = [(row["place"], f"{row['time']:%d %b}".lstrip("0")) for row in _records(self.runs.tail(_MOST_RUNS))]
         oldest = dates[0][0]
         shown = [_since(one, oldest) for one in self.found if one.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
         if not shown:
-            return prose(f"{self.metric} was scored in no run.")
+            return show(Prose(f"{self.metric} was scored in no run."))
         told = "; ".join(f"{one.name} {', '.join(number(value, 2) for value in one.rows['value'])}" for one in shown)
-        return show(trends.trends(shown, self.metric, dates), f"{self.metric} by run from run {oldest}: {told}")
+        alt = f"{self.metric} by run from run {oldest}: {told}"
+        return show(Figure("trends", alt, "", trends.trends(shown, self.metric, dates)))
 
-    def left_out(self) -> Fragment:
+    def left_out(self) -> Shown:
         """What the chart has no room for."""
         older, more = len(self.runs) - _MOST_RUNS, len(self.found) - _MOST_PANELS
         lines = [f"{plural(older, 'older run')} not drawn; the tables tell of all."] if older > 0 else []
         lines += [f"Not drawn: {listed([one.name for one in self.found[_MOST_PANELS:]])}."] if more > 0 else []
-        return notes(lines) if lines else NOTHING
+        return show(Lines(lines) if lines else None)
 
-    def changes(self) -> Fragment:
+    def changes(self) -> Shown:
         """Every run in which something that the values depend on was another than before, with the step of the value."""
         rows = []
         for one in self.found:
@@ -90,21 +90,21 @@ class TrendsView:
                 cells = [_named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
                 rows.append([str(row["place"]), one.name, _time(row["time"]), *cells])
         if not rows:
-            return prose("Nothing was changed between runs.")
+            return show(Prose("Nothing was changed between runs."))
         columns = [words("run"), words("configuration"), words("time, UTC"), text("changed"), Column("value"), Column("difference")]
-        return _newest("What changed since the configuration's run before", [*columns, words("commit")], rows)
+        return _newest("changes", "What changed since the configuration's run before", [*columns, words("commit")], rows)
 
-    def levels(self) -> Fragment:
+    def levels(self) -> Shown:
         """The change points that were found, with what had changed in that run."""
         rows = [self._level(one, point) for one in self.found for point in one.levels.points]
         if not rows:
             enough = any(one.levels.enough for one in self.found)
             why = "" if enough else f": that takes {FEWEST_RUNS} runs of a configuration"
-            return prose(f"No change of level was found{why}.")
+            return show(Prose(f"No change of level was found{why}."))
         columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
-        return table(f"From which run {self.metric} stood on another level", columns, rows)
+        return _table("levels", f"From which run {self.metric} stood on another level", columns, rows)
 
-    def unexplained(self) -> Fragment:
+    def unexplained(self) -> Shown:
         """The runs whose value is another though no fingerprint is."""
         rows = []
         for one in self.found:
@@ -112,27 +112,42 @@ class TrendsView:
                 cells = [number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
                 rows.append([str(row["place"]), one.name, _time(row["time"]), *cells])
         if not rows:
-            return prose("Every change of a value came with a change of what it is made of.")
+            return show(Prose("Every change of a value came with a change of what it is made of."))
         columns = [words("run"), words("configuration"), words("time, UTC"), Column("value"), Column("difference")]
         caption = "Another value from the same fingerprints: the code or the machine changed"
-        return _newest(caption, [*columns, words("commit before"), words("commit")], rows)
+        return _newest("unexplained", caption, [*columns, words("commit before"), words("commit")], rows)
 
-    def last_two(self) -> Fragment:
+    def last_two(self) -> Shown:
         """The last run of each configuration against the one before it, by their intervals alone."""
         rows = [_pair(one) for one in self.found if len(one.rows) > 1]
         if not rows:
-            return prose("No configuration has two runs yet.")
+            return show(Prose("No configuration has two runs yet."))
         columns = [words("configuration"), words("runs"), Column("before"), Column("last"), Column("difference"), Column("95 % interval")]
-        return table(f"{self.metric} of each configuration's last two runs, not paired", [*columns, text("changed")], rows)
+        return _table("last-two", f"{self.metric} of each configuration's last two runs, not paired", [*columns, text("changed")], rows)
 
-    def record(self, run_id: str) -> None:
-        """Keep the conclusions in the store under the run's id, and say them in a line."""
+    def record(self, run_id: str) -> Record:
+        """The conclusions, for whoever runs the notebook."""
         points = [{"configuration": one.name, "run": point.run, "p": point.p} for one in self.found for point in one.levels.points]
         values: dict[str, Any] = {"experiment": self.experiment, "metric": self.metric, "runs": len(self.runs), "change_points": points}
-        record(self.store, run_id, values)
-        print(
-            f"{'recorded' if run_id else 'not recorded (opened by hand)'}: {plural(len(points), 'change')} of level in {len(self.runs)} runs"
+        return Record(run_id, values, f"{plural(len(points), 'change')} of level in {plural(len(self.runs), 'run')}")
+
+    def document(self) -> Document:
+        """Everything as a page of its own."""
+        lead, lines = self.overview().blocks
+        parts = (
+            ("The metric over the runs", "runs", "Runs", [*self.chart().blocks, *self.left_out().blocks]),
+            ("Changes of level", "level", "Levels", self.levels().blocks),
+            ("What was changed", "changed", "Changes", self.changes().blocks),
+            ("Changes without a reason", "unexplained-values", "Unexplained", self.unexplained().blocks),
+            ("The last two runs", "last", "Last two", self.last_two().blocks),
         )
+        sections = [Section(title, anchor, blocks, short) for title, anchor, short, blocks in parts]
+        title, names = f"{self.experiment}: since when is it better or worse?", [one.name for one in self.found]
+        opening = lines.items if isinstance(lines, Lines) else ()
+        return Document(title, "history.parquet", names, lead if isinstance(lead, Lead) else Lead(""), opening, Answered(()), sections)
+
+    def _repr_html_(self) -> str:
+        return self.overview()._repr_html_()
 
     def _trend(self, name: str) -> trends.Trend:
         rows = changes(self.history, self.experiment, name, self.metric)
@@ -177,11 +192,15 @@ def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
 
 
-def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Fragment:
+def _newest(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Shown:
     """A table of rows that begin with their run, the last of them where there are many."""
     ordered = sorted(rows, key=lambda row: int(row[0]))
     of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
-    return table(caption + of, columns, ordered[-_MOST_ROWS:])
+    return _table(name, caption + of, columns, ordered[-_MOST_ROWS:])
+
+
+def _table(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Shown:
+    return show(Table(name, caption, columns, [Row([Cell(text) for text in row]) for row in rows]))
 
 
 def _commit(commit: str | None) -> str:

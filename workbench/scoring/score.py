@@ -17,10 +17,9 @@ from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
 from workbench.records import Dataset, Document, Qrel, Query
-from workbench.report.render.display import notes as note_list
-from workbench.report.render.display import style
-from workbench.report.tables.fragments import Column, words
-from workbench.report.tables.fragments import table as html_table
+from workbench.report.cells import words
+from workbench.report.model import Cell, Column, Lines, Row, Table
+from workbench.report.render.notebook import show
 from workbench.scoring.frames import Given, read_frame, some
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
@@ -49,8 +48,8 @@ class Scores:
 
     def _repr_html_(self) -> str:
         caption = f"{plural(self.queries['query_id'].nunique(), 'query', 'queries')}; n is how many a mean is over"
-        shown = style() + html_table(caption, _COLUMNS, self._cells())
-        return (shown + note_list(list(self.notes)) if self.notes else shown)._repr_html_()
+        rows = [Row([Cell(text) for text in row]) for row in self._cells()]
+        return show(Table("scores", caption, _COLUMNS, rows), Lines(self.notes) if self.notes else None)._repr_html_()
 
     def _cells(self) -> list[list[str]]:
         return [

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from workbench.report.figures.plots import ACCENT, FAINT, INK, MUTED, WARNING
-from workbench.report.render.display import WIDTH_INCHES
+from workbench.report.figures.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, WIDTH_INCHES, canvas, plain
 from workbench.statistics.change_points import Levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_POINTS = 8.5
 _LEAST_SPAN = 0.3
 _DATES = 5
 _FEW = 25
@@ -37,19 +35,10 @@ class Trend:
 
 def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]) -> "Figure":
     """Panels above each other on the same axes; `dates` (place, day) are the runs of the experiment, oldest first."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
     first, last = dates[0][0], dates[-1][0]
     rows = [label_rows(one.marks, first, last) for one in shown]
     heights = [1.25 + (max(found.values(), default=-1) + 1) * _ROW_POINTS / 72 for found in rows]
-    with rc_context({"font.size": _POINTS, "font.family": "DejaVu Sans"}):
-        layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06)
-        figure = Figure(figsize=(WIDTH_INCHES, 0.5 + sum(heights)), layout=layout, facecolor="white")
-        FigureCanvasAgg(figure)
-        panels = figure.subplots(len(shown), 1, sharex=True, sharey=True, squeeze=False, height_ratios=heights)[:, 0]
+    figure, panels = canvas(0.5 + sum(heights), heights)
     for axes, one, placed in zip(panels, shown, rows, strict=True):
         _panel(axes, one, placed)
     low, high = panels[0].get_ylim()
@@ -86,22 +75,15 @@ def _panel(axes: "Axes", one: Trend, placed: dict[int, int]) -> None:
     unexplained = one.rows[one.rows["unexplained"]]
     axes.plot(unexplained["place"], unexplained["value"], "o", color=WARNING, **ring)
     rows = max(placed.values(), default=-1) + 1
-    # A dollar in a name would begin a formula.
-    axes.set_title(one.name.replace("$", r"\$"), loc="left", fontsize=_POINTS, color=INK, fontweight="bold", pad=4 + rows * _ROW_POINTS)
+    axes.set_title(plain(one.name), loc="left", fontsize=POINTS, color=INK, fontweight="bold", pad=4 + rows * _ROW_POINTS)
     axes.grid(axis="y", color=FAINT, linewidth=0.5)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(MUTED)
-    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=_POINTS)
     axes.locator_params(axis="y", nbins=4)
-    axes.xaxis.label.set_color(MUTED)
 
 
 def _mark(axes: "Axes", place: int, text: str, row: int) -> None:
     axes.axvline(place - 0.5, color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)))
     height = 3 + row * _ROW_POINTS
-    look: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "color": MUTED, "fontsize": _POINTS, "annotation_clip": False}
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "color": MUTED, "fontsize": POINTS, "annotation_clip": False}
     if row:
         arrow = {"arrowstyle": "-", "color": MUTED, "linewidth": 0.8, "linestyle": (0, (3, 2)), "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", (place - 0.5, 1), (0, height), ("data", "axes fraction"), arrowprops=arrow, **look)

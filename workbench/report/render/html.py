@@ -20,7 +20,12 @@ _UNBROKEN = 32
 
 def write_report(run: RunTables, path: Path) -> Path:
     """Write the report of a run to `path`; the notebooks beside it are named and not read."""
-    write_text(path, rendered(document_of(run)))
+    return write_page(document_of(run), path)
+
+
+def write_page(document: Document, path: Path) -> Path:
+    """Write a document to `path` as a page."""
+    write_text(path, rendered(document))
     return path
 
 

@@ -46,7 +46,7 @@ _STYLES = {
     ".below": "display:block",
     ".reading": "opacity:.8;font-size:.9em",
     ".frame": "overflow-x:auto;margin:.8em 0 1.2em;max-width:100%",
-    ".head": "vertical-align:bottom",
+    ".head": "vertical-align:bottom;white-space:normal",
     ".number": "text-align:right;font-variant:tabular-nums;white-space:nowrap",
     ".word": "white-space:nowrap",
     ".long": "white-space:normal;min-width:17em;overflow-wrap:anywhere",

@@ -11,7 +11,7 @@ from workbench.analysis.miss_causes import cause_meanings
 from workbench.analysis.pairwise import examined
 from workbench.analysis.standings import Standing
 from workbench.analysis.values import per_query
-from workbench.core.formatting import count, interval, number, plural, share
+from workbench.core.formatting import interval, number, plural, share
 from workbench.report.cells import count_cell, text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Entries, Entry, Fold, Prose, QuestionLinks, Row, Section, Table
 from workbench.report.sections.chunks import faults_table, lengths_sentence
@@ -35,7 +35,8 @@ def settings(run: RunTables, standing: Standing) -> list[Entry]:
     for stage, values in run.configurations_settings[standing.name].items():
         if values is not None:
             entries.append(Entry(stage, _stage(stage, values)))
-    made = f"{plural(facts['chunks'], 'chunk')}, {plural(facts['tokens'], 'token')}; {count(facts['delivered_tokens'])} tokens delivered a question"
+    embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
+    made = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered a question"
     cut = f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
     window = f"{plural(facts['window'], 'token')}{cut}" if facts["window"] else "none"
     return [*entries, Entry("made of it", made), Entry("window", window), Entry("lengths", f"{lengths_sentence(run, standing)}.")]

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.miss_causes import CAUSE_NAMES
+from workbench.analysis.miss_causes import cause_meanings
 from workbench.analysis.passages import passage_of, text_of
 from workbench.analysis.values import metadata, per_query, places
-from workbench.attribution.causes import CAUSES
+from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural
 from workbench.metrics.coverage import Floats, Ints
 from workbench.report.model import Block, Drill, Lines, Prose, Section
@@ -28,7 +28,7 @@ _STEP = 0.95
 # Metadata that is shown: what slices are made of.
 _PLAIN, _LONG = (str, int, float), 200
 # Characters on each side of a piece of evidence, so that a missed one is read in its surroundings.
-_BESIDE = 160
+BESIDE = 160
 Place = tuple[str, int, int]
 
 
@@ -46,7 +46,13 @@ def drill_section(found: Findings, folder: str) -> Section | None:
     )
     if packed_.kept < packed_.queries:
         left = f"{plural(packed_.queries - packed_.kept, 'question')} of {packed_.queries} left out"
-        told.append(Lines([f"{left}, so that the page stays small: those in which the configurations differ least. All are in {folder}/queries.parquet."]))
+        told.append(
+            Lines(
+                [
+                    f"{left}, so that the page stays small: those in which the configurations differ least. All are in {folder}/queries.parquet."
+                ]
+            )
+        )
     return Section("Question by question", "queries", [*told, packed_], "Questions")
 
 
@@ -94,15 +100,15 @@ class _Source:
 
     def value(self, chosen: Sequence[int]) -> dict[str, Any]:
         """The drill-down of the chosen questions as plain values."""
-        passages = _Passages(self.run)
+        passages = Passages(self.run)
         rows = [self._query(place, passages) for place in chosen]
         primary = self.run.primary
         limits = [_limit(primary, self.run.facts[name]["k"]) for name in self.names]
-        told = [[cause.name, cause.meaning, cause.of_documents or cause.meaning] for cause in CAUSES]
+        told = [[name, meaning] for name, meaning in cause_meanings(self.run).items()]
         about = {"metric": str(primary), "configurations": list(self.names), "limits": limits, "causes": told}
         return about | {"documents": passages.texts(), "passages": passages.slices, "queries": rows}
 
-    def _query(self, place: int, passages: "_Passages") -> dict[str, Any]:
+    def _query(self, place: int, passages: "Passages") -> dict[str, Any]:
         query_id, question = self.query_ids[place], self.run.questions.iloc[place]
         needs = self._needs.get(query_id, {})
         numbered = {need: number for number, need in enumerate(needs)}
@@ -115,7 +121,11 @@ class _Source:
         found |= {} if question["answerable"] else {"u": 1}
         found["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, place]]
         found["m"] = [
-            [number for need, doc, cause, rank in misses.get(place, ()) for number in (numbered.get(need, -1), passages.document(doc), cause, rank)]
+            [
+                number
+                for need, doc, cause, rank in misses.get(place, ())
+                for number in (numbered.get(need, -1), passages.document(doc), cause, rank)
+            ]
             for misses in self._misses
         ]
         found["h"] = [[number for hit in hits.get(place, ()) for number in passages.hit(*hit)] for hits in self._hits]
@@ -154,7 +164,7 @@ class _Source:
 
 
 @dataclass(eq=False)
-class _Passages:
+class Passages:
     """The texts of the drill-down, each stored once, under numbers of documents and slices.
 
     JavaScript counts UTF-16 units where we count code points, so every place is counted anew, from the start of its passage.
@@ -184,7 +194,7 @@ class _Passages:
         """Document, start and end of a piece of evidence, whose surroundings are kept too."""
         doc_id, start, end = span
         passage = passage_of(self.run, doc_id, start, end)
-        around = max(passage.start, start - _BESIDE), min(passage.start + len(passage.text), end + _BESIDE)
+        around = max(passage.start, start - BESIDE), min(passage.start + len(passage.text), end + BESIDE)
         self._spans.setdefault(doc_id, []).append(around)
         return self.document(doc_id), self.units(doc_id, start, start), self.units(doc_id, start, end)
 
@@ -202,7 +212,10 @@ class _Passages:
         return {
             number: [
                 doc_id,
-                [(self.units(doc_id, low, low), text_of(self.run, doc_id, low, high)) for low, high in _joined(self._spans.get(doc_id, []))],
+                [
+                    (self.units(doc_id, low, low), text_of(self.run, doc_id, low, high))
+                    for low, high in _joined(self._spans.get(doc_id, []))
+                ],
             ]
             for doc_id, number in self._documents.items()
         }
@@ -225,4 +238,8 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _limit(metric: Measure, k: int) -> str:
     """What ends the context, in words."""
-    return plural(metric.tokens, "token") if metric.tokens is not None else plural(metric.k if metric.bounded_by_k and metric.k else k, "chunk")
+    return (
+        plural(metric.tokens, "token")
+        if metric.tokens is not None
+        else plural(metric.k if metric.bounded_by_k and metric.k else k, "chunk")
+    )

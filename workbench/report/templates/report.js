@@ -229,9 +229,9 @@ function shownText(parts) {
 }
 
 function missed(data, query, [need, doc, cause, rank]) {
-  const [name, ofText, ofDocument] = data.causes[cause];
+  const [name, meaning] = data.causes[cause];
   const where = rank ? `; best rank ${rank}` : "; not among the hits listed";
-  const item = make("li", {}, make("strong", {}, name), `: ${need < 0 ? ofDocument : ofText}${where}.`);
+  const item = make("li", {}, make("strong", {}, name), `: ${meaning}${where}.`);
   if (need < 0) return doc < 0 ? item : (item.append(make("span", { class: "note" }, data.documents[doc][0])), item);
   const [of, low, high] = query.n[need];
   const others = query.n[need].length / 3 - 1;

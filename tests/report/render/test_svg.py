@@ -1,11 +1,11 @@
 import re
 
-from workbench.report.figures.plots import ACCENT, MUTED, canvas
-from workbench.report.page.svg import inline_svg
+from workbench.report.figures.canvas import ACCENT, MUTED, canvas
+from workbench.report.render.svg import inline_svg
 
 
 def drawn(name="one"):
-    figure, axes = canvas(2)
+    figure, (axes,) = canvas(2)
     axes.plot([0, 1], [0, 1], color=ACCENT, marker="o")
     axes.axvline(0.5, color=MUTED)
     axes.set_title("a <b> & c")

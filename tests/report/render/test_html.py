@@ -11,6 +11,7 @@ import nbformat
 import pytest
 
 from workbench.analysis.findings import findings
+from workbench.execution.collect import collect
 from workbench.report.render.html import write_report
 from workbench.report.text.summary import answers
 
@@ -116,7 +117,7 @@ def test_notebooks_hold_no_live_document_text(shown):
 
 def test_the_eight_questions_are_answered_before_anything_else(shown, page):
     top = page.text[: page.text.index("The order")]
-    for answer in answers(findings(shown.outcome)):
+    for answer in answers(findings(shown.run)):
         assert re.sub(r"\s+", " ", answer.sentence) in re.sub(r"\s+", " ", top)
 
 
@@ -154,14 +155,14 @@ def test_what_the_window_cuts_and_what_failed_stand_apart(shown, page):
 
 def test_provenance_is_at_the_end(shown, page):
     end = page.text[page.text.rindex("Provenance") :]
-    assert shown.outcome.bench.identity.corpus in end
+    assert shown.run.manifest["fingerprints"]["documents"] in end
     assert "chromadb" in end
     assert "20260101" in end
 
 
 def test_where_nothing_can_be_told_apart_no_winner_is_named(made, tmp_path):
     outcome = made.valued([[0.0, 1.0] * 60, [0.0, 1.0] * 60, [1.0, 0.0] * 60])
-    page = Page(write_report(outcome, tmp_path).read_text("utf-8"))
+    page = Page(write_report(outcome, tmp_path / "report.html").read_text("utf-8"))
     assert findings(outcome).winner is None
     assert "No winner" in page.text
     assert not re.search(r"\bwins\b|\bwinner\b(?<!No winner)|significant", page.text, re.IGNORECASE)
@@ -169,13 +170,13 @@ def test_where_nothing_can_be_told_apart_no_winner_is_named(made, tmp_path):
 
 def test_a_winner_is_named_where_there_is_one(made, tmp_path):
     outcome = made.valued([[1.0] * 110 + [0.0] * 10, [0.0, 1.0] * 60, [0.0, 0.0, 1.0] * 40])
-    page = Page(write_report(outcome, tmp_path).read_text("utf-8"))
+    page = Page(write_report(outcome, tmp_path / "report.html").read_text("utf-8"))
     assert findings(outcome).winner is not None
     assert f"{findings(outcome).winner} wins" in page.text[: page.text.index("The order")]
 
 
 def test_one_configuration_alone_has_a_page(made, tmp_path):
-    page = Page(write_report(made.ran(1), tmp_path).read_text("utf-8"))
+    page = Page(write_report(collect(made.ran(1)), tmp_path / "report.html").read_text("utf-8"))
     assert "The order" in page.text
     assert "Where two differ" not in page.text
 
@@ -183,22 +184,22 @@ def test_one_configuration_alone_has_a_page(made, tmp_path):
 def test_an_experiment_of_which_everything_failed_still_tells_why(run, shown, tmp_path):
     broken = shown.outcome.experiment.configurations[1].embedding.model_dump()
     failed = run(name="failed-page", pipeline={"embedding": broken})
-    page = Page(write_report(failed, tmp_path).read_text("utf-8"))
+    page = Page(write_report(collect(failed), tmp_path / "report.html").read_text("utf-8"))
     assert "No configuration can be ranked" in page.text
     assert "no tokenizer.json" in page.text
     assert "Question by question" not in page.text
 
 
 def test_equal_runs_give_equal_bytes(shown, tmp_path):
-    assert write_report(shown.outcome, tmp_path).read_bytes() == shown.report.read_bytes()
+    assert write_report(shown.run, tmp_path / "report.html").read_bytes() == shown.report.read_bytes()
 
 
 @pytest.mark.soak
 def test_twenty_configurations_and_three_hundred_questions_stay_below_five_megabytes(made, tmp_path):
     outcome = made.ran(20, documents=30)
     started = time.perf_counter()
-    size = write_report(outcome, tmp_path).stat().st_size
+    size = write_report(collect(outcome), tmp_path / "report.html").stat().st_size
     assert len(outcome.results) == 20
-    assert len(outcome.bench.dataset.queries) == 300
+    assert len(outcome.context.dataset.queries) == 300
     assert size < 5_000_000
     assert time.perf_counter() - started < 120
