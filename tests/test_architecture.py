@@ -36,8 +36,10 @@ STAGES = [
     ("pipeline",),
     ("results",),
     ("analysis",),
+    ("report",),
+    ("notebook_runner",),
     ("faultbench",),
-    ("execution", "report", "notebook_runner"),
+    ("execution",),
     ("scoring", "export", "api"),
     ("__main__", "cli"),
 ]

@@ -12,6 +12,7 @@ from workbench.cli.main import main
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
+from workbench.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 WORKBENCH = Path(sys.executable).parent / "workbench"
@@ -61,7 +62,7 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
     assert "report: " in first.stdout
     assert "No winner: fixed-256-0 has nothing to be compared with." in first.stdout
     left = {path.relative_to(folder / "outputs" / "x").as_posix() for path in (folder / "outputs" / "x").rglob("*") if path.is_file()}
-    tables = {f"{name}.parquet" for name in ("metrics", "queries", "hits", "configurations", "comparisons", "timings")}
+    tables = {f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required}
     notebooks = {"notebooks/comparison.ipynb", "notebooks/fixed-256-0.ipynb"}
     assert left == tables | notebooks | {"manifest.json", "report.html", "runs/fixed-256-0.trec"}
     second = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")

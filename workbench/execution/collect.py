@@ -162,7 +162,7 @@ def _query_details(context: RunContext, result: Result) -> pd.DataFrame:
     return found.assign(top_score=about["top"].to_numpy(np.float64), tied=about["tied"].eq(True).to_numpy())
 
 
-def _chunk_faults(context: RunContext, result: Result) -> pd.DataFrame:
+def _chunk_faults(_: RunContext, result: Result) -> pd.DataFrame:
     rows = pd.DataFrame(result.entry("chunk_faults").values("faults")).rename(columns={"name": "fault"})
     return rows.assign(examples=[json.dumps(examples) for examples in rows["examples"]])
 

@@ -31,7 +31,25 @@ from workbench.report.render.notebook import Html, Picture, picture, show
 
 ATTACK = '<script>window.x=1</script>"'
 # What an untrusted notebook keeps of a page: JupyterLab's list of elements, without pictures.
-KEPT = {"a", "article", "caption", "code", "dd", "details", "div", "dl", "dt", "figcaption", "figure", "h4", "h5", "li", "mark", "p", "small"}
+KEPT = {
+    "a",
+    "article",
+    "caption",
+    "code",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "figcaption",
+    "figure",
+    "h4",
+    "h5",
+    "li",
+    "mark",
+    "p",
+    "small",
+}
 KEPT |= {"span", "strong", "summary", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 
 

@@ -37,7 +37,9 @@ def settings(run: RunTables, standing: Standing) -> list[Entry]:
             entries.append(Entry(stage, _stage(stage, values)))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
     made = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered a question"
-    cut = f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
+    cut = (
+        f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
+    )
     window = f"{plural(facts['window'], 'token')}{cut}" if facts["window"] else "none"
     return [*entries, Entry("made of it", made), Entry("window", window), Entry("lengths", f"{lengths_sentence(run, standing)}.")]
 
@@ -48,7 +50,9 @@ def metrics_table(standing: Standing, number_: int = 1) -> Table:
     rows = []
     for mean in standing.means.values():
         counts = [count_cell(mean.n), count_cell(mean.clusters), count_cell(mean.unscored)]
-        rows.append(Row([Cell(mean.metric), value_cell(mean.value), Cell(interval(mean.low, mean.high)), value_cell(mean.attainable), *counts]))
+        rows.append(
+            Row([Cell(mean.metric), value_cell(mean.value), Cell(interval(mean.low, mean.high)), value_cell(mean.attainable), *counts])
+        )
     caption = "Every metric: means over scored questions, intervals clustered by document"
     return Table(f"metrics-{number_}", caption, [*columns, Column("clusters"), Column("unscored")], rows)
 
