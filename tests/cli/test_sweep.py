@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
     assert set(history["configuration"]) == {"fixed-256-0"}
     trends = workbench("report", folder / "x.yaml", "--outputs", folder / "outputs", "--trends")
     assert trends.returncode == 0, trends.stderr
-    assert "2 runs, by recall@1" in (folder / "outputs" / "x" / "trends.html").read_text()
+    assert re.search(r"2 runs of x from \S+ to \S+, by recall@1:", (folder / "outputs" / "x" / "trends.html").read_text())
     (folder / "outputs" / "history.parquet").write_bytes(b"PAR1")
     (folder / "outputs" / "x" / "metrics.parquet").unlink()
     third = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
