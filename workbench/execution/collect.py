@@ -73,6 +73,7 @@ def collect(outcome: Outcome) -> RunTables:
 def manifest(outcome: Outcome) -> dict[str, Any]:
     """What was run on what: settings, metrics, fingerprints, versions, seeds, commit, failures. Nothing in it differs between equal runs."""
     dataset, experiment, screening = outcome.context.dataset, outcome.experiment, outcome.experiment.screening
+    finished = [one for one in experiment.configurations if one.name not in outcome.failures]
     return {
         "experiment": experiment.settings,
         "primary": str(outcome.primary),
@@ -88,7 +89,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
             "needs": len(dataset.needs),
         },
         "fingerprints": _fingerprints(outcome),
-        "encoders": {one.name: one.embedding.encoder()._asdict() for one in experiment.configurations if one.embedding},
+        "encoders": {one.name: one.embedding.encoder()._asdict() for one in finished if one.embedding},
         "failures": outcome.failures,
         **({"screening": screening.about} if screening else {}),
         "versions": {"python": platform.python_version()} | {name: found for name in _VERSIONS if (found := _version(name))},
