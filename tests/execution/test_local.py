@@ -60,7 +60,7 @@ def test_another_metric_computes_only_itself(outcome, experiment_file, copied):
 
 def test_a_metric_whose_version_rises_is_scored_again_and_no_other(outcome, experiment_file, copied, monkeypatch):
     kind = KINDS["mrr"]
-    monkeypatch.setitem(KINDS.builtin, "mrr", replace(kind, compute=lambda case, cut: MetricValues(np.ones(case.labels.queries))))
+    monkeypatch.setitem(KINDS.builtin, "mrr", replace(kind, compute=lambda case, _: MetricValues(np.ones(case.labels.queries))))
     kept = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
     assert kept.results[0].scores_table.equals(outcome.results[0].scores_table)
     monkeypatch.setitem(KINDS.builtin, "mrr", replace(KINDS["mrr"], version=kind.version + 1))

@@ -1,6 +1,7 @@
 """A tiny real experiment: five Markdown pages, six questions, real vectors, one chunking too long for the window, one model broken."""
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
+from workbench.models.files import MINILM, locate
 from workbench.notebook_runner.notebooks import run_notebook
 from workbench.report.render.html import write_report
 from workbench.results.run_tables import RunTables
@@ -31,11 +33,17 @@ class Shown:
         return self.report.read_text("utf-8")
 
 
+def broken_model(folder: Path) -> Path:
+    """A model that an experiment may name, since it has a tokeniser, and that cannot be loaded."""
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    shutil.copy(locate(MINILM) / "tokenizer.json", folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def shown(place: Path, run: Callable[..., Outcome]) -> Shown:
-    broken = place / "broken"
-    broken.mkdir()
-    (broken / "config.json").write_text("{}")
+    broken = broken_model(place / "broken")
     embedding = [
         {"kind": "sentence-transformers", "max_tokens": 48},
         {"kind": "sentence-transformers", "model": str(broken), "max_tokens": 48},
@@ -104,9 +112,7 @@ LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number
 @pytest.fixture(scope="session")
 def untidy(made: Made, place: Path) -> RunTables:
     """26 chunkings, every fifth under a name of 80 letters, an embedder whose window is too short, and one that is broken."""
-    broken = place / "broken-again"
-    broken.mkdir()
-    (broken / "config.json").write_text("{}")
+    broken = broken_model(place / "broken-again")
     sizes = {"kind": "fixed", "size": [16 + 4 * number for number in range(13)], "overlap": [0, 8]}
     many = experiment_of(made.experiment(1, name="untidy", sweep={"chunking": [sizes]}), "here")
     embedders = [{"kind": "sentence-transformers", "max_tokens": 24}, {"kind": "sentence-transformers", "model": str(broken)}]

@@ -3,42 +3,45 @@ import re
 
 import pytest
 
+from workbench.errors import InputError
+from workbench.execution.collect import collect
 from workbench.report.comparison import ComparisonView
 from workbench.report.open import open_comparison
-from workbench.report.render.display import Fragment, Picture
+from workbench.report.records import MIME
 from workbench.report.render.html import write_report
+from workbench.report.render.notebook import Shown
 
 
 @pytest.fixture(scope="module")
 def view(shown):
-    return ComparisonView(shown.outcome)
+    return ComparisonView(shown.run)
 
 
 @pytest.fixture(scope="module")
 def two_alike(run):
-    return ComparisonView(run(name="alike", sweep={"retrieval": [{"kind": "dense", "k": 5, "search": ["exact", "ann"]}]}))
+    return ComparisonView(collect(run(name="alike", sweep={"retrieval": [{"kind": "dense", "k": 5, "search": ["exact", "ann"]}]})))
 
 
 @pytest.fixture(scope="module")
 def without_spans(run):
-    return ComparisonView(run(evidence=False, name="labels", metrics=["ndcg@10", "recall@3"]))
+    return ComparisonView(collect(run(evidence=False, name="labels", metrics=["ndcg@10", "recall@3"])))
 
 
-def words(fragment: Fragment) -> str:
-    return html.unescape(" ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", str(fragment.html), flags=re.DOTALL).split()))
+def words(shown: Shown) -> str:
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", shown.html).split()))
 
 
 def test_the_order_leaves_out_what_the_window_cuts(view):
-    ranking, apart = str(view.ranking().html).split("Not ranked", 1)
+    ranking, apart = view.ranking().html.split("Window, not chunking", 1)
     assert "fixed-64" not in ranking
     assert "fixed-16" in ranking
-    assert "window, not chunking" in apart
+    assert "scores tell of the window" in apart
     assert "fixed-64" in apart
     assert "never embedded" in apart
 
 
 def test_what_the_window_cuts_is_in_no_figure_and_no_difference(view):
-    for shown in (view.forest().alt, view.curves().alt, words(view.differences()), words(view.fixed_k())):
+    for shown in (view.differences().alt, view.curves().alt, words(view.differences()), words(view.exploratory())):
         assert "fixed-64" not in shown
         assert "fixed-16" in shown
 
@@ -47,7 +50,7 @@ def test_the_overview_counts_and_names_failures(view):
     text = words(view.overview())
     assert "5 documents, 6 questions" in text
     assert "fixed-16-0-broken" in text
-    assert "no tokenizer.json" in text
+    assert "cannot be loaded" in text
 
 
 def test_two_configurations_that_agree_have_no_difference_and_no_winner(two_alike):
@@ -77,13 +80,12 @@ def test_other_metrics_are_exploratory(view):
     assert text.startswith("Exploratory: ")
     assert "ndcg@3" in text
     assert "span_recall@500t " not in text
-    assert "Exploratory" in words(view.fixed_k())
+    assert text.count("Exploratory: ") == 2
 
 
 def test_the_frontier_is_drawn_against_a_cost(view):
-    picture = view.frontier("encoded")
-    assert isinstance(picture, Picture)
-    assert "span_recall@500t against encoding" in picture.alt
+    assert "span_recall@500t against encoding" in view.costs().alt
+    assert "What each configuration costs" in words(view.costs())
 
 
 def test_values_stand_beside_what_is_attainable(view):
@@ -92,43 +94,54 @@ def test_values_stand_beside_what_is_attainable(view):
 
 def test_without_evidence_equal_context_does_not_apply_and_no_curve_is_drawn(without_spans):
     assert "equal context does not apply" in words(without_spans.overview())
-    assert str(without_spans.primary) == "ndcg@10"
-    assert isinstance(without_spans.curves(), Fragment)
-    assert "No metric over the first k chunks" in words(without_spans.fixed_k())
+    assert str(without_spans.findings.primary) == "ndcg@10"
+    assert without_spans.curves().alt == ""
+    assert "Without evidence spans" in words(without_spans.curves())
+    assert "There is no other metric to look at" in words(without_spans.exploratory())
     assert "ndcg@10" in words(without_spans.ranking())
 
 
 def test_size_against_overlap_is_drawn_where_both_vary(run, view):
-    assert isinstance(view.heatmap(), Fragment)
-    varied = ComparisonView(run(name="grid", sweep={"chunking": [{"kind": "fixed", "size": [16, 32], "overlap": [0, 8]}]}))
-    picture = varied.heatmap()
-    assert isinstance(picture, Picture)
-    assert picture.alt.count("size ") == 5
+    assert "Size and overlap were not both varied" in words(view.sizes())
+    varied = ComparisonView(collect(run(name="grid", sweep={"chunking": [{"kind": "fixed", "size": [16, 32], "overlap": [0, 8]}]})))
+    (table,) = list(varied.sizes().blocks[1].blocks)
+    assert [column.title for column in table.columns] == ["overlap", "size 16", "size 32"]
+    values = [one.means["span_recall@500t"].value for one in varied.findings.standings.ranked]
+    shades = sorted(cell.sort for row in table.rows for cell in row.cells[1:])
+    assert shades == sorted(values)
 
 
-def test_an_experiment_of_which_everything_failed_still_tells_why(run, shown):
+def test_an_experiment_of_which_everything_failed_still_tells_why(run, shown, tmp_path):
     broken = shown.outcome.experiment.configurations[1].embedding.model_dump()
-    failed = ComparisonView(run(name="failed", pipeline={"embedding": broken}))
-    text = " ".join(words(part()) for part in (failed.overview, failed.ranking, failed.forest, failed.curves, failed.fixed_k, failed.cost))
+    failed = ComparisonView(collect(run(name="failed", pipeline={"embedding": broken})))
+    text = " ".join(words(part()) for part in (failed.overview, failed.ranking, failed.curves, failed.exploratory, failed.costs))
     assert "No configuration can be ranked" in text
-    assert "no tokenizer.json" in text
+    assert "cannot be loaded" in text
     assert words(failed.differences())
-    assert "Comparison" not in write_report(failed.outcome, failed.outcome.folder).read_text("utf-8")
+    assert "Where two differ" not in write_report(failed.run, tmp_path / "report.html").read_text("utf-8")
 
 
-def test_the_record_is_kept_under_the_runs_id(view, capsys):
-    view.record("a" * 32)
-    entry = view.outcome.bench.workplace.store.get("records", "a" * 32)
-    record = entry.values("record")
-    assert [one["configuration"][:8] for one in record["ranked"]] == [one.name[:8] for one in view.found.ranked]
-    assert len(record["failed"]) == 3
-    assert capsys.readouterr().out.startswith("recorded: 2 ranked by span_recall@500t")
+def test_the_record_carries_the_conclusions_under_the_runs_id(view):
+    record = view.record("a" * 32)
+    bundle = record._repr_mimebundle_()[MIME]
+    assert bundle["run_id"] == "a" * 32
+    assert [one["configuration"] for one in bundle["values"]["ranked"]] == [one.name for one in view.findings.standings.ranked]
+    assert len(bundle["values"]["failed"]) == 3
+    assert str(record).startswith("recorded: 2 ranked by span_recall@500t")
+    assert str(view.record("")).startswith("not recorded (opened by hand)")
 
 
-def test_opened_by_hand_it_records_nothing_and_reads_the_store(place, view, capsys):
-    again = open_comparison(place / "tiny.yaml", place / "outputs")
-    assert [result.configuration for result in again.outcome.results] == [one.configuration for one in view.outcome.results]
-    assert not any(result.embedded.vectors.computed for result in again.outcome.results)
-    capsys.readouterr()
-    again.record("")
-    assert capsys.readouterr().out.startswith("not recorded")
+def test_a_run_is_opened_from_any_folder_below_the_one_it_is_named_in(shown, view, monkeypatch):
+    outputs = shown.folder.parent
+    monkeypatch.chdir(shown.folder / "notebooks")
+    again = open_comparison(f"{outputs.name}/{shown.folder.name}")
+    assert words(again.ranking()) == words(view.ranking())
+    with pytest.raises(InputError, match="nothing/here"):
+        open_comparison("nothing/here")
+
+
+def test_it_shows_the_same_tables_as_the_page(view, shown):
+    page = shown.page
+    for part in (view.ranking, view.differences, view.costs, view.curves, view.slices, view.pairs, view.exploratory):
+        for caption in re.findall(r"<caption[^>]*>(.*?)</caption>", part().html):
+            assert f">{caption}</caption>" in page

@@ -6,11 +6,11 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from workbench.report.render.display import Fragment
 
 from workbench.analysis.findings import findings
 from workbench.execution.local import Outcome
 from workbench.report.comparison import ComparisonView
-from workbench.report.render.display import Fragment
 from workbench.report.render.terminal import summary_lines
 from workbench.report.text.summary import Answers, answers
 from workbench.statistics.verdict import METHODS

@@ -4,11 +4,11 @@ import re
 import nbformat
 import numpy as np
 import pytest
+from workbench.report.render.trends_page import write_trends
 
 from workbench.errors import InputError, StoreError
 from workbench.report.figures.trends import label_rows
 from workbench.report.open import open_trends
-from workbench.report.render.trends_page import write_trends
 
 NOISE = np.random.default_rng(3).normal(0, 0.004, 12).round(4)
 
