@@ -75,7 +75,7 @@ def _panel(axes: "Axes", one: Trend, placed: dict[int, int]) -> None:
     unexplained = one.rows[one.rows["unexplained"]]
     axes.plot(unexplained["place"], unexplained["value"], "o", color=WARNING, **ring)
     rows = max(placed.values(), default=-1) + 1
-    axes.set_title(plain(one.name), loc="left", fontsize=POINTS, color=INK, fontweight="bold", pad=4 + rows * _ROWPOINTS)
+    axes.set_title(plain(one.name), loc="left", fontsize=POINTS, color=INK, fontweight="bold", pad=4 + rows * _ROW_POINTS)
     axes.grid(axis="y", color=FAINT, linewidth=0.5)
     axes.locator_params(axis="y", nbins=4)
 
