@@ -35,6 +35,7 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python docs/reference.py --check
+	$(BIN)/python docs/house.py --check
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -56,6 +57,7 @@ browser: $(INSTALLED) $(AXE)
 
 docs: $(INSTALLED)
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/house.py
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --no-isolation

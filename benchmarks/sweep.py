@@ -66,7 +66,7 @@ def run(documents: int = DOCUMENTS, loops: Sequence[str] = LOOPS) -> dict[str, A
         cold = sweep(place, "outputs", CHUNKINGS)
         for side in reversed(sides.values()):
             side.run(dataset, CHUNKINGS[half:])
-        more = {"notebooks and report": notebooks(place, cold)} | later(place, CHUNKINGS, ADDED)
+        more = {"notebooks and report": notebooks(cold)} | later(place, CHUNKINGS, ADDED)
         compared = recalls(dataset, sides, cold)
     seconds = {f"{name} loop": side.seconds for name, side in sides.items()} | {"cold sweep": cold.seconds} | more
     found = {

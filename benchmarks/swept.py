@@ -54,7 +54,7 @@ def sweep(place: Path, outputs: str, chunkings: Sequence[Chunking]) -> Swept:
     return Swept(outcome, ended - started, ended - computed)
 
 
-def notebooks(place: Path, swept: Swept) -> float:
+def notebooks(swept: Swept) -> float:
     """The seconds of a sweep's notebooks and its report."""
     started = time.perf_counter()
     folder, store = swept.outcome.folder, swept.outcome.context.workspace.store

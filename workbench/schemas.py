@@ -1,5 +1,6 @@
 """The columns and types of every table that a sweep leaves, once: tables are written by these schemas and checked by them when read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,8 +34,16 @@ class TableSchema:
         return {name: _DTYPES[kind] for name, kind in self.columns}
 
 
-def _schema(table: str, required: bool = True, /, **columns: Type) -> TableSchema:
-    return TableSchema(table, tuple(columns.items()), required)
+def _columns(kind: Type) -> "Callable[..., list[tuple[str, Type]]]":
+    return lambda *names: [(name, kind) for name in names]
+
+
+_text, _integers, _numbers, _flags = _columns("text"), _columns("integer"), _columns("number"), _columns("flag")
+_integers_or_none, _flags_or_none = _columns("integer or none"), _columns("flag or none")
+
+
+def _schema(table: str, *groups: list[tuple[str, Type]], required: bool = True) -> TableSchema:
+    return TableSchema(table, tuple(column for group in groups for column in group), required)
 
 
 SCHEMAS: dict[str, TableSchema] = {
@@ -42,152 +51,85 @@ SCHEMAS: dict[str, TableSchema] = {
     for schema in (
         _schema(
             "metrics",
-            configuration="text",
-            condition="text",
-            metric="text",
-            slice="text",
-            value="number",
-            low="number",
-            high="number",
-            n="integer",
-            clusters="integer or none",
-            unscored="integer",
-            attainable="number",
+            _text("configuration", "condition", "metric", "slice"),
+            _numbers("value", "low", "high"),
+            _integers("n"),
+            _integers_or_none("clusters"),
+            _integers("unscored"),
+            _numbers("attainable"),
         ),
         _schema(
             "queries",
-            configuration="text",
-            condition="text",
-            variant="text",
-            repeat="integer",
-            query_id="text",
-            metric="text",
-            value="number",
-            state="text",
-            reason="text",
+            _text("configuration", "condition", "variant"),
+            _integers("repeat"),
+            _text("query_id", "metric"),
+            _numbers("value"),
+            _text("state", "reason"),
         ),
         _schema(
             "hits",
-            configuration="text",
-            query_id="text",
-            rank="integer",
-            chunk_id="text",
-            doc_id="text",
-            start="integer",
-            end="integer",
-            score="number",
-            delivered="flag",
-            cut_reason="text",
+            _text("configuration", "query_id"),
+            _integers("rank"),
+            _text("chunk_id", "doc_id"),
+            _integers("start", "end"),
+            _numbers("score"),
+            _flags("delivered"),
+            _text("cut_reason"),
         ),
         _schema(
             "configurations",
-            configuration="text",
-            chunking="text",
-            size="integer or none",
-            overlap="integer or none",
-            tokens_counted="text",
-            enrich="flag or none",
-            embedding="text",
-            pooling="text",
-            window="integer or none",
-            retrieval="text",
-            search="text",
-            k="integer or none",
-            chunks="integer or none",
-            tokens="integer or none",
-            truncated_tokens="integer or none",
-            truncated_chunks="integer or none",
-            delivered_tokens="number",
-            context_tokens="number",
-            tied_queries="number",
-            error="text",
+            _text("configuration", "chunking"),
+            _integers_or_none("size", "overlap"),
+            _text("tokens_counted"),
+            _flags_or_none("enrich"),
+            _text("embedding", "pooling"),
+            _integers_or_none("window"),
+            _text("retrieval", "search"),
+            _integers_or_none("k", "chunks", "tokens", "truncated_tokens", "truncated_chunks"),
+            _numbers("delivered_tokens", "context_tokens", "tied_queries"),
+            _text("error"),
         ),
         _schema(
-            "comparisons",
-            metric="text",
-            a="text",
-            b="text",
-            difference="number",
-            low="number",
-            high="number",
-            p="number",
-            p_adjusted="number",
-            n="integer",
-            clusters="integer",
+            "comparisons", _text("metric", "a", "b"), _numbers("difference", "low", "high", "p", "p_adjusted"), _integers("n", "clusters")
         ),
-        _schema("timings", configuration="text", name="text", value="number"),
-        # A query's metadata is a JSON object; queries of one cluster share a source document.
-        _schema("questions", query_id="text", text="text", answerable="flag", answer="text", metadata="text", cluster="integer"),
-        _schema("judgements", query_id="text", doc_id="text", relevance="integer"),
-        # `need` numbers the pieces of evidence of the whole dataset from 0; any alternative of a need will do.
-        _schema("evidence", query_id="text", need="integer", alternative="integer", doc_id="text", start="integer", end="integer"),
-        # The stretches of documents that hold every slice of `context`, and all evidence with its surroundings.
-        _schema("passages", doc_id="text", start="integer", end="integer", text="text"),
-        # Distinct slices by rank; `kept` is the end of the delivered text, `start` where none of the slice was delivered.
+        _schema("timings", _text("configuration", "name"), _numbers("value")),
+        _schema("questions", _text("query_id", "text"), _flags("answerable"), _text("answer", "metadata"), _integers("cluster")),
+        _schema("judgements", _text("query_id", "doc_id"), _integers("relevance")),
+        _schema("evidence", _text("query_id"), _integers("need", "alternative"), _text("doc_id"), _integers("start", "end")),
+        _schema("passages", _text("doc_id"), _integers("start", "end"), _text("text")),
         _schema(
             "context",
-            configuration="text",
-            query_id="text",
-            rank="integer",
-            doc_id="text",
-            start="integer",
-            end="integer",
-            kept="integer",
-            score="number",
+            _text("configuration", "query_id"),
+            _integers("rank"),
+            _text("doc_id"),
+            _integers("start", "end", "kept"),
+            _numbers("score"),
         ),
-        # `evidence` is `doc_id:start-end` of the missed need's first place, or the missed document; `need` is -1 for a document.
-        # `rank` is 0 where nothing of it is listed.
         _schema(
             "causes",
-            configuration="text",
-            condition="text",
-            query_id="text",
-            cause="text",
-            evidence="text",
-            need="integer",
-            doc_id="text",
-            rank="integer",
+            _text("configuration", "condition", "query_id", "cause", "evidence"),
+            _integers("need"),
+            _text("doc_id"),
+            _integers("rank"),
         ),
-        # `attainable`, `judged` and `unjudged_*` are of the primary metric; the last three are NaN unless it is over documents.
         _schema(
             "query_details",
-            configuration="text",
-            query_id="text",
-            attainable="number",
-            judged="number",
-            unjudged_low="number",
-            unjudged_high="number",
-            margin="number",
-            margin_spread="number",
-            top_score="number",
-            tied="flag",
+            _text("configuration", "query_id"),
+            _numbers("attainable", "judged", "unjudged_low", "unjudged_high", "margin", "margin_spread", "top_score"),
+            _flags("tied"),
         ),
-        # `examples` is a JSON list of chunk, document or query ids.
-        _schema(
-            "chunk_faults",
-            configuration="text",
-            fault="text",
-            found="integer",
-            of="integer",
-            unit="text",
-            definition="text",
-            examples="text",
-        ),
-        # How many chunks have how many tokens: of the embedder's input or, where nothing is embedded, of the delivered text.
-        _schema("chunk_lengths", configuration="text", tokens="integer", chunks="integer"),
+        _schema("chunk_faults", _text("configuration", "fault"), _integers("found", "of"), _text("unit", "definition", "examples")),
+        _schema("chunk_lengths", _text("configuration"), _integers("tokens", "chunks")),
         _schema(
             "screening",
-            False,
-            configuration="text",
-            proxy="text",
-            queries="integer",
-            metric="text",
-            value="number",
-            first="text",
-            difference="number",
-            low="number",
-            high="number",
-            kept="flag",
+            _text("configuration", "proxy"),
+            _integers("queries"),
+            _text("metric"),
+            _numbers("value"),
+            _text("first"),
+            _numbers("difference", "low", "high"),
+            _flags("kept"),
+            required=False,
         ),
     )
 }

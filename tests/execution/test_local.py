@@ -60,7 +60,7 @@ def test_another_metric_computes_only_itself(outcome, experiment_file, copied):
 
 def test_a_metric_whose_version_rises_is_scored_again_and_no_other(outcome, experiment_file, copied, monkeypatch):
     kind = KINDS["mrr"]
-    monkeypatch.setitem(KINDS.builtin, "mrr", replace(kind, compute=lambda case, cut: MetricValues(np.ones(case.labels.queries))))
+    monkeypatch.setitem(KINDS.builtin, "mrr", replace(kind, compute=lambda case, _: MetricValues(np.ones(case.labels.queries))))
     kept = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
     assert kept.results[0].scores_table.equals(outcome.results[0].scores_table)
     monkeypatch.setitem(KINDS.builtin, "mrr", replace(KINDS["mrr"], version=kind.version + 1))
@@ -139,6 +139,9 @@ def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handb
     assert [result.configuration.name for result in finished.results] == ["fixed-256-0-bm25"]
     assert list(finished.failures) == ["fixed-256-0"]
     assert "backend: openvino cannot run" in finished.failures["fixed-256-0"]
+    write_outputs(finished)
+    table = pd.read_parquet(tmp_path / "outputs" / "x" / "configurations.parquet").set_index("configuration")
+    assert "backend: openvino cannot run" in table.loc["fixed-256-0", "error"]
 
 
 def test_planning_embeds_nothing_loads_nothing_and_counts_what_a_semantic_chunker_compares(tmp_path, handbook_few, run_python):

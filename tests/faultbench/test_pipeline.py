@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.faultbench.cases import IndexedChunk
-from workbench.faultbench.indexes import Index
 from workbench.faultbench.pipeline import deliver, held
 from workbench.faultbench.readers import Reading, read_perfectly
+from workbench.faultbench.run import Index
 from workbench.records import Chunk, Query, Span
 
 TEXT = "ab cd  ef g   hij k"

@@ -104,7 +104,7 @@ def test_without_evidence_equal_context_does_not_apply_and_no_curve_is_drawn(wit
 def test_size_against_overlap_is_drawn_where_both_vary(run, view):
     assert "Size and overlap were not both varied" in words(view.sizes())
     varied = ComparisonView(collect(run(name="grid", sweep={"chunking": [{"kind": "fixed", "size": [16, 32], "overlap": [0, 8]}]})))
-    (table,) = [block for block in varied.sizes().blocks[1].blocks]
+    (table,) = list(varied.sizes().blocks[1].blocks)
     assert [column.title for column in table.columns] == ["overlap", "size 16", "size 32"]
     values = [one.means["span_recall@500t"].value for one in varied.findings.standings.ranked]
     shades = sorted(cell.sort for row in table.rows for cell in row.cells[1:])

@@ -36,7 +36,13 @@ def test_a_report_reads_tables_and_needs_no_model_store_or_run(path: Path) -> No
     names = [
         name
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names] if isinstance(node, ast.Import) else [])
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [one.name for one in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
     ]
     barred = ("embedding", "retrieval", "storage", "pipeline", "execution", "notebook_runner", "datasets", "experiment", "models")
     assert not [name for name in names if name.startswith(tuple(f"workbench.{part}" for part in barred))]

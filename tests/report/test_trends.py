@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError, StoreError
+from workbench.notebook_runner.trends import write_trends
 from workbench.report.figures.trends import label_rows
 from workbench.report.open import open_trends
 from workbench.storage.result_store import Store
-from workbench.notebook_runner.trends import write_trends
 
 NOISE = np.random.default_rng(3).normal(0, 0.004, 12).round(4)
 

@@ -54,7 +54,7 @@ def test_no_figure_is_wider_than_its_frame(document):
     for figure in figures:
         figure.drawing.canvas.draw()
         width, drawn = figure.drawing.get_figwidth(), figure.drawing.get_tightbbox()
-        assert -0.01 <= drawn.x0, figure.name
+        assert drawn.x0 >= -0.01, figure.name
         assert drawn.x1 <= width + 0.01, figure.name
         assert figure.drawing.axes[0].get_window_extent().width > 0.2 * figure.drawing.bbox.width
 
@@ -94,7 +94,9 @@ def test_full_names_are_in_every_table_that_names_its_rows(page, untidy):
 def test_values_that_differ_never_look_equal_beside_each_other(document):
     for table in of_kind(document, Table):
         for column in range(len(table.columns)):
-            cells = [row.cells[column] for row in table.rows if isinstance(row.cells[column].sort, float) and row.cells[column].shade is not None]
+            cells = [
+                row.cells[column] for row in table.rows if isinstance(row.cells[column].sort, float) and row.cells[column].shade is not None
+            ]
             values = {round(cell.sort, 3) for cell in cells}
             assert len({cell.text for cell in cells}) >= len(values) or all("." not in cell.text for cell in cells), table.name
 

@@ -1,4 +1,3 @@
-
 import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -75,7 +74,7 @@ def test_a_run_is_its_means_over_all_questions_with_what_made_them(outcome, run,
     assert set(history["corpus"]) == {outcome.context.fingerprints["corpus"]}
 
 
-def test_the_types_of_the_columns_are_fixed(outcome, run, tmp_path):
+def test_the_types_of_the_columns_are_fixed(run, tmp_path):
     append(run, tmp_path, NOON)
     kinds = {field.name: str(field.type) for field in pq.read_schema(history_path(tmp_path))}
     assert list(kinds) == list(COLUMNS)
@@ -86,7 +85,7 @@ def test_the_types_of_the_columns_are_fixed(outcome, run, tmp_path):
     assert set(kinds.values()) == {"string"}
 
 
-def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(outcome, run, tmp_path):
+def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(run, tmp_path):
     runs = [append(run, tmp_path, NOON) for _ in range(3)]
     history = read_history(history_path(tmp_path))
     assert len(set(runs)) == 3
@@ -94,12 +93,12 @@ def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(
     assert len(history) == 3 * len(history[history["run"] == runs[0]])
 
 
-def test_time_is_told_in_utc(outcome, run, tmp_path):
+def test_time_is_told_in_utc(run, tmp_path):
     append(run, tmp_path, NOON.astimezone(timezone(timedelta(hours=5))))
     assert read_history(history_path(tmp_path))["time"].iloc[0] == pd.Timestamp("2026-05-01T12:00:00Z")
 
 
-def test_a_run_that_finished_nothing_leaves_no_history(outcome, run, tmp_path):
+def test_a_run_that_finished_nothing_leaves_no_history(outcome, tmp_path):
     assert append(collect(replace(outcome, results=[])), tmp_path, NOON) == ""
     assert not history_path(tmp_path).exists()
 
@@ -150,7 +149,7 @@ def test_what_was_not_scored_and_what_is_of_others_is_left_out(past):
     assert changes(read_history(history_path(past(rows))), "mine", "whole", "recall@5")["value"].tolist() == [0.5]
 
 
-def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(outcome, run, tmp_path, monkeypatch):
+def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     append(run, tmp_path, NOON)
@@ -167,7 +166,7 @@ def test_the_commit_is_null_outside_git_and_marked_where_files_differ_from_it(ou
     assert commits[1:] == [head, f"{head}-dirty"]
 
 
-def test_two_processes_that_append_at_once_lose_nothing(start, outcome, run, tmp_path):
+def test_two_processes_that_append_at_once_lose_nothing(start, outcome, tmp_path):
     both = [start(CHILD, outcome.folder, tmp_path, 12) for _ in range(2)]
     assert [process.wait(timeout=120) for process in both] == [0, 0], [process.stderr.read() for process in both]
     history = read_history(history_path(tmp_path))
@@ -189,7 +188,7 @@ def test_a_process_killed_while_it_writes_leaves_the_old_file_and_does_not_block
 
 
 @pytest.mark.parametrize("content", [b"", b"no parquet at all", b"PAR1" + bytes(100) + b"PAR1"])
-def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(outcome, run, tmp_path, content):
+def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(run, tmp_path, content):
     history_path(tmp_path).write_bytes(content)
     for use in (lambda: append(run, tmp_path, NOON), lambda: read_history(history_path(tmp_path))):
         with pytest.raises(StoreError, match="is corrupt") as caught:
@@ -200,7 +199,7 @@ def test_a_corrupt_history_is_one_line_that_names_the_file_and_is_left_as_it_is(
     assert history_path(tmp_path).read_bytes() == content
 
 
-def test_half_a_history_is_corrupt(outcome, run, tmp_path):
+def test_half_a_history_is_corrupt(run, tmp_path):
     append(run, tmp_path, NOON)
     whole = history_path(tmp_path).read_bytes()
     history_path(tmp_path).write_bytes(whole[: len(whole) // 2])
@@ -208,7 +207,7 @@ def test_half_a_history_is_corrupt(outcome, run, tmp_path):
         append(run, tmp_path, NOON)
 
 
-def test_another_table_is_not_lengthened(outcome, run, tmp_path):
+def test_another_table_is_not_lengthened(run, tmp_path):
     pd.DataFrame({"a": [1]}).to_parquet(history_path(tmp_path))
     with pytest.raises(StoreError, match="its columns are a"):
         append(run, tmp_path, NOON)
@@ -220,7 +219,7 @@ def test_without_a_history_the_fix_is_a_sweep(tmp_path):
         read_history(history_path(tmp_path))
 
 
-def test_a_run_takes_little_room(outcome, run, tmp_path):
+def test_a_run_takes_little_room(run, tmp_path):
     sizes = []
     for number in range(40):
         append(run, tmp_path, NOON + timedelta(days=number))

@@ -44,7 +44,8 @@ def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], 
     kept = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
     lengths = np.fromiter(map(len, inputs), dtype=np.int64, count=len(inputs))
     ends: Ints = chunks["end"].to_numpy(np.int64)
-    return np.clip(ends - lengths + np.array(kept, dtype=np.int64), chunks["start"].to_numpy(np.int64), ends)
+    clipped: Ints = np.clip(ends - lengths + np.array(kept, dtype=np.int64), chunks["start"].to_numpy(np.int64), ends)
+    return clipped
 
 
 def _evident(labels: Labels, chunks: pd.DataFrame) -> Bools:

@@ -4,6 +4,8 @@ A cause applies where mending its layer alone would deliver the evidence; of sev
 alternatives is judged by its soundest one.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -80,10 +82,14 @@ def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.Dat
         "rank": ~case.shared(met, Cut(k=k))[lost] | (cut.tokens is None),
         "budget": np.ones(int(lost.sum()), dtype=np.bool_),
     }
-    order = [cause.name for cause in EVIDENCE_CAUSES]
-    cause = np.select([applies[name] for name in order], order, default="").astype(object)
-    columns = {"query": labels.need_query[lost], "need": np.flatnonzero(lost), "doc": -1, "cause": cause}
+    columns = {"query": labels.need_query[lost], "need": np.flatnonzero(lost), "doc": -1, "cause": _earliest(applies)}
     return pd.DataFrame(columns | {"rank": _need_ranks(case, rows, need, len(lost))[lost]})
+
+
+def _earliest(applies: Mapping[str, Bools]) -> NDArray[np.object_]:
+    """(n) the first cause in precedence that applies."""
+    order = [cause.name for cause in EVIDENCE_CAUSES if cause.name in applies]
+    return np.select([applies[name] for name in order], order, default="").astype(object)
 
 
 def _need_ranks(case: Case, rows: Ints, need: Ints, needs: int) -> Ints:
@@ -101,8 +107,8 @@ def missed_documents(case: Case, found: Ints, extent: EmbeddedExtent, asked: Boo
     pairs = labels.relevant_pairs[asked[labels.relevant_pairs // labels.documents]]
     pairs = pairs[~np.isin(pairs, found)]
     doc = pairs % labels.documents
-    applies = {"not_indexed": ~np.isin(doc, chunked), "window": np.isin(doc, chunked[extent.cut])}
-    cause = np.select(list(applies.values()), list(applies), default="rank").astype(object)
+    every = np.ones(len(doc), dtype=np.bool_)
+    cause = _earliest({"not_indexed": ~np.isin(doc, chunked), "window": np.isin(doc, chunked[extent.cut]), "rank": every})
     listed = pd.Series(ranking["rank"].to_numpy(), index=ranking["query"].to_numpy() * labels.documents + ranking["doc"].to_numpy())
     columns = {"query": pairs // labels.documents, "need": -1, "doc": doc, "cause": cause}
     return pd.DataFrame(columns | {"rank": listed.reindex(pairs, fill_value=0).to_numpy(np.int64)})

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench import __version__
 from workbench.analysis.comparisons import comparisons_table
 from workbench.execution.dataset_tables import evidence_table, judgements_table, passages_table, questions_table
 from workbench.execution.local import Outcome, Result
@@ -25,7 +26,6 @@ from workbench.retrieval.rank import SEED
 from workbench.schemas import SCHEMAS
 
 _VERSIONS = (
-    "workbench",
     "chromadb",
     "sentence-transformers",
     "torch",
@@ -73,7 +73,6 @@ def collect(outcome: Outcome) -> RunTables:
 def manifest(outcome: Outcome) -> dict[str, Any]:
     """What was run on what: settings, metrics, fingerprints, versions, seeds, commit, failures. Nothing in it differs between equal runs."""
     dataset, experiment, screening = outcome.context.dataset, outcome.experiment, outcome.experiment.screening
-    finished = [one for one in experiment.configurations if one.name not in outcome.failures]
     return {
         "experiment": experiment.settings,
         "primary": str(outcome.primary),
@@ -89,10 +88,12 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
             "needs": len(dataset.needs),
         },
         "fingerprints": _fingerprints(outcome),
-        "encoders": {one.name: one.embedding.encoder()._asdict() for one in finished if one.embedding},
+        # A configuration may have failed because nothing here can encode for it.
+        "encoders": {one.name: one.embedding.encoder()._asdict() for one in _finished(outcome) if one.embedding},
         "failures": outcome.failures,
         **({"screening": screening.about} if screening else {}),
-        "versions": {"python": platform.python_version()} | {name: found for name in _VERSIONS if (found := _version(name))},
+        "versions": {"python": platform.python_version(), "workbench": __version__}
+        | {name: found for name in _VERSIONS if (found := _version(name))},
         "seeds": {"ties": SEED},
         "commit": _commit(),
     }
@@ -109,8 +110,12 @@ def _settings(configuration: Configuration) -> dict[str, Any]:
     return {stage: component.model_dump(mode="json") if component else None for stage, component in chosen.items()}
 
 
+def _finished(outcome: Outcome) -> list[Configuration]:
+    return [one for one in outcome.experiment.configurations if one.name not in outcome.failures]
+
+
 def _fingerprints(outcome: Outcome) -> dict[str, Any]:
-    finished = [one for one in outcome.experiment.configurations if one.name not in outcome.failures]
+    finished = _finished(outcome)
     found: dict[str, Any] = dict(outcome.context.fingerprints)
     found["configurations"] = {one.name: outcome.graph.fingerprint(one) for one in finished}
     return found | {"settings": {one.name: outcome.graph.settings(one) for one in finished}}
@@ -157,7 +162,7 @@ def _query_details(context: RunContext, result: Result) -> pd.DataFrame:
     return found.assign(top_score=about["top"].to_numpy(np.float64), tied=about["tied"].eq(True).to_numpy())
 
 
-def _chunk_faults(context: RunContext, result: Result) -> pd.DataFrame:
+def _chunk_faults(_: RunContext, result: Result) -> pd.DataFrame:
     rows = pd.DataFrame(result.entry("chunk_faults").values("faults")).rename(columns={"name": "fault"})
     return rows.assign(examples=[json.dumps(examples) for examples in rows["examples"]])
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.faultbench.cases import Observation
-from workbench.faultbench.indexes import Index, Indexes
+from workbench.faultbench.indexes import Indexes
 from workbench.faultbench.pipeline import Change, Pipeline, Question, complete, deliver, in_one_chunk, retrieved, span_of
 from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
+from workbench.faultbench.run import Index
 from workbench.records import Chunk, Need, Span
 
 # More than k chunks ever cost: the sound pipeline cuts nothing.

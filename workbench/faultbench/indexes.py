@@ -6,14 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from workbench.chunking.base import Chunker
 from workbench.faultbench.broken_components import BrokenChunker, WindowedBm25Retriever
-from workbench.faultbench.cases import IndexedChunk
-from workbench.faultbench.run import Bench
-from workbench.metrics.coverage import Floats, Ints
-from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
+from workbench.faultbench.run import Bench, Index
 from workbench.records import Dataset, Document, Span
 from workbench.retrieval.bm25 import Bm25Retriever
 
@@ -30,21 +25,6 @@ _WORSE = {
     "words-as-they-stand": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none"),
     "raw-counts": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none", k1=100.0, b=0.0),
 }
-
-
-@dataclass(frozen=True)
-class Index:
-    """Documents, their chunks as they are searched, and for each query_id the places in `entries` of the listed hits, with their scores.
-
-    `token_starts` is where each token of a document starts, `slices` (entries) numbers the slice that each delivers.
-    """
-
-    documents: Mapping[str, str]
-    token_starts: Mapping[str, Ints]
-    entries: tuple[IndexedChunk, ...]
-    slices: Ints
-    window: int | None
-    best: Mapping[str, tuple[Ints, Floats]]
 
 
 @dataclass(frozen=True)
@@ -75,28 +55,10 @@ def _indexes(bench: Bench, chunker: Chunker, seed: int) -> Indexes:
         "duplicate": {f"{_COPIES}-copies": BrokenChunker(chunker=chunker, copies=_COPIES)},
     }
     windows = {f"{window}-tokens": WindowedBm25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
-    indexes = {cause: {name: _index(bench, one, _SOUND) for name, one in made.items()} for cause, made in chunkers.items()}
-    indexes["window"] = {name: _index(bench, chunker, one) for name, one in windows.items()}
-    indexes["rank"] = {name: _index(bench, chunker, one) for name, one in _WORSE.items()}
-    return Indexes(chunker.name, _index(bench, chunker, _SOUND), indexes)
-
-
-def _index(bench: Bench, chunker: Chunker, retriever: Bm25Retriever) -> Index:
-    """The index that the pipeline makes with these components, searched for all queries."""
-    run = bench.run(chunker, retriever)
-    left_out = chunker.left_out if isinstance(chunker, BrokenChunker) else frozenset()
-    documents = {document.doc_id: document.text for document in bench.dataset.documents if document.doc_id not in left_out}
-    starts = dict(zip(documents, (tokens.starts for tokens in tokenise(list(documents.values()), BUDGET_VOCABULARY)), strict=True))
-    rows = zip(run.records, run.ends.tolist(), run.chunks["tokens"].tolist(), strict=True)
-    slices = run.chunks.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup()
-    query, places, scores = (run.hits[name].to_numpy() for name in ("query", "chunk", "score"))
-    borders = np.searchsorted(query, np.arange(len(bench.dataset.queries) + 1))
-    best = {
-        one.query_id: (places[first:last], scores[first:last])
-        for one, first, last in zip(bench.dataset.queries, borders[:-1].tolist(), borders[1:].tolist(), strict=True)
-    }
-    window = retriever.window if isinstance(retriever, WindowedBm25Retriever) else None
-    return Index(documents, starts, tuple(IndexedChunk(*row) for row in rows), np.asarray(slices, dtype=np.int64), window, best)
+    indexes = {cause: {name: bench.index(one, _SOUND) for name, one in made.items()} for cause, made in chunkers.items()}
+    indexes["window"] = {name: bench.index(chunker, one) for name, one in windows.items()}
+    indexes["rank"] = {name: bench.index(chunker, one) for name, one in _WORSE.items()}
+    return Indexes(chunker.name, bench.index(chunker, _SOUND), indexes)
 
 
 def _batches(documents: Sequence[Document], seed: int) -> list[set[str]]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench.context.packing import BEYOND_K, pack
 from workbench.faultbench.cases import IndexedChunk, Observation, RankedChunk
-from workbench.faultbench.indexes import Index
 from workbench.faultbench.readers import Reader, Reading, read_perfectly
+from workbench.faultbench.run import Index
 from workbench.records import Chunk, Need, Query, Span
 
 

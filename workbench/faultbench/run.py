@@ -1,15 +1,17 @@
 """The real pipeline, run for the bench: a configuration's chunks and ranked hits for all questions of a dataset."""
 
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from workbench.attribution.embedded_extent import embedded_ends
 from workbench.chunking.base import Chunker
-from workbench.faultbench.broken_components import WindowedBm25Retriever
-from workbench.metrics.coverage import Ints
+from workbench.faultbench.broken_components import BrokenChunker, WindowedBm25Retriever
+from workbench.faultbench.cases import IndexedChunk
+from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 from workbench.pipeline.chunk_table import Chunks, EmbedderInputs
@@ -22,13 +24,18 @@ from workbench.storage.result_store import Entry
 
 
 @dataclass(frozen=True)
-class Run:
-    """`chunks` and `hits` (by query and rank) are the tables of the pipeline; `ends` (chunks) is where what was searched of each chunk ends."""
+class Index:
+    """Documents, their chunks as they are searched, and for each query_id the places in `entries` of the listed hits, with their scores.
 
-    records: Chunks
-    chunks: pd.DataFrame
-    hits: pd.DataFrame
-    ends: Ints
+    `token_starts` is where each token of a document starts, `slices` (entries) numbers the slice that each delivers.
+    """
+
+    documents: Mapping[str, str]
+    token_starts: Mapping[str, Ints]
+    entries: tuple[IndexedChunk, ...]
+    slices: Ints
+    window: int | None
+    best: Mapping[str, tuple[Ints, Floats]]
 
 
 class Bench:
@@ -39,17 +46,25 @@ class Bench:
         self._graph = Graph(RunContext(Workspace(folder, folder / "store"), dataset, metrics, "exact", indexed=False))
         self.dataset = dataset
 
-    def run(self, chunker: Chunker, retriever: Bm25Retriever) -> Run:
-        """The stages up to the hits, and how much of each chunk was searched."""
-        configuration = Configuration("broken", chunker, None, retriever)
+    def index(self, chunker: Chunker, retriever: Bm25Retriever) -> Index:
+        """What the stages up to the hits make with these components."""
         entries: dict[str, dict[str, Entry]] = {}
-        for node in self._graph.nodes(configuration, ("chunks", "hits")):
+        for node in self._graph.nodes(Configuration("bench", chunker, None, retriever), ("chunks", "hits")):
             entries[node.stage] = {node.part: self._graph.obtain(node, entries)}
-        chunks = entries["chunks"][""].table("chunks")
-        records = Chunks(self.dataset.documents, chunks)
-        ends = chunks["end"].to_numpy(np.int64)
+        table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
+        chunks = Chunks(self.dataset.documents, table)
+        left_out = chunker.left_out if isinstance(chunker, BrokenChunker) else frozenset()
+        texts = {document.doc_id: document.text for document in self.dataset.documents if document.doc_id not in left_out}
+        starts = dict(zip(texts, (tokens.starts for tokens in tokenise(list(texts.values()), BUDGET_VOCABULARY)), strict=True))
+        window, ends = None, table["end"].to_numpy(np.int64)
         if isinstance(retriever, WindowedBm25Retriever):
-            inputs = list(EmbedderInputs(records))
+            window, inputs = retriever.window, list(EmbedderInputs(chunks))
             lengths = np.array([len(tokens.starts) for tokens in tokenise(inputs, BUDGET_VOCABULARY)], dtype=np.int64)
-            ends = embedded_ends(chunks, np.maximum(lengths - retriever.window, 0), inputs, BUDGET_VOCABULARY)
-        return Run(records, chunks, entries["hits"][""].table("exact_hits"), ends)
+            ends = embedded_ends(table, np.maximum(lengths - window, 0), inputs, BUDGET_VOCABULARY)
+        entry = tuple(IndexedChunk(*row) for row in zip(chunks, ends.tolist(), table["tokens"].tolist(), strict=True))
+        slices = np.asarray(table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup(), dtype=np.int64)
+        query, places, scores = (hits[name].to_numpy() for name in ("query", "chunk", "score"))
+        borders = np.searchsorted(query, np.arange(len(self.dataset.queries) + 1)).tolist()
+        rows = itertools.starmap(slice, itertools.pairwise(borders))
+        best = {one.query_id: (places[own], scores[own]) for one, own in zip(self.dataset.queries, rows, strict=True)}
+        return Index(texts, starts, entry, slices, window, best)

@@ -46,9 +46,9 @@ class Scale:
         return round(4 + 92 * (number_ - self.low) / (self.high - self.low), 1)
 
 
-def words(title: str, **about: bool) -> Column:
+def words(title: str) -> Column:
     """A column of short words."""
-    return Column(title, "word", **about)
+    return Column(title, "word")
 
 
 def text(title: str) -> Column:
@@ -90,9 +90,7 @@ def queries_cell(title: str, ids: Sequence[str]) -> Cell:
 
 def shade_cells(values: Sequence[float], span: tuple[float, float], digits: int) -> list[Cell]:
     """Numbers on a ground whose colour is the stronger the nearer each is to the upper end; plain where there is none."""
-    return [
-        Cell(number(value, digits), sort=float(value), shade=None if math.isnan(value) else _shade(value, *span)) for value in values
-    ]
+    return [Cell(number(value, digits), sort=float(value), shade=None if math.isnan(value) else _shade(value, *span)) for value in values]
 
 
 def shade_range(values: Sequence[float]) -> tuple[float, float]:

@@ -72,7 +72,9 @@ class ComparisonView:
 
     def curves(self) -> Shown:
         """Recall of evidence as more text is delivered."""
-        missing = "No configuration can be drawn." if self.run.dataset["needs"] else "Without evidence spans there is no recall of text to draw."
+        missing = (
+            "No configuration can be drawn." if self.run.dataset["needs"] else "Without evidence spans there is no recall of text to draw."
+        )
         return show(curves(self.findings) or Prose(missing))
 
     def sizes(self) -> Shown:

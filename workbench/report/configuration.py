@@ -7,7 +7,7 @@ import numpy as np
 
 from workbench.analysis.standings import Standing, standing_of
 from workbench.core.formatting import plural
-from workbench.report.model import Terms, Lead, Lines
+from workbench.report.model import Lead, Lines, Terms
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.report.sections.cards import metrics_table, misses_table, settings

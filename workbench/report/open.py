@@ -38,7 +38,11 @@ def open_trends(outputs: str | Path = "outputs", experiment: str = "", metric: s
     history = read_history(find_upwards(history_path(Path(outputs))) or history_path(Path(outputs)))
     history = history[(history["condition"] == RETRIEVED) & (history["slice"] == "all")]
     missing = "the history has no"
-    chosen = _one_of(experiment, sorted(set(history["experiment"])), f"{missing} experiment") if experiment else str(history["experiment"].iloc[-1])
+    chosen = (
+        _one_of(experiment, sorted(set(history["experiment"])), f"{missing} experiment")
+        if experiment
+        else str(history["experiment"].iloc[-1])
+    )
     rows = history[history["experiment"] == chosen]
     last = rows[rows["run"] == rows["run"].iloc[-1]]
     decides = str(last.loc[last["primary"], "metric"].iloc[0])

@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.core.formatting import count, interval, listed, number, plural, signed
 from workbench.report.cells import text, words
 from workbench.report.figures import trends
-from workbench.report.model import Answered, Cell, Column, Report, Figure, Lead, Lines, Prose, Row, Section, Table
+from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.results.history import EXACT, FINGERPRINTS, changes

@@ -58,7 +58,7 @@ def words_of(query):
     return set(query.lower().split())
 
 
-def first_hit(case, cut):
+def first_hit(case, _):
     """1 where the first document is relevant."""
     ranking, labels = case.retrieved.ranking, case.labels
     first = ranking[ranking["rank"] == 1]

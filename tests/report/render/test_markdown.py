@@ -1,8 +1,10 @@
 from workbench.execution.collect import collect
-from workbench.report.model import Cell, Column, Terms, Term, Lines, Prose, Row, Section, Table
+from workbench.report.model import Cell, Column, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.render.markdown import markdown, markdown_table, summary_markdown
 
-TABLE = Table("t", "what it is", [Column("name", "word"), Column("value", note="95 %")], [Row([Cell("a|b"), Cell("0.5", note="[0.1]")])], "a note")
+TABLE = Table(
+    "t", "what it is", [Column("name", "word"), Column("value", note="95 %")], [Row([Cell("a|b"), Cell("0.5", note="[0.1]")])], "a note"
+)
 
 
 def test_a_table_has_pipes_and_numbers_to_the_right():

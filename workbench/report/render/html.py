@@ -7,7 +7,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from workbench.core.files import write_text
-from workbench.report.model import Report, Figure
+from workbench.report.model import Figure, Report
 from workbench.report.page import document_of
 from workbench.report.render.environment import TEMPLATES, environment, stylesheet
 from workbench.report.render.policy import policy

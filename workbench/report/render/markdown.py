@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from workbench.analysis.findings import findings
-from workbench.report.model import Block, Terms, Lines, Prose, Section, Table
+from workbench.report.model import Block, Lines, Prose, Section, Table, Terms
 from workbench.report.sections.opening import answered, headline, opening
 from workbench.report.sections.ranking import failed, screened, short_table, windowed
 from workbench.results.run_tables import RunTables

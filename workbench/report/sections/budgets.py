@@ -21,7 +21,9 @@ def curves(found: Findings) -> Section | None:
     told = "; ".join(f"{name} {', '.join(number(value, digits) for value in values)}" for name, values in recalls.items())
     alt = f"Share of the evidence delivered within {listed([count(one) for one in CURVE])} tokens: {told}"
     emphasis = f"The first {plots.STRONG} in the order are drawn strongly. " if len(recalls) > plots.STRONG else ""
-    caption = f"{emphasis}Every configuration delivers its chunks by rank until so many tokens are there. Where lines cross, the budget decides."
+    caption = (
+        f"{emphasis}Every configuration delivers its chunks by rank until so many tokens are there. Where lines cross, the budget decides."
+    )
     columns = [words("configuration"), *(Column(f"{count(tokens)} tokens") for tokens in CURVE)]
     rows = [Row([Cell(name), *(value_cell(value) for value in values)]) for name, values in recalls.items()]
     short = shortened(recalls, NAME_LENGTH)

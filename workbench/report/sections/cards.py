@@ -13,7 +13,7 @@ from workbench.analysis.standings import Standing
 from workbench.analysis.values import per_query
 from workbench.core.formatting import interval, number, plural, share
 from workbench.report.cells import count_cell, text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Terms, Term, Fold, Prose, QuestionLinks, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Fold, Prose, QuestionLinks, Row, Section, Table, Term, Terms
 from workbench.report.sections.chunks import faults_table, lengths_sentence
 from workbench.report.sections.separation import index_gap, latency
 from workbench.results.run_tables import RunTables
@@ -37,7 +37,9 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
             entries.append(Term(stage, _stage(stage, values)))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
     made = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered a question"
-    cut = f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
+    cut = (
+        f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
+    )
     window = f"{plural(facts['window'], 'token')}{cut}" if facts["window"] else "none"
     return [*entries, Term("made of it", made), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
 
@@ -48,7 +50,9 @@ def metrics_table(standing: Standing, number_: int = 1) -> Table:
     rows = []
     for mean in standing.means.values():
         counts = [count_cell(mean.n), count_cell(mean.clusters), count_cell(mean.unscored)]
-        rows.append(Row([Cell(mean.metric), value_cell(mean.value), Cell(interval(mean.low, mean.high)), value_cell(mean.attainable), *counts]))
+        rows.append(
+            Row([Cell(mean.metric), value_cell(mean.value), Cell(interval(mean.low, mean.high)), value_cell(mean.attainable), *counts])
+        )
     caption = "Every metric: means over scored questions, intervals clustered by document"
     return Table(f"metrics-{number_}", caption, [*columns, Column("clusters"), Column("unscored")], rows)
 

@@ -19,7 +19,9 @@ def faults_table(run: RunTables, configuration: str, number: int = 1) -> Table:
     for row in run.of("chunk_faults", configuration).to_dict("records"):
         found, of = int(row["found"]), int(row["of"])
         part = value_cell(found / of if of else 0.0, shown=f"{share(found, of)} of {plural(of, row['unit'].removesuffix('s'))}")
-        rows.append(Row([Cell(row["fault"]), count_cell(found), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))]))
+        rows.append(
+            Row([Cell(row["fault"]), count_cell(found), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
+        )
     return Table(f"faults-{number}", "Faults of the chunks", columns, rows)
 
 

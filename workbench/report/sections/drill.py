@@ -46,7 +46,13 @@ def drill_section(found: Findings, folder: str) -> Section | None:
     )
     if packed_.kept < packed_.queries:
         left = f"{plural(packed_.queries - packed_.kept, 'question')} of {packed_.queries} left out"
-        told.append(Lines([f"{left}, so that the page stays small: those in which the configurations differ least. All are in {folder}/queries.parquet."]))
+        told.append(
+            Lines(
+                [
+                    f"{left}, so that the page stays small: those in which the configurations differ least. All are in {folder}/queries.parquet."
+                ]
+            )
+        )
     return Section("Question by question", "queries", [*told, packed_], "Questions")
 
 
@@ -115,7 +121,11 @@ class _Source:
         found |= {} if question["answerable"] else {"u": 1}
         found["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, place]]
         found["m"] = [
-            [number for need, doc, cause, rank in misses.get(place, ()) for number in (numbered.get(need, -1), passages.document(doc), cause, rank)]
+            [
+                number
+                for need, doc, cause, rank in misses.get(place, ())
+                for number in (numbered.get(need, -1), passages.document(doc), cause, rank)
+            ]
             for misses in self._misses
         ]
         found["h"] = [[number for hit in hits.get(place, ()) for number in passages.hit(*hit)] for hits in self._hits]
@@ -202,7 +212,10 @@ class Passages:
         return {
             number: [
                 doc_id,
-                [(self.units(doc_id, low, low), text_of(self.run, doc_id, low, high)) for low, high in _joined(self._spans.get(doc_id, []))],
+                [
+                    (self.units(doc_id, low, low), text_of(self.run, doc_id, low, high))
+                    for low, high in _joined(self._spans.get(doc_id, []))
+                ],
             ]
             for doc_id, number in self._documents.items()
         }
@@ -225,4 +238,8 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _limit(metric: Measure, k: int) -> str:
     """What ends the context, in words."""
-    return plural(metric.tokens, "token") if metric.tokens is not None else plural(metric.k if metric.bounded_by_k and metric.k else k, "chunk")
+    return (
+        plural(metric.tokens, "token")
+        if metric.tokens is not None
+        else plural(metric.k if metric.bounded_by_k and metric.k else k, "chunk")
+    )

@@ -15,7 +15,7 @@ _WORST = 5
 
 
 def questions_table(run: RunTables, configuration: str) -> Table:
-    """QuestionCard by question, the worst by the primary metric first."""
+    """Question by question, the worst by the primary metric first."""
     metrics = list(dict.fromkeys([str(run.primary), *run.measures]))[:_MOST_METRICS]
     values = {metric: per_query(run, configuration, metric) for metric in metrics}
     first = values[metrics[0]] * (1 if run.primary.higher_is_better else -1)

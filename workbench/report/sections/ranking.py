@@ -8,7 +8,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Mean, Standing
 from workbench.core.formatting import interval, number, plural, signed
 from workbench.report.cells import Scale, count_cell, p_cell, value_cell, words
-from workbench.report.model import Block, Cell, Column, Terms, Term, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
 from workbench.report.text.sentences import window_note
 from workbench.results.measures import Measure

@@ -44,7 +44,11 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
 def latency(run: RunTables, configuration: str, number_: int = 1) -> Table:
     """Milliseconds a question, step by step."""
     timings = timings_of(run, configuration)
-    taken = {step: (timings[f"latency_{name}_p50"], timings[f"latency_{name}_p95"]) for step, name in _STEPS.items() if f"latency_{name}_p50" in timings}
+    taken = {
+        step: (timings[f"latency_{name}_p50"], timings[f"latency_{name}_p95"])
+        for step, name in _STEPS.items()
+        if f"latency_{name}_p50" in timings
+    }
     digits = fitting_digits(value for both in taken.values() for value in both)
     rows = [Row([Cell(step), *(value_cell(value, digits) for value in both)]) for step, both in taken.items()]
     return Table(f"latency-{number_}", "Milliseconds a question, one at a time", [words("step"), Column("median"), Column("p95")], rows)

@@ -1,0 +1,48 @@
+"""One packing rule and one list of causes: no module repeats either."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workbench.attribution.causes import CAUSE_NAMES
+from workbench.context.packing import BEYOND_K, REPEATED
+
+PACKAGE = Path(__file__).parents[2] / "workbench"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+# They say for each cause when it applies and how it is planted, in no order of their own.
+BY_CAUSE = {"attribution/evidence_causes.py", "faultbench/indexes.py", "faultbench/faults.py"}
+
+
+def name(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def collections(path: Path) -> Iterator[tuple[ast.AST, list[object]]]:
+    """Every literal tuple, list, set and dict of a module with its constant elements or keys."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        elements = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else node.keys if isinstance(node, ast.Dict) else []
+        yield node, [element.value for element in elements if isinstance(element, ast.Constant)]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_no_other_module_lists_the_causes(path: Path) -> None:
+    if name(path) == "attribution/causes.py":
+        return
+    for node, values in collections(path):
+        listed = len(set(values) & set(CAUSE_NAMES)) > 1
+        assert not listed or (isinstance(node, ast.Dict) and name(path) in BY_CAUSE), f"{name(path)}:{node.lineno}"
+
+
+def test_only_the_packing_rule_gives_reasons_for_cuts() -> None:
+    reasons = (REPEATED, BEYOND_K)
+    assert [name(path) for path in MODULES if any(f'"{reason}"' in path.read_text("utf-8") for reason in reasons)] == ["context/packing.py"]
+
+
+def test_whoever_packs_calls_the_rule() -> None:
+    callers = {name(path) for path in MODULES if "from workbench.context.packing import" in path.read_text("utf-8")}
+    assert {"context/delivery.py", "execution/local.py", "faultbench/pipeline.py"} <= callers
+    exported = [path for path in MODULES if path.name.startswith("retrieve_")]
+    assert len(exported) == 2
+    assert all("from packing import pack\n" in path.read_text("utf-8") for path in exported)
