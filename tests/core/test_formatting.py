@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.core.formatting import count, interval, listed, number, plural, share, signed
+from workbench.core.formatting import count, fitting_digits, interval, listed, number, plural, share, shortened, signed
 
 
 def test_numbers_have_fixed_digits_and_never_a_negative_zero():
@@ -26,3 +26,17 @@ def test_all_and_none_are_said_only_of_all_and_none(part, whole, text):
 def test_names_are_listed_as_a_sentence_does():
     assert [listed([]), listed(["a"]), listed(["a", "b"]), listed(list("abcd"), 2)] == ["none", "a", "a and b", "a, b and 2 more"]
     assert [plural(1, "chunk"), plural(2, "chunk"), count(1234)] == ["1 chunk", "2 chunks", "1,234"]
+
+
+def test_two_digits_become_three_where_different_values_would_look_equal():
+    assert fitting_digits([0.21, 0.25, float("nan")]) == 2
+    assert fitting_digits([0.251, 0.254]) == 3
+    assert fitting_digits([0.25, 0.25]) == 2
+    assert fitting_digits([0.0, 0.004]) == 3
+
+
+def test_a_long_name_loses_its_middle_and_stays_itself():
+    short = shortened(["short", "a" * 30 + "b" * 30], 11)
+    assert list(short.values()) == ["short", "aaaaa…bbbbb"]
+    alike = shortened(["a" * 20 + "1" + "b" * 20, "a" * 20 + "2" + "b" * 20], 11)
+    assert list(alike.values()) == ["1: aaaa…bbb", "2: aaaa…bbb"]

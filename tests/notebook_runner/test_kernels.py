@@ -25,10 +25,7 @@ from workbench.notebook_runner.notebooks import imported_modules, run_notebook_f
 from workbench.notebook_runner.run_notebooks import at_once, execute, wanted_notebooks
 from workbench.storage.result_store import Store
 
-RECORD = (
-    "from pathlib import Path\nfrom workbench.notebook_runner.notebooks import record\nfrom workbench.storage.result_store import Store\n"
-    "record(Store(Path(root)), run_id, {})"
-)
+RECORD = "from workbench.report.records import Record\nRecord(run_id, {}, 'nothing')"
 # What one kernel leaves behind if it is used again, and how the next one would see it.
 LEAVE = """
 import json, os, sys, random, numpy, pandas, warnings, logging

@@ -4,13 +4,11 @@ import nbformat
 import pytest
 
 from workbench.errors import InputError, NotebookError
-from workbench.notebook_runner.notebooks import RECORDS, record, run_notebook_file
+from workbench.notebook_runner.notebooks import RECORDS, run_notebook_file
+from workbench.report.records import Record
 from workbench.storage.result_store import Store
 
-RECORD = (
-    "from pathlib import Path\nfrom workbench.notebook_runner.notebooks import record\nfrom workbench.storage.result_store import Store\n"
-    "record(Store(Path(root)), run_id, {'word': word})"
-)
+RECORD = "from workbench.report.records import Record\nRecord(run_id, {'word': word}, word)"
 
 
 def notebook(folder: Path, *cells: str) -> Path:
@@ -87,6 +85,15 @@ def test_a_notebook_that_leaves_no_record_is_no_success(tmp_path):
         run(tmp_path, notebook(tmp_path, "1 + 1"))
 
 
-def test_opened_by_hand_a_notebook_records_nothing(tmp_path):
-    assert record(Store(tmp_path), "", {"a": 1}) is None
-    assert not list(tmp_path.iterdir())
+def test_a_record_of_another_run_is_no_success(tmp_path):
+    with pytest.raises(NotebookError, match="without its record"):
+        run(tmp_path, notebook(tmp_path, "run_id = 'another'", RECORD))
+
+
+def test_a_record_before_the_last_cell_is_no_success(tmp_path):
+    with pytest.raises(NotebookError, match="without its record"):
+        run(tmp_path, notebook(tmp_path, RECORD, "1 + 1"))
+
+
+def test_opened_by_hand_a_notebook_says_that_it_records_nothing():
+    assert str(Record("", {"a": 1}, "one")) == "not recorded (opened by hand): one"

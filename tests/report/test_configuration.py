@@ -47,7 +47,7 @@ def test_missed_evidence_is_labelled_in_words(run):
 
 
 def test_questions_are_listed_worst_first(view):
-    rows = re.findall(r'<tr><th scope="row"[^>]*>(q\d)</th>\s*<td[^>]*>([\d.]+)', view.queries().html)
+    rows = re.findall(r'<tr>\s*<th scope="row"[^>]*>(q\d)</th>\s*<td[^>]*>([\d.]+)', view.queries().html)
     values = [float(value) for _, value in rows]
     assert len(values) == 6
     assert values == sorted(values)

@@ -6,13 +6,15 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from workbench.report.render.display import Fragment
 
 from workbench.analysis.findings import findings
+from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.report.comparison import ComparisonView
+from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
 from workbench.report.text.summary import Answers, answers
+from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import METHODS
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "comparison.ipynb"
@@ -25,26 +27,25 @@ noise = np.random.default_rng(5)
 BASE = noise.random(N) * 0.5
 
 
-def asked(outcome: Outcome) -> Answers:
-    return answers(findings(outcome))
+def asked(run: RunTables) -> Answers:
+    return answers(findings(run))
 
 
 def told(said: Answers) -> str:
     return "\n".join(f"{one.question} {one.sentence} {one.detail}" for one in said)
 
 
-def rendered(outcome: Outcome) -> str:
-    """All that the cells of the comparison notebook display, and what the terminal prints."""
-    view, parts = ComparisonView(outcome), []
+def rendered(run: RunTables) -> str:
+    """All that the cells of the comparison notebook display, what the terminal prints, and the summary as Markdown."""
+    view, parts = ComparisonView(run), []
     code = [cell.source for cell in nbformat.read(NOTEBOOK, as_version=4).cells if cell.cell_type == "code"]
     for source in code[3:-1]:
         (expression,) = ast.parse(source).body
         shown = eval(ast.unparse(expression), {"view": view, "display": lambda *shown: shown})
         parts += shown if isinstance(shown, tuple) else [shown]
     parts.append(view.overview())
-    words = [str(part.html) if isinstance(part, Fragment) else part.alt for part in parts]
-    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", " ".join(words), flags=re.DOTALL)
-    return html.unescape(" ".join(text.split())) + "\n".join(summary_lines(outcome)) + told(asked(outcome))
+    text = re.sub(r"<[^>]+>", " ", " ".join(f"{part.html} {part.alt}" for part in parts))
+    return "\n".join([html.unescape(" ".join(text.split())), *summary_lines(run), summary_markdown(run), told(asked(run))])
 
 
 def claims(text: str) -> list[str]:
@@ -54,22 +55,22 @@ def claims(text: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def equal(made) -> Outcome:
+def equal(made) -> RunTables:
     """One and the same chunking, delivered to the same budget, under two names."""
-    return made.ran(1, sweep={"retrieval": [{"kind": "bm25", "k": 5}, {"kind": "bm25", "k": 6}]}, name="equal")
+    return collect(made.ran(1, sweep={"retrieval": [{"kind": "bm25", "k": 5}, {"kind": "bm25", "k": 6}]}, name="equal"))
 
 
 @pytest.fixture(scope="module")
-def tied(made) -> Outcome:
+def tied(made) -> RunTables:
     return made.valued([np.clip(BASE + noise.normal(0, 0.3, N), 0, 1) for _ in range(3)], name="tied")
 
 
 @pytest.fixture(scope="module")
-def clear(made) -> Outcome:
+def clear(made) -> RunTables:
     return made.valued([BASE, BASE + 0.3 + noise.random(N) * 0.1, BASE + 0.1 * noise.random(N)], name="clear")
 
 
-def test_equal_configurations_read_as_equal_everywhere(equal: Outcome) -> None:
+def test_equal_configurations_read_as_equal_everywhere(equal: RunTables) -> None:
     said, text = asked(equal), rendered(equal)
     assert said.won.sentence == "No winner: fixed-256-0-k5 and fixed-256-0-k6 have the same span_recall@60t on every question."
     assert said.margin.sentence.startswith("By nothing: ")
@@ -79,7 +80,7 @@ def test_equal_configurations_read_as_equal_everywhere(equal: Outcome) -> None:
     assert claims(text) == []
 
 
-def test_what_cannot_be_told_apart_is_a_set_without_a_winner(tied: Outcome) -> None:
+def test_what_cannot_be_told_apart_is_a_set_without_a_winner(tied: RunTables) -> None:
     said, text = asked(tied), rendered(tied)
     assert said.won.sentence.startswith("No winner: the 3 configurations cannot be told apart by span_recall@60t (fixed-")
     assert "which may be nothing" in said.margin.sentence
@@ -93,7 +94,7 @@ def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
     few = made.valued([BASE[:20], BASE[:20] + 0.3], documents=2, name="few")
     assert asked(few).won.sentence == "No winner: only 20 questions have a value for every configuration, and it takes 30 to name one."
     assert asked(few).more.sentence == "At least 10 more questions, for any claim at all."
-    alone = made.ran(1)
+    alone = collect(made.ran(1))
     assert asked(alone).won.sentence == "No winner: fixed-16-0 has nothing to be compared with."
     assert asked(alone).margin.sentence.startswith("There is no second one to compare with; fixed-16-0 has span_recall@60t ")
     assert claims(rendered(few)) == claims(rendered(alone)) == []
@@ -101,18 +102,19 @@ def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
 
 def test_where_nothing_is_ranked_it_says_why(outcome_of_sizes, made) -> None:
     sizes = outcome_of_sizes()
-    windowed = Outcome(sizes.experiment, sizes.bench, sizes.primary, [one for one in sizes.results if one.truncated.any()])
+    cut = [one for one in sizes.results if one.truncated.any()]
+    windowed = collect(Outcome(sizes.experiment, sizes.graph, sizes.primary, cut))
     assert "scores tell of the window, not of the chunking" in asked(windowed).won.sentence
     assert asked(windowed).won.detail == "Window, not chunking, and so not compared: fixed-64-0."
     unscored = made.valued([np.full(N, np.nan), np.full(N, np.nan)], name="unscored")
     assert asked(unscored).won.sentence == "No winner: no question has a value of span_recall@60t."
-    failed = Outcome(sizes.experiment, sizes.bench, sizes.primary, [], {"one": "no model"})
+    failed = collect(Outcome(sizes.experiment, sizes.graph, sizes.primary, [], {"one": "no model"}))
     assert asked(failed).won == ("What won?", "No winner: every configuration failed.", "Failed: one.")
-    for outcome in (windowed, unscored, failed):
-        assert claims(rendered(outcome)) == []
+    for run in (windowed, unscored, failed):
+        assert claims(rendered(run)) == []
 
 
-def test_a_winner_is_named_with_margin_certainty_and_cost(clear: Outcome) -> None:
+def test_a_winner_is_named_with_margin_certainty_and_cost(clear: RunTables) -> None:
     said = asked(clear)
     assert said.won.sentence == "fixed-24-0 wins by span_recall@60t: with 95 % confidence it is the best of 3 configurations."
     assert re.match(
@@ -150,7 +152,7 @@ def test_a_baseline_is_called_so(made) -> None:
 
 
 def test_faults_and_slices_are_those_of_the_first(made) -> None:
-    said = asked(made.ran(2))
+    said = asked(collect(made.ran(2)))
     assert re.match(
         r"fixed-(16|24)-0 misses evidence on \d+ of 120 questions \(\d+\.\d\s%\), (on \d+ of these|each time) because (it|a chunk boundary|repeated text) \w+",
         said.faults.sentence,
@@ -159,7 +161,7 @@ def test_faults_and_slices_are_those_of_the_first(made) -> None:
 
 
 def test_every_answer_is_a_sentence(equal, tied, clear, made) -> None:
-    for outcome in (equal, tied, clear, made.ran(1)):
+    for outcome in (equal, tied, clear, collect(made.ran(1))):
         for one in asked(outcome):
             assert one.question.endswith("?")
             assert one.sentence.endswith(".")

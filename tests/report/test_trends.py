@@ -4,11 +4,12 @@ import re
 import nbformat
 import numpy as np
 import pytest
-from workbench.report.render.trends_page import write_trends
 
 from workbench.errors import InputError, StoreError
+from workbench.notebook_runner.trends import write_trends
 from workbench.report.figures.trends import label_rows
 from workbench.report.open import open_trends
+from workbench.storage.result_store import Store
 
 NOISE = np.random.default_rng(3).normal(0, 0.004, 12).round(4)
 
@@ -25,14 +26,13 @@ def outputs(past):
     return past(rows)
 
 
-def said(fragment) -> str:
-    text = re.sub(r"<style>.*?</style>", "", fragment._repr_html_(), flags=re.DOTALL)
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+def said(shown) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown.html)).split())
 
 
-def rows(fragment) -> list[list[str]]:
-    body = fragment._repr_html_().partition("<tbody>")[2]
-    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)]
+def rows(shown) -> list[list[str]]:
+    (table,) = shown.blocks
+    return [[cell.text for cell in row.cells] for row in table.rows]
 
 
 def test_the_last_experiment_and_its_primary_metric_are_the_default(outputs):
@@ -48,7 +48,7 @@ def test_another_metric_is_shown_for_those_that_have_it(outputs):
 
 @pytest.mark.parametrize(
     ("experiment", "metric", "told"),
-    [("minee", "", "did you mean mine"), ("zzz", "", "it has mine"), ("mine", "recal@5", "did you mean recall@5")],
+    [("minee", "", "did you mean mine"), ("zzz", "", "the names are mine"), ("mine", "recal@5", "did you mean recall@5")],
 )
 def test_what_is_not_in_the_history_is_told_with_what_is(outputs, experiment, metric, told):
     with pytest.raises(InputError, match=told):
@@ -103,7 +103,7 @@ def test_few_runs_claim_nothing(past):
 
 def test_one_run_is_shown_and_has_nothing_before_it(past):
     view = open_trends(past([{"run": 0, "value": 0.5}]))
-    assert view.chart().png
+    assert view.chart().alt
     assert "No configuration has two runs" in said(view.last_two())
     assert "Nothing was changed" in said(view.changes())
     assert "came with a change" in said(view.unexplained())
@@ -134,11 +134,11 @@ def test_labels_that_would_meet_stand_above_each_other():
 
 
 def test_the_notebook_runs_and_is_a_page_of_its_own(outputs):
-    page = write_trends(outputs, "mine")
+    page = write_trends(outputs, "mine", Store(outputs / ".store"))
     assert page == outputs / "mine" / "trends.html"
     text = page.read_text("utf-8")
-    assert "Since when is it better or worse?" in text
-    assert text.count("data:image/png;base64,") == 1
+    assert "mine: since when is it better or worse?" in text
+    assert text.count('role="img"') == 1
     assert "open_trends" not in text
     executed = nbformat.read(outputs / "mine" / "trends.ipynb", as_version=4)
-    assert "recorded: 2 changes of level in 12 runs" in executed.cells[-1].outputs[0].text
+    assert "recorded: 2 changes of level in 12 runs" in executed.cells[-1].outputs[0].data["text/plain"]

@@ -46,9 +46,9 @@ class Scale:
         return round(4 + 92 * (number_ - self.low) / (self.high - self.low), 1)
 
 
-def words(title: str, **about: bool) -> Column:
+def words(title: str) -> Column:
     """A column of short words."""
-    return Column(title, "word", **about)
+    return Column(title, "word")
 
 
 def text(title: str) -> Column:

@@ -7,7 +7,7 @@ import numpy as np
 
 from workbench.analysis.standings import Standing, standing_of
 from workbench.core.formatting import plural
-from workbench.report.model import Entries, Lead, Lines
+from workbench.report.model import Lead, Lines, Terms
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.report.sections.cards import metrics_table, misses_table, settings
@@ -36,7 +36,7 @@ class ConfigurationView:
         told = f"{self.name} {said(mean, self.run.primary)}, over {plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}."
         cut = f"Its scores tell of the window, not of the chunking: {window_note(self.standing)}."
         lines = [*([cut] if self.standing.beyond_window else []), about_primary(self.run), about_dataset(self.run)]
-        return show(Lead(told), Lines(lines), Entries(settings(self.run, self.standing)))
+        return show(Lead(told), Lines(lines), Terms(settings(self.run, self.standing)))
 
     def metrics(self) -> Shown:
         """Every metric with its interval, what it is a mean of, and what is attainable."""

@@ -130,7 +130,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Term:
     """A name and what is said of it; `text` is source where `code`."""
 
     name: str
@@ -140,11 +140,11 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Entries:
+class Terms:
     """Names with what is said of each."""
 
-    kind: ClassVar[str] = "entries"
-    items: Sequence[Entry]
+    kind: ClassVar[str] = "terms"
+    items: Sequence[Term]
     classes: str = ""
 
 
@@ -165,7 +165,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Passage:
+class Excerpt:
     """A piece of a document under a heading that says what it is."""
 
     head: str
@@ -174,15 +174,15 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionCard:
     """A question with its evidence and what was delivered for it, both as passages."""
 
     kind: ClassVar[str] = "question"
     query_id: str
     text: str
     about: str
-    evidence: Sequence[Passage]
-    delivered: Sequence[Passage]
+    evidence: Sequence[Excerpt]
+    delivered: Sequence[Excerpt]
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Document:
+class Report:
     """Everything that is shown of a run: the headline, the answers, then the sections; `names` are those of its configurations."""
 
     title: str
@@ -249,4 +249,4 @@ class Document:
     sections: Sequence[Section]
 
 
-Block = Table | Figure | Lead | Prose | Lines | Entries | Answered | Question | QuestionLinks | Drill | Fold | Beside | Section
+Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | QuestionCard | QuestionLinks | Drill | Fold | Beside | Section

@@ -1,7 +1,7 @@
 """Everything that is shown of a run, in the order in which it is read."""
 
 from workbench.analysis.findings import findings
-from workbench.report.model import Document, Section
+from workbench.report.model import Report, Section
 from workbench.report.sections.budgets import curves, sizes
 from workbench.report.sections.cards import cards
 from workbench.report.sections.costs import costs
@@ -16,7 +16,7 @@ from workbench.report.sections.slices import slices
 from workbench.results.run_tables import RunTables
 
 
-def document_of(run: RunTables) -> Document:
+def document_of(run: RunTables) -> Report:
     """The document of a finished run; a section that has nothing to say is left out."""
     found = findings(run)
     folder = f"outputs/{run.name}"
@@ -35,4 +35,4 @@ def document_of(run: RunTables) -> Document:
         provenance(found, folder),
     )
     names = [*run.names, *run.failures]
-    return Document(run.name, folder, names, headline(found), opening(found), answered(found), [one for one in sections if one])
+    return Report(run.name, folder, names, headline(found), opening(found), answered(found), [one for one in sections if one])

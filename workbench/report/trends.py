@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.core.formatting import count, interval, listed, number, plural, signed
 from workbench.report.cells import text, words
 from workbench.report.figures import trends
-from workbench.report.model import Answered, Cell, Column, Document, Figure, Lead, Lines, Prose, Row, Section, Table
+from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
 from workbench.results.history import EXACT, FINGERPRINTS, changes
@@ -131,7 +131,7 @@ class TrendsView:
         values: dict[str, Any] = {"experiment": self.experiment, "metric": self.metric, "runs": len(self.runs), "change_points": points}
         return Record(run_id, values, f"{plural(len(points), 'change')} of level in {plural(len(self.runs), 'run')}")
 
-    def document(self) -> Document:
+    def document(self) -> Report:
         """Everything as a page of its own."""
         lead, lines = self.overview().blocks
         parts = (
@@ -144,7 +144,7 @@ class TrendsView:
         sections = [Section(title, anchor, blocks, short) for title, anchor, short, blocks in parts]
         title, names = f"{self.experiment}: since when is it better or worse?", [one.name for one in self.found]
         opening = lines.items if isinstance(lines, Lines) else ()
-        return Document(title, "history.parquet", names, lead if isinstance(lead, Lead) else Lead(""), opening, Answered(()), sections)
+        return Report(title, "history.parquet", names, lead if isinstance(lead, Lead) else Lead(""), opening, Answered(()), sections)
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()

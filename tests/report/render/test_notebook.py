@@ -13,19 +13,19 @@ from workbench.report.model import (
     Beside,
     Cell,
     Column,
-    Entries,
-    Entry,
+    Excerpt,
     Figure,
     Fold,
     Lead,
     Lines,
-    Passage,
     Prose,
-    Question,
+    QuestionCard,
     QuestionLinks,
     Row,
     Section,
     Table,
+    Term,
+    Terms,
 )
 from workbench.report.render.notebook import Html, Picture, picture, show
 
@@ -60,11 +60,15 @@ def table(text: str) -> Table:
 
 
 def every_block(text: str) -> list:
-    passage = Passage(text, text, [Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
+    passage = Excerpt(text, text, [Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
     return [
-        *(table(text), Lead(text, text), Prose(text), Lines([text]), Entries([Entry(text, text, text), Entry(text, text, code=True)])),
+        *(table(text), Lead(text, text), Prose(text), Lines([text]), Terms([Term(text, text, text), Term(text, text, code=True)])),
         *(Answered([Answer(text, text, text)]), QuestionLinks(text, [(text, text, text)]), Fold(text, [Prose(text)], text)),
-        *(Beside([table(text)]), Section(text, "s", [Section(text, "u", [Prose(text)])]), Question(text, text, text, [passage], [passage])),
+        *(
+            Beside([table(text)]),
+            Section(text, "s", [Section(text, "u", [Prose(text)])]),
+            QuestionCard(text, text, text, [passage], [passage]),
+        ),
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from workbench.core.files import write_text
-from workbench.report.model import Document, Figure
+from workbench.report.model import Figure, Report
 from workbench.report.page import document_of
 from workbench.report.render.environment import TEMPLATES, environment, stylesheet
 from workbench.report.render.policy import policy
@@ -23,13 +23,13 @@ def write_report(run: RunTables, path: Path) -> Path:
     return write_page(document_of(run), path)
 
 
-def write_page(document: Document, path: Path) -> Path:
+def write_page(document: Report, path: Path) -> Path:
     """Write a document to `path` as a page."""
     write_text(path, rendered(document))
     return path
 
 
-def rendered(document: Document) -> str:
+def rendered(document: Report) -> str:
     """The document as a page, under a policy that lets only its own script and style sheet act."""
     script, style = (TEMPLATES / "report.js").read_text("utf-8"), stylesheet("report")
     about = {"page": True, "look": _look, "named": _naming(document.names), "picture": _picture}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from workbench.analysis.findings import findings
-from workbench.report.model import Block, Entries, Lines, Prose, Section, Table
+from workbench.report.model import Block, Lines, Prose, Section, Table, Terms
 from workbench.report.sections.opening import answered, headline, opening
 from workbench.report.sections.ranking import failed, screened, short_table, windowed
 from workbench.results.run_tables import RunTables
@@ -18,7 +18,7 @@ def summary_markdown(run: RunTables) -> str:
     lead = headline(found)
     blocks: list[Block | None] = [*(Prose(line) for line in opening(found))]
     if found.standings.ranked:
-        note = "= cannot be told from the best" if "=" in {found.mark(one.name) for one in found.standings.ranked} else ""
+        note = "= cannot be told apart" if "=" in {found.mark(one.name) for one in found.standings.ranked} else ""
         blocks += [short_table(found, found.standings.ranked, note)]
     blocks += [windowed(found), screened(found), failed(found)]
     said = [f"**{_plain(one.question)}** {_plain(one.sentence)}" for one in answered(found).items]
@@ -38,7 +38,7 @@ def markdown(block: Block) -> list[str]:
             return [_plain(block.text)]
         case Lines():
             return ["\n".join(f"- {_plain(item)}" for item in block.items)]
-        case Entries():
+        case Terms():
             return ["\n".join(f"- **{_plain(one.name)}**: {_plain(one.text)}" for one in block.items)]
         case _:
             return []

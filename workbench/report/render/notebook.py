@@ -117,7 +117,7 @@ class Shown:
         from IPython.display import display
 
         for part in self.parts:
-            display(part)  # type: ignore[no-untyped-call]
+            display(part)
 
 
 def show(*blocks: Block | None) -> Shown:

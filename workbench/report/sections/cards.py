@@ -13,7 +13,7 @@ from workbench.analysis.standings import Standing
 from workbench.analysis.values import per_query
 from workbench.core.formatting import interval, number, plural, share
 from workbench.report.cells import count_cell, text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Entries, Entry, Fold, Prose, QuestionLinks, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Fold, Prose, QuestionLinks, Row, Section, Table, Term, Terms
 from workbench.report.sections.chunks import faults_table, lengths_sentence
 from workbench.report.sections.separation import index_gap, latency
 from workbench.results.run_tables import RunTables
@@ -29,19 +29,19 @@ def cards(found: Findings, folder: str) -> Section | None:
     return Section("Each configuration", "configurations", [Prose(told), *folds], "Configurations") if folds else None
 
 
-def settings(run: RunTables, standing: Standing) -> list[Entry]:
+def settings(run: RunTables, standing: Standing) -> list[Term]:
     """The settings of each stage, and what they make."""
     facts, entries = standing.facts, []
     for stage, values in run.configurations_settings[standing.name].items():
         if values is not None:
-            entries.append(Entry(stage, _stage(stage, values)))
+            entries.append(Term(stage, _stage(stage, values)))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
     made = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered a question"
     cut = (
         f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
     )
     window = f"{plural(facts['window'], 'token')}{cut}" if facts["window"] else "none"
-    return [*entries, Entry("made of it", made), Entry("window", window), Entry("lengths", f"{lengths_sentence(run, standing)}.")]
+    return [*entries, Term("made of it", made), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
 
 
 def metrics_table(standing: Standing, number_: int = 1) -> Table:
@@ -82,9 +82,9 @@ def worst_links(run: RunTables, configuration: str) -> QuestionLinks:
 
 def _card(number_: int, found: Findings, standing: Standing, folder: str) -> Fold:
     run, name = found.run, standing.name
-    notebook = Entry("notebook", f"{folder}/notebooks/{name}.ipynb", code=True)
+    notebook = Term("notebook", f"{folder}/notebooks/{name}.ipynb", code=True)
     misses, worst = misses_table(run, name, number_), worst_links(run, name)
-    blocks: list[Block] = [Entries([*settings(run, standing), notebook])]
+    blocks: list[Block] = [Terms([*settings(run, standing), notebook])]
     blocks += [misses] if misses else []
     blocks += [faults_table(run, name, number_), *([worst] if worst.items else []), metrics_table(standing, number_)]
     blocks += [latency(run, name, number_), *index_gap(run, name, number_)]

@@ -18,7 +18,7 @@ def faults_table(run: RunTables, configuration: str, number: int = 1) -> Table:
     rows = []
     for row in run.of("chunk_faults", configuration).to_dict("records"):
         found, of = int(row["found"]), int(row["of"])
-        part = value_cell(found / of if of else 0.0, shown=f"{share(found, of)} of {count(of)} {row['unit']}")
+        part = value_cell(found / of if of else 0.0, shown=f"{share(found, of)} of {plural(of, row['unit'].removesuffix('s'))}")
         rows.append(
             Row([Cell(row["fault"]), count_cell(found), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
         )

@@ -5,7 +5,7 @@ from typing import Any
 from workbench.analysis.findings import Findings
 from workbench.analysis.miss_causes import possible_causes
 from workbench.core.formatting import count
-from workbench.report.model import Block, Entries, Entry, Lines, Prose, Section
+from workbench.report.model import Block, Lines, Prose, Section, Term, Terms
 from workbench.report.text.sentences import about_primary
 
 _ALWAYS = (
@@ -22,12 +22,12 @@ def method(found: Findings) -> Section:
     for name, metric in found.run.measures.items():
         cuts.setdefault(metric.name, []).append(name)
     first = {metric.name: metric for metric in found.run.measures.values()}
-    defined = [Entry(", ".join(names), first[name].definition, first[name].source) for name, names in cuts.items()]
-    causes = [Entry(name, meaning) for name, meaning in possible_causes(found.run).items()]
+    defined = [Term(", ".join(names), first[name].definition, first[name].source) for name, names in cuts.items()]
+    causes = [Term(name, meaning) for name, meaning in possible_causes(found.run).items()]
     blocks: list[Block] = [Prose(about_primary(found.run)), Lines([*_ALWAYS, *tests])]
-    blocks.append(Section("Metrics", "metrics", [Entries(defined)]))
+    blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
     told = Prose("The first that applies is named, in the order of the stages.")
-    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [told, Entries(causes)])], "Method")
+    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [told, Terms(causes)])], "Method")
 
 
 def provenance(found: Findings, folder: str) -> Section:
@@ -44,7 +44,7 @@ def provenance(found: Findings, folder: str) -> Section:
     }
     told = f"Every number here is in the parquet tables of {folder}, its settings in manifest.json, the executed notebooks in notebooks/."
     parts = [
-        Section(title, f"provenance-{place}", [Entries([Entry(str(name), str(value)) for name, value in group.items()], "prints")])
+        Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
         for place, (title, group) in enumerate(groups.items(), 1)
         if group
     ]

@@ -66,7 +66,7 @@ def _causes(number: int, found: Findings, where: Contrast) -> Table:
         Row([queries_cell(cause, [*won, *lost]), count_cell(len(won)), count_cell(len(lost)), Cell(told[cause])])
         for cause, won, lost in _by_cause(where)
     ]
-    return Table(f"pair-{number}-causes", "Questions that one does better on, by the cause of the other's miss", columns, rows)
+    return Table(f"pair-{number}-causes", "Questions that one is ahead on, by the cause of the other's miss", columns, rows)
 
 
 def _by_cause(where: Contrast) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:

@@ -6,7 +6,7 @@ from workbench.analysis.values import per_query
 from workbench.analysis.worst_queries import ShownChunk, ShownNeed, ShownQuery, worst_queries
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Passage, Prose, Question, Row, Table
+from workbench.report.model import Block, Cell, Column, Excerpt, Prose, QuestionCard, Row, Table
 from workbench.results.run_tables import RETRIEVED, RunTables
 
 _MOST_ROWS = 100
@@ -48,23 +48,23 @@ def _notes(run: RunTables, configuration: str) -> dict[str, str]:
     return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
 
 
-def _question(run: RunTables, one: ShownQuery, answer: str) -> Question:
+def _question(run: RunTables, one: ShownQuery, answer: str) -> QuestionCard:
     expected = f" · expected: {answer}" if answer else ""
     chunks = [passage for chunk in one.chunks for passage in (*_skipped(chunk.skipped), _delivered(chunk))]
     about = f"{run.primary} {number(one.value)}{expected}"
-    return Question(one.query_id, one.text, about, [_need(need) for need in one.needs], [*chunks, *_skipped(one.skipped)])
+    return QuestionCard(one.query_id, one.text, about, [_need(need) for need in one.needs], [*chunks, *_skipped(one.skipped)])
 
 
-def _need(need: ShownNeed) -> Passage:
+def _need(need: ShownNeed) -> Excerpt:
     others = f", or {plural(need.others, 'other place')}" if need.others else ""
-    return Passage(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", need.pieces)
+    return Excerpt(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", need.pieces)
 
 
-def _delivered(chunk: ShownChunk) -> Passage:
+def _delivered(chunk: ShownChunk) -> Excerpt:
     known = chunk.relevance
     grade = "" if not known else " · relevant document" if known > 0 else " · known to be irrelevant"
-    return Passage(str(chunk.rank), f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}", chunk.pieces)
+    return Excerpt(str(chunk.rank), f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}", chunk.pieces)
 
 
-def _skipped(chunks: int) -> list[Passage]:
-    return [Passage("", f"{count(chunks)} more without evidence")] if chunks else []
+def _skipped(chunks: int) -> list[Excerpt]:
+    return [Excerpt("", f"{count(chunks)} more without evidence")] if chunks else []

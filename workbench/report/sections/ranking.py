@@ -8,7 +8,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Mean, Standing
 from workbench.core.formatting import interval, number, plural, signed
 from workbench.report.cells import Scale, count_cell, p_cell, value_cell, words
-from workbench.report.model import Block, Cell, Column, Entries, Entry, Prose, Row, Section, Table
+from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
 from workbench.report.text.sentences import window_note
 from workbench.results.measures import Measure
@@ -63,7 +63,7 @@ def windowed(found: Findings) -> Section | None:
     if not found.standings.windowed:
         return None
     told = "Chunks longer than the embedder's window are cut before they are searched: these scores tell of the window, and no claim is made about the chunking."
-    entries = Entries([Entry(one.name, f"{window_note(one)}.") for one in found.standings.windowed])
+    entries = Terms([Term(one.name, f"{window_note(one)}.") for one in found.standings.windowed])
     return Section("Window, not chunking", "window", [Prose(told), entries])
 
 
@@ -80,7 +80,7 @@ def screened(found: Findings) -> Section | None:
 
 def failed(found: Findings) -> Section | None:
     """The error of each configuration that failed."""
-    entries = Entries([Entry(name, error) for name, error in found.failures.items()])
+    entries = Terms([Term(name, error) for name, error in found.failures.items()])
     return Section("Failed", "failed", [entries]) if found.failures else None
 
 
@@ -121,5 +121,6 @@ def _budget(primary: Measure) -> str:
 
 
 def _note(found: Findings, best: Sequence[str]) -> str:
-    of = f"Configurations marked ●, {len(best)} of {len(found.standings.ranked)}, cannot be told from the best. " if best else ""
-    return f"{of}Intervals are 95 %, clustered by source document; differences are on the same questions."
+    end = "highest" if found.primary.higher_is_better else "lowest"
+    marked = f"● marks the set that cannot be told apart, {len(best)} of {len(found.standings.ranked)}: with 95 % confidence the {end} true mean is in it. "
+    return f"{marked if best else ''}Intervals are 95 %, clustered by source document; differences are on the same questions."

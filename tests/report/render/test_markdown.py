@@ -1,0 +1,40 @@
+from workbench.execution.collect import collect
+from workbench.report.model import Cell, Column, Lines, Prose, Row, Section, Table, Term, Terms
+from workbench.report.render.markdown import markdown, markdown_table, summary_markdown
+
+TABLE = Table(
+    "t", "what it is", [Column("name", "word"), Column("value", note="95 %")], [Row([Cell("a|b"), Cell("0.5", note="[0.1]")])], "a note"
+)
+
+
+def test_a_table_has_pipes_and_numbers_to_the_right():
+    assert markdown_table(TABLE) == "| name | value (95 %) |\n| --- | --: |\n| a\\|b | 0.5 (\\[0.1\\]) |"
+
+
+def test_every_block_of_words_is_paragraphs():
+    blocks = [Prose("one\n*two*"), Lines(["a", "b"]), Terms([Term("name", "<b>")]), TABLE]
+    assert markdown(Section("Title", "t", blocks)) == [
+        "#### Title",
+        "one \\*two\\*",
+        "- a\n- b",
+        "- **name**: \\<b\\>",
+        markdown_table(TABLE),
+        "what it is",
+        "a note",
+    ]
+
+
+def test_a_summary_says_what_won_the_order_and_what_failed(made, shown):
+    run = collect(made.ran(2))
+    text = summary_markdown(run)
+    assert text.startswith("### made-2-12: No winner: ") or " wins by " in text.splitlines()[0]
+    assert "| fixed-16-0 | " in text
+    assert text.count("**By how much?**") == 1
+    failing = summary_markdown(shown.run)
+    assert "#### Failed" in failing
+    assert "#### Window, not chunking" in failing
+    assert "cannot be loaded" in failing
+
+
+def test_names_are_never_markup(hostile):
+    assert "<i>" not in summary_markdown(hostile.run).replace("\\<i\\>", "")

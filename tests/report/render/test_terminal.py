@@ -1,0 +1,19 @@
+from workbench.report.model import Cell, Column, Row, Table
+from workbench.report.render.terminal import summary_lines, table_lines
+
+
+def test_a_table_is_aligned_with_numbers_to_the_right():
+    rows = [Row([Cell("a"), Cell("0.5")]), Row([Cell("longer"), Cell("10.25")])]
+    assert table_lines(Table("t", "", [Column("name", "word"), Column("value")], rows)) == [
+        "name    value",
+        "a         0.5",
+        "longer  10.25",
+    ]
+
+
+def test_the_summary_has_the_order_the_window_the_failures_and_the_verdict(shown):
+    lines = summary_lines(shown.run)
+    assert lines[1].split() == ["configuration", "span_recall@500t", "95", "%", "interval", "n"]
+    assert "window, not chunking: their chunks are longer than what the embedder reads" in lines
+    assert sum(": FAILED, " in line for line in lines) == 3
+    assert any(line.startswith("No winner: ") for line in lines)

@@ -1,0 +1,54 @@
+"""One presentation model: no second table, figure or section anywhere in the package."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from workbench.report import model
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted((ROOT / "workbench").rglob("*.py"))
+
+
+def classes(path: Path) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ClassDef)]
+
+
+def fields(node: ast.ClassDef) -> set[str]:
+    return {one.target.id for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)}
+
+
+def test_there_is_one_table_model() -> None:
+    tables = [f"{path.stem}.{node.name}" for path in MODULES for node in classes(path) if {"columns", "rows"} <= fields(node)]
+    assert tables == ["model.Table"]
+
+
+def test_what_is_shown_is_named_once() -> None:
+    own = {node.name for node in classes(Path(model.__file__))}
+    elsewhere = {node.name for path in MODULES if path != Path(model.__file__) for node in classes(path)}
+    assert {"Table", "Column", "Row", "Cell", "Figure", "Section", "Report"} <= own
+    assert not own & elsewhere
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "workbench" / "report").rglob("*.py")), ids=lambda path: path.stem)
+def test_a_report_reads_tables_and_needs_no_model_store_or_run(path: Path) -> None:
+    names = [
+        name
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [one.name for one in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+    ]
+    barred = ("embedding", "retrieval", "storage", "pipeline", "execution", "notebook_runner", "datasets", "experiment", "models")
+    assert not [name for name in names if name.startswith(tuple(f"workbench.{part}" for part in barred))]
+
+
+def test_only_renderers_make_markup() -> None:
+    for path in (ROOT / "workbench" / "report").rglob("*.py"):
+        if "render" not in path.parts:
+            assert "markupsafe" not in path.read_text("utf-8"), path
