@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.analysis.failure_summary import faults_of, weakest_slice
 from workbench.analysis.pairwise import OTHER, contrast, small
+from workbench.analysis.questions.failure_summary import faults_of, weakest_slice
 from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import GoldenSource
 from workbench.execution.collect import collect
