@@ -14,7 +14,8 @@ from workbench.analysis.questions.failure_summary import faults_of, weakest_slic
 from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import GoldenSource
 from workbench.execution.collect import collect
-from workbench.execution.local import Outcome, Result
+from workbench.execution.local import Outcome
+from workbench.execution.result import Result
 from workbench.experiment.read import Experiment
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
