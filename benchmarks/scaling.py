@@ -26,8 +26,9 @@ from workbench.datasets.sources import SOURCES
 from workbench.execution.dask.cluster import connected
 from workbench.execution.dask.precompute import precompute
 from workbench.execution.dask.scheduler import Task
-from workbench.execution.local import Outcome, Result, run_experiment
+from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
+from workbench.execution.result import Result
 from workbench.experiment.read import read_experiment
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.records import Dataset

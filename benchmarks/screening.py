@@ -25,9 +25,8 @@ from workbench.execution.screening import QUERIES, proxy_of
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
-from workbench.statistics.clusters import query_clusters
+from workbench.statistics.clusters import query_clusters, units
 from workbench.statistics.screening import MARGIN, screened
-from workbench.statistics.units import units
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

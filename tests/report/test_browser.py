@@ -63,16 +63,24 @@ def opened(chromium):
         context.close()
 
 
+@pytest.fixture(scope="module")
+def untidy_page(untidy, tmp_path_factory) -> Path:
+    from workbench.report.render.html import write_report
+
+    return write_report(untidy, tmp_path_factory.mktemp("untidy") / "report.html")
+
+
 def first_names(page, table="ranking-table"):
     return page.eval_on_selector_all(f"#{table} tbody tr:not([hidden]) th", "all => all.map(one => one.dataset.sort ?? one.textContent)")
 
 
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
-@pytest.mark.parametrize("which", ["shown", "hostile"])
+@pytest.mark.parametrize("which", ["shown", "hostile", "untidy_page"])
 def test_axe_finds_nothing_serious_and_nothing_is_cut_off(request, opened, which, scheme, width):
     if not AXE.is_file():
         pytest.fail(f"axe-core is not at {AXE}: make browser fetches it")
-    seen = opened(request.getfixturevalue(which).report, scheme, width)
+    found = request.getfixturevalue(which)
+    seen = opened(found if which == "untidy_page" else found.report, scheme, width)
     page = seen.page
     page.locator("#queries-table tbody button").first.click()
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -204,3 +212,33 @@ def test_printed_it_is_light_and_leaves_the_controls_out(opened, shown):
     for hidden in ("nav", "#theme", "#queries", ".controls"):
         assert not page.locator(hidden).first.is_visible()
     assert page.pdf().startswith(b"%PDF")
+
+
+def test_tables_stay_in_the_flow_and_say_where_columns_continue(opened, untidy_page):
+    page = opened(untidy_page, width=390).page
+    inner = "[...document.querySelectorAll('.frame')].filter((one) => one.scrollHeight > one.clientHeight + 1).length"
+    assert page.evaluate(inner) == 0
+    said = page.locator(".frame:has(#ranking-table) + .more")
+    assert said.text_content().endswith("more columns →")
+    page.evaluate("document.querySelector('.frame:has(#ranking-table)').scrollLeft = 10000")
+    said.wait_for(state="hidden")
+    assert opened(untidy_page).page.locator("#ranking-table").is_visible()
+
+
+def test_a_long_list_of_questions_shows_the_first_and_the_rest_when_asked(opened, untidy_page):
+    page = opened(untidy_page).page
+    rows, more = page.locator("#queries-table tbody tr:visible"), page.locator("#queries-more")
+    assert rows.count() == 20
+    assert more.text_content() == "Show 100 more questions"
+    more.click()
+    assert rows.count() == 120
+    assert not more.is_visible()
+
+
+def test_a_question_id_leads_to_its_drill_down(opened, untidy_page):
+    seen = opened(untidy_page)
+    link = seen.page.locator("#pairs [data-query]").first
+    link.click()
+    assert seen.page.locator("#query-detail").is_visible()
+    assert link.get_attribute("data-query") in seen.page.locator("#query-detail .note").first.text_content()
+    assert seen.complaints == []
