@@ -37,6 +37,21 @@ def test_a_second_run_embeds_nothing_and_leaves_the_same_tables(outcome, experim
     assert (copied / "small" / "manifest.json").read_bytes() == (outcome.folder / "manifest.json").read_bytes()
 
 
+def test_a_second_run_writes_no_table_again_but_one_that_was_altered(experiment_file, copied):
+    def written() -> dict[str, int]:
+        return {path.name: path.stat().st_ino for path in [*copied.glob("small/*.parquet"), *copied.glob("small/runs/*.trec")]}
+
+    read = read_experiment(experiment_file)
+    write_outputs(run_experiment(read, copied, lambda _: None))
+    before, table = written(), copied / "small" / "hits.parquet"
+    write_outputs(run_experiment(read, copied, lambda _: None))
+    assert {name for name, place in written().items() if place != before[name]} == {"timings.parquet"}
+    whole = table.read_bytes()
+    table.write_bytes(whole[:-9] + b"tampered!")
+    write_outputs(run_experiment(read, copied, lambda _: None))
+    assert table.read_bytes() == whole
+
+
 def test_adding_a_configuration_computes_only_that_one(experiment_file, copied):
     experiment_file.write_text(experiment_file.read_text().replace("size: [128, 512]", "size: [128, 512, 256]"))
     said: list[str] = []

@@ -57,6 +57,10 @@ class RunTables:
                 write_table(folder, schema, self.table(name))
             else:
                 (folder / f"{name}.parquet").unlink(missing_ok=True)
+        self.write_manifest(folder)
+
+    def write_manifest(self, folder: Path) -> None:
+        """Write the manifest alone."""
         write_text(folder / MANIFEST, json.dumps(self.manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def table(self, name: str) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from workbench.analysis.questions.passages import passage_of, text_of
 from workbench.analysis.values import metadata, per_query, places
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural
-from workbench.metrics.coverage import Floats, Ints
+from workbench.metrics.coverage import Floats
 from workbench.report.model import Block, Drill, Lines, Prose, Section
 from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
@@ -175,7 +175,7 @@ class Passages:
     _slices: dict[Place, int] = field(default_factory=dict)
     _documents: dict[str, int] = field(default_factory=dict)
     _spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    _wide: dict[tuple[str, int], Ints] = field(default_factory=dict)
+    _units: dict[Place, int] = field(default_factory=dict)
 
     def document(self, doc_id: str) -> int:
         """The number of a document; -1 for none."""
@@ -183,12 +183,12 @@ class Passages:
 
     def units(self, doc_id: str, start: int, position: int) -> int:
         """A position in UTF-16 units, in the passage that holds `start`."""
-        passage = passage_of(self.run, doc_id, start, start)
-        key = (doc_id, passage.start)
-        if key not in self._wide:
-            wide = [] if passage.text.isascii() else [at for at, letter in enumerate(passage.text) if ord(letter) > 0xFFFF]
-            self._wide[key] = np.array(wide, dtype=np.int64)
-        return position + int(np.searchsorted(self._wide[key], position - passage.start))
+        if (doc_id, start, position) not in self._units:
+            passage = passage_of(self.run, doc_id, start, start)
+            before = passage.text[: position - passage.start]
+            wide = 0 if before.isascii() else sum(letter > "\uffff" for letter in before)
+            self._units[doc_id, start, position] = position + wide
+        return self._units[doc_id, start, position]
 
     def evidence(self, span: Place) -> tuple[int, int, int]:
         """Document, start and end of a piece of evidence, whose surroundings are kept too."""
