@@ -117,7 +117,7 @@ def metrics(folder: Path) -> dict[str, dict[str, float]]:
     outcome = run_experiment(experiment_of(settings, "benchmark"), folder, lambda _: None)
     means: dict[str, dict[str, float]] = {}
     for result in outcome.results:
-        scores = result.scores.table("scores")
+        scores = result.scores_table
         scored = scores[(scores["state"] == "scored") & scores["metric"].isin(settings["metrics"])]
         means[result.configuration.name] = {
             str(name): float(value) for name, value in scored.groupby("metric")["value"].mean().round(4).items()

@@ -9,6 +9,7 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -16,8 +17,9 @@ import pandas as pd
 from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import BeirSource
+from workbench.embedding.chunk_encoder import EncoderChunks
 from workbench.embedding.embed import embed
-from workbench.embedding.late.chunks import embed_late
+from workbench.embedding.registry import chunk_encoder
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.records import Chunk, Document
 from workbench.storage.vector_cache import VectorCache
@@ -60,16 +62,17 @@ def standard(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], l
 
 def late(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[list[Chunk]]], cache: VectorCache) -> tuple[float, int]:
     """Seconds and tokens of one pass for all chunkings, each chunking's vectors read back as a stage reads them."""
+    columns = ["doc", "start", "end", "header"]
     tables = [
-        pd.DataFrame(
-            [(doc, one.start, one.end, one.header) for doc, found in enumerate(chunks) for one in found],
-            columns=["doc", "start", "end", "header"],
-        )
+        pd.DataFrame([(doc, one.start, one.end, one.header) for doc, found in enumerate(chunks) for one in found], columns=columns)
         for chunks in chunkings.values()
     ]
+    # What is pooled is read from the documents, so no chunk needs a text of its own.
+    inputs = [EncoderChunks(documents, table, ()) for table in tables]
     started, tokens = time.perf_counter(), 0
-    for place, table in enumerate(tables):
-        tokens += embed_late(documents, [table, *tables[place + 1 :]], LATE, cache, "late").tokens_encoded
+    for place, chunks in enumerate(inputs):
+        peers = inputs[place + 1 :]
+        tokens += chunk_encoder(LATE).embed(chunks, cache, "late", peers=partial(tuple, peers)).tokens_encoded
     return time.perf_counter() - started, tokens
 
 

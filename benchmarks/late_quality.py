@@ -83,10 +83,10 @@ def values(
     assert not outcome.failures, outcome.failures
     found = {}
     for result in outcome.results:
-        scores = result.scores.table("scores")
+        scores = result.scores_table
         scored = scores[(scores["metric"] == METRIC) & (scores["state"] == "scored")]
-        found[result.configuration.name] = scored.set_index("query")["value"].reindex(range(outcome.bench.labels.queries)).to_numpy()
-    return found, query_clusters(outcome.bench.labels)
+        found[result.configuration.name] = scored.set_index("query")["value"].reindex(range(outcome.context.labels.queries)).to_numpy()
+    return found, query_clusters(outcome.context.labels)
 
 
 if __name__ == "__main__":

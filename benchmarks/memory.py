@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -32,11 +31,10 @@ from workbench.models.files import MINILM
 from workbench.models.tokenizers import Ints, model_tokenizer
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
-from workbench.pipeline.stages import _searchable, chunks_stage, embedded_stages, hits_stage, queries_stage, scores_stage, vectors_stage
+from workbench.pipeline.graph import Graph
 from workbench.records import Dataset, Document, Query
-from workbench.retrieval.base import SearchDepth
 from workbench.retrieval.dense import DenseRetriever
-from workbench.retrieval.exact import exact
+from workbench.storage.result_store import Entry
 from workbench.storage.vector_cache import Vectors
 
 SIZES = (250_000, 1_000_000)
@@ -109,19 +107,18 @@ def synthetic(chunks: int, size: int) -> dict[str, Any]:
     batching.BYTES = size
     corpus = tuple(documents(chunks))
     queries = tuple(Query(f"q{number}", document.text[:60]) for number, document in enumerate(corpus[:QUERIES]))
-    configuration = Configuration("sentence", SentenceChunker(size=_TOKENS), HashingEmbedder(), DenseRetriever())
+    configuration = Configuration("sentence", SentenceChunker(size=_TOKENS), HashingEmbedder(), DenseRetriever(k=10))
     seen = Seen()
-    with bench_on(Dataset("synthetic", corpus, queries, ())) as bench:
+    with context_on(Dataset("synthetic", corpus, queries, ()), indexed=False) as run:
+        finished = Finished(run, configuration)
         with seen.during("chunking"):
-            cut = chunks_stage(bench, configuration)
+            finished.obtain("chunks")
         with seen.during("vectors"):
-            made = vectors_stage(bench, HashingEmbedder(), configuration, cut)
-            asked = queries_stage(bench, HashingEmbedder(), configuration).array("vectors")
+            finished.obtain("vectors", "queries")
         with seen.during("search"):
-            searched = replace(_searchable(bench, cut.table("chunks")), vectors=made.array("vectors"))
-            found = exact(asked, searched, SearchDepth(10, 0, 10, listed=100), 10)
-        assert found.hits["query"].nunique() == len(queries)
-        many = len(searched.doc)
+            finished.obtain("hits")
+        assert finished.entry("hits").table("exact_hits")["query"].nunique() == len(queries)
+        many = len(finished.entry("chunks").table("chunks"))
     return {"chunks": many, "block_bytes": size, "text_mb": sum(len(document.text) for document in corpus) / 1e6, **seen.told}
 
 
@@ -131,24 +128,42 @@ def nfcorpus() -> dict[str, Any]:
     embedder = SentenceTransformersEmbedder()
     configuration = Configuration("sentence-128", SentenceChunker(size=128), embedder, DenseRetriever())
     seen = Seen()
-    with bench_on(dataset) as bench:
+    with context_on(dataset) as run:
+        finished = Finished(run, configuration)
         with seen.during("chunking"):
-            cut = chunks_stage(bench, configuration)
+            finished.obtain("chunks")
         with seen.during("vectors and index"):
-            embedded = embedded_stages(bench, configuration, cut)
+            finished.obtain("vectors", "queries", "index")
         with seen.during("search"):
-            hits = hits_stage(bench, configuration, cut, embedded)
+            finished.obtain("hits")
         with seen.during("scores"):
-            scores_stage(bench, configuration, cut, hits)
-        many = len(cut.table("chunks"))
+            finished.obtain("scores")
+        many = len(finished.entry("chunks").table("chunks"))
     return {"chunks": many, "encoder": embedder.encoder().name, **seen.told}
 
 
 @contextmanager
-def bench_on(dataset: Dataset) -> Iterator[RunContext]:
-    """A bench with a store of its own, which is deleted in the end."""
+def context_on(dataset: Dataset, indexed: bool = True) -> Iterator[RunContext]:
+    """A dataset in a temporary workspace, which is deleted in the end."""
     with tempfile.TemporaryDirectory() as folder:
-        yield RunContext(Workspace(Path(folder), Path(folder) / "store"), dataset, (Metric.parse("ndcg@10"),), "exact")
+        yield RunContext(Workspace(Path(folder), Path(folder) / "store"), dataset, (Metric.parse("ndcg@10"),), "exact", indexed=indexed)
+
+
+class Finished:
+    """The finished results of a configuration, obtained a few stages at a time."""
+
+    def __init__(self, run: RunContext, configuration: Configuration) -> None:
+        self._graph, self._configuration = Graph(run), configuration
+        self._entries: dict[str, dict[str, Entry]] = {}
+
+    def obtain(self, *stages: str) -> None:
+        """Compute the results of these stages, whose inputs are there."""
+        for node in self._graph.nodes(self._configuration, stages):
+            self._entries.setdefault(node.stage, {})[node.part] = self._graph.obtain(node, self._entries)
+
+    def entry(self, stage: str) -> Entry:
+        """The result of a stage that is stored in one part."""
+        return next(iter(self._entries[stage].values()))
 
 
 class Seen:

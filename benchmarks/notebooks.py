@@ -9,13 +9,15 @@ import shutil
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
 from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import imported_modules
-from workbench.notebook_runner.run_notebooks import execute, wanted_notebooks
+from workbench.notebook_runner.run_notebooks import NotebookJob, execute, notebook_jobs
 
 ROUNDS = 3
 WAYS = {"plain": (False, 1), "forked": (True, 1), "forked, two at once": (True, 2)}
@@ -33,8 +35,9 @@ def run() -> dict[str, object]:
         path = Path(folder) / "ten.yaml"
         path.write_text(EXPERIMENT.replace("HANDBOOK", str(Path(__file__).parents[1] / "experiments" / "handbook")))
         outcome = run_experiment(read_experiment(path, ()), Path(folder) / "outputs", lambda _: None)
-        execute_all(outcome, path, *WAYS["forked"])  # papermill's import is nobody's cost
-        rounds = [{name: execute_all(outcome, path, *way) for name, way in WAYS.items()} for _ in range(ROUNDS)]
+        jobs = notebook_jobs(write_outputs(outcome), outcome.folder)[:-1]
+        execute_all(outcome, jobs, *WAYS["forked"])  # papermill's import is nobody's cost
+        rounds = [{name: execute_all(outcome, jobs, *way) for name, way in WAYS.items()} for _ in range(ROUNDS)]
     return {
         "notebooks": len(outcome.results),
         "rounds": rounds,
@@ -46,12 +49,13 @@ def run() -> dict[str, object]:
     }
 
 
-def execute_all(outcome: Outcome, experiment: Path, fork: bool, workers: int) -> dict[str, float]:
+def execute_all(outcome: Outcome, jobs: Sequence[NotebookJob], fork: bool, workers: int) -> dict[str, float]:
+    """Seconds of wall and of CPU for executing notebooks, none of which is in the store."""
+    store = outcome.context.workspace.store
     for kind in ("notebooks", "records"):
-        shutil.rmtree(outcome.bench.workplace.store.root / kind, ignore_errors=True)
-    wanted = wanted_notebooks(outcome, experiment, ())[:-1]
+        shutil.rmtree(store.root / kind, ignore_errors=True)
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
-    with Kernels(imported_modules(wanted[0].source), lambda _: None, fork) as kernels:
-        errors = execute(outcome, wanted, kernels, workers, lambda _: None)
+    with Kernels(imported_modules(jobs[0].source), lambda _: None, fork) as kernels:
+        errors = execute(outcome.folder / "notebooks", store, jobs, kernels, workers, lambda _: None)
     assert not errors, errors
     return {"wall": round(time.perf_counter() - wall, 2), "cpu": round(sum(os.times()[:4]) - cpu, 2)}

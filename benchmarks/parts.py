@@ -39,42 +39,46 @@ pipeline: {embedding: {kind: static}}
 sweep: {chunking: [{kind: recursive, size: 256}, {kind: sentence, size: 256}, {kind: fixed, size: 128, overlap: 32}]}
 metrics: [span_recall@2000t, span_precision@2000t, need_recall@2000t, span_recall@5, recall@5, precision@5, mrr@10, ndcg@10, hit_recall@5, margin]
 """
-# Each part is a function by its file; one that is indented lies within the one above.
+# Each part is a function by the end of its file's path; one that is indented lies within the one above.
 PARTS = {
-    "reading experiment and data": "spec.py read_experiment",
-    "dataset": "run.py bench_of",
-    "chunks": "stages.py chunks_stage",
-    "vectors from the cache": "stages.py vectors_stage",
-    "  tokens of each text": "static.py lengths",
-    "questions": "stages.py queries_stage",
-    "index": "index.py build_index",
-    "hits": "stages.py hits_stage",
-    "  exact": "exact.py exact",
-    "  Chroma's": "approximate.py approximate",
-    "scores": "stages.py scores_stage",
-    "tables": "outputs.py write_outputs",
-    "  metrics": "tables.py metrics_table",
-    "  queries": "tables.py queries_table",
-    "  hits table": "tables.py hits_table",
-    "  configurations": "tables.py configurations_table",
-    "  comparisons, with the verdict": "comparing.py comparisons_table",
-    "  timings": "tables.py timings_table",
-    "  run files": "tables.py run_lines",
-    "  manifest": "outputs.py manifest",
-    "history": "history.py append",
-    "notebooks, without their kernels": "publish.py run_notebooks",
-    "report": "kept.py kept_report",
-    "  findings": "findings.py findings",
-    "  slices": "slices.py slice_means",
-    "  figures": "svg.py inline_svg",
-    "  pairs": "contrasts.py pairs",
-    "  drill-down": "payload.py payload",
-    "  portraits": "portraits.py portraits",
+    "reading experiment and data": "experiment/read.py read_experiment",
+    "dataset": "execution/local.py context_of",
+    "stages": "execution/local.py run_configuration",
+    "  chunks": "stages/chunks.py compute",
+    "  vectors from the cache": "stages/vectors.py compute",
+    "    tokens of each text": "embedding/static.py lengths",
+    "  questions": "stages/queries.py compute",
+    "  index": "stages/index.py obtain",
+    "  hits": "stages/hits.py compute",
+    "    exact": "retrieval/exact.py exact",
+    "    Chroma's": "retrieval/approximate.py approximate",
+    "  scores": "stages/scores.py compute",
+    "  explanations": "stages/explanations.py compute",
+    "  faults of chunks": "stages/chunk_faults.py compute",
+    "tables": "execution/outputs.py write_outputs",
+    "  metrics": "execution/tables.py metrics_table",
+    "  queries": "execution/tables.py queries_table",
+    "  hits table": "execution/tables.py hits_table",
+    "  configurations": "execution/tables.py configurations_table",
+    "  comparisons, with the verdict": "analysis/comparisons.py comparisons_table",
+    "  timings": "execution/tables.py timings_table",
+    "  run files": "execution/tables.py run_lines",
+    "  manifest": "execution/collect.py manifest",
+    "history": "results/history.py append",
+    "notebooks, without their kernels": "notebook_runner/run_notebooks.py run_notebooks",
+    "report": "execution/publish.py publish_report",
+    "  findings": "analysis/findings.py findings",
+    "  slices": "analysis/slice_means.py slice_means",
+    "  figures": "render/svg.py inline_svg",
+    "  pairs": "sections/pairs.py pairs",
+    "  drill-down": "sections/drill.py drill",
+    "  configurations one by one": "sections/cards.py cards",
 }
 ANYWHERE = {
-    "tokenising": "tokens.py _tokenise",
-    "misses of configurations": "contrast.py examined",
-    "tables read from the store": "store.py table",
+    "keys of results": "pipeline/graph.py key",
+    "tokenising": "models/tokenizers.py _tokenise",
+    "misses of configurations": "analysis/pairwise.py examined",
+    "tables read from the store": "storage/result_store.py table",
 }
 
 
@@ -117,7 +121,7 @@ def profiled(experiment: str, outputs: str) -> dict[str, float]:
     profile.disable()
     found = pstats.Stats(profile).stats  # type: ignore[attr-defined]  # in no stub
     times = {name: _seconds(found, place) for name, place in PARTS.items()}
-    whole = _seconds(found, "sweep.py sweep")
+    whole = _seconds(found, "cli/sweep.py sweep")
     rest = whole - sum(seconds for name, seconds in times.items() if not name.startswith(" "))
     times |= {"rest": rest, "all": whole, "imports, before": imports}
     times |= {f"anywhere: {name}": _seconds(found, place) for name, place in ANYWHERE.items()}

@@ -9,6 +9,7 @@ import functools
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,13 +24,15 @@ from benchmarks.claims import at_most
 from workbench.datasets.formats.golden_rows import write_golden
 from workbench.datasets.sources import SOURCES
 from workbench.execution.dask.cluster import connected
-from workbench.execution.dask.precompute import compute_ahead
+from workbench.execution.dask.precompute import precompute
 from workbench.execution.dask.scheduler import Task
-from workbench.execution.local import Outcome, Result, run_experiment
+from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
+from workbench.execution.result import Result
 from workbench.experiment.read import read_experiment
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.records import Dataset
+from workbench.results.run_tables import RunTables
 from workbench.retrieval.chroma_index import folder_bytes
 from workbench.storage.vector_cache import VectorCache
 
@@ -107,8 +110,8 @@ def experiment(
 
 
 def sweep(path: Path, outputs: Path, jobs: int | None = None) -> Outcome:
-    ahead = functools.partial(compute_ahead, jobs=jobs) if jobs else None
-    outcome = run_experiment(read_experiment(path), outputs / "outputs", lambda _: None, ahead)
+    before = functools.partial(precompute, jobs=jobs) if jobs else None
+    outcome = run_experiment(read_experiment(path), outputs / "outputs", lambda _: None, before)
     write_outputs(outcome)
     assert not outcome.failures, outcome.failures
     return outcome
@@ -118,24 +121,17 @@ def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
     """Seconds of each stage at one size; `encoding` is the vectors' stage with the model, `gather` when the cache holds all vectors."""
     path = experiment(whole, share, folder, embedding=STATIC)
     (result,) = sweep(path, folder).results
-    outcome_folder = result.chunks.folder.parents[1]
-    assert result.embedded is not None
-    chunks = len(result.chunks.table("chunks"))
-    spent = {name: entry.seconds for name, entry in result.stages.items()} | {"index": result.embedded.index_seconds}
-    sizes = bytes_a_chunk(result, outcome_folder, chunks)
-    for file in sorted(result.embedded.vectors.folder.iterdir()):
-        file.unlink()
-    result.embedded.vectors.folder.rmdir()
+    chunks, vectors = len(result.chunks_table), result.entry("vectors").folder
+    spent, sizes = dict(result.seconds), bytes_a_chunk(result, chunks)
+    shutil.rmtree(vectors)
     (again,) = sweep(path, folder).results
-    assert again.embedded is not None
-    spent["gather"] = again.embedded.vectors.seconds
+    spent["gather"] = again.seconds["vectors"]
     (encoded,) = sweep(experiment(whole, share, folder / "model"), folder / "model").results
-    assert encoded.embedded is not None
-    spent["encoding"] = encoded.embedded.vectors.seconds
+    spent["encoding"] = encoded.seconds["vectors"]
     return {
         "documents": len(read_experiment(path).dataset.load().documents),
         "chunks": chunks,
-        "tokens": int(encoded.embedded.vectors.values("encoded")["tokens"]),
+        "tokens": int(encoded.entry("vectors").values("encoded")["tokens"]),
         "seconds": {name: round(value, 3) for name, value in spent.items() if name != "vectors"},
         "milliseconds_a_question": {
             "exact": float(np.median(result.hits.array("exact_seconds"))) * 1000,
@@ -145,12 +141,14 @@ def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
     }
 
 
-def bytes_a_chunk(result: Result, store: Path, chunks: int) -> dict[str, int]:
-    """What each stage leaves on disk."""
-    assert result.embedded is not None
-    folders: dict[str, Path | None] = {name: entry.folder for name, entry in result.stages.items() if name != "queries"}
-    folders["index"] = result.embedded.index
-    found = {name: round(folder_bytes(folder) / chunks) for name, folder in folders.items() if folder}
+def bytes_a_chunk(result: Result, chunks: int) -> dict[str, int]:
+    """What each stage leaves on disk, and the cache of vectors."""
+    store = result.entry("vectors").folder.parents[1]
+    found = {
+        stage: round(sum(folder_bytes(entry.folder) for entry in entries.values()) / chunks)
+        for stage, entries in result.entries.items()
+        if stage != "queries"
+    }
     return found | {"cache": round(sum(path.stat().st_size for path in store.glob("vectors.sqlite*")) / chunks)}
 
 
@@ -223,7 +221,8 @@ def notebook_seconds(whole: Dataset, share: float, folder: Path) -> float:
     """Of one notebook, where five are executed, results in the store."""
     path = experiment(whole, share, folder, "{kind: fixed, size: [64, 128, 192, 256]}")
     outcome = sweep(path, folder)
-    return round(elapsed(lambda: run_notebooks(outcome, path, (), lambda _: None)) / 5, 2)
+    run, store = RunTables.read(outcome.folder), outcome.context.workspace.store
+    return round(elapsed(lambda: run_notebooks(run, outcome.folder, store, lambda _: None)) / 5, 2)
 
 
 def takes(tokens: int, found: dict[str, Any]) -> dict[str, float]:

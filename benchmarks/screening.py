@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.covid_qa import doc_ids, written
-from workbench.execution.local import bench_of, run_configuration
+from workbench.execution.local import context_of, run_configuration
 from workbench.execution.screening import QUERIES, proxy_of
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.pipeline.configuration import Configuration
-from workbench.statistics.clusters import query_clusters
+from workbench.pipeline.graph import Graph
+from workbench.statistics.clusters import query_clusters, units
 from workbench.statistics.screening import MARGIN, screened
-from workbench.statistics.units import units
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -171,22 +171,22 @@ def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, A
 
 def measured(one: Experiment, outputs: Path, proxy: Callable[[Configuration], Configuration] = proxy_of) -> Measured:
     """All configurations by the real embedder and by proxy; what is in the store is not computed again."""
-    bench = replace(bench_of(one, outputs), indexed=False)
+    # Without a primary metric nothing is explained: only what the values need is run and timed.
+    run = replace(context_of(one, outputs), indexed=False, primary=None)
+    graph = Graph(run)
     parts: list[tuple[Floats, Floats, int, float, float]] = []
     for configuration in one.configurations:
-        real, cheap = run_configuration(bench, configuration), run_configuration(bench, proxy(configuration))
+        real, cheap = run_configuration(graph, configuration), run_configuration(graph, proxy(configuration))
         values = []
         for result in (real, cheap):
-            scores = result.scores.table("scores")
-            row = scores[scores["metric"] == METRIC].set_index("query")["value"].reindex(range(bench.labels.queries))
+            scores = result.scores_table
+            row = scores[scores["metric"] == METRIC].set_index("query")["value"].reindex(range(run.labels.queries))
             values.append(row.to_numpy(np.float64))
-        seconds = [
-            sum(entry.seconds for name, entry in result.stages.items() if name not in ("chunks", "queries")) for result in (real, cheap)
-        ]
+        seconds = [sum(took for stage, took in result.seconds.items() if stage not in ("chunks", "queries")) for result in (real, cheap)]
         parts.append((values[0], values[1], int(real.lengths.sum()), seconds[0], seconds[1]))
     truth, cheap_values, tokens, real_seconds, cheap_seconds = (np.array(column) for column in zip(*parts, strict=True))
     names = tuple(configuration.name for configuration in one.configurations)
-    return Measured(names, truth, cheap_values, query_clusters(bench.labels), tokens, real_seconds, cheap_seconds)
+    return Measured(names, truth, cheap_values, query_clusters(run.labels), tokens, real_seconds, cheap_seconds)
 
 
 def _split(whole: Measured, splits: list[Any], split: str) -> Measured:

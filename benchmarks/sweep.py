@@ -140,7 +140,7 @@ def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[st
     found: dict[str, dict[str, float]] = {}
     ids = np.array([query.query_id for query in dataset.queries], dtype=object)
     for result in cold.outcome.results:
-        name, table = result.configuration.name, result.chunks.table("chunks")
+        name, table = result.configuration.name, result.chunks_table
         names = [dataset.documents[doc].doc_id for doc in table["doc"]]
         cut = list(zip(names, table["start"], table["end"], strict=True))
         ours, theirs = set(cut), set(next(iter(loops.values())).chunks[name])

@@ -16,6 +16,7 @@ from workbench.execution.outputs import write_outputs
 from workbench.execution.publish import publish_report
 from workbench.experiment.read import experiment_of, read_experiment
 from workbench.notebook_runner.run_notebooks import run_notebooks
+from workbench.pipeline.registry import STAGES
 from workbench.results.run_tables import RunTables
 
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
@@ -92,11 +93,10 @@ def as_command(place: Path) -> float:
 
 def parts(swept: Swept) -> dict[str, float]:
     """Where a sweep's time went: what it computed by stage, its tables, and all else (reading, keys, locks)."""
-    found = dict.fromkeys(("chunks", "vectors", "queries", "index", "hits", "scores"), 0.0)
+    found = dict.fromkeys(STAGES, 0.0)
     for result in swept.outcome.results:
-        for name, entry in result.stages.items():
-            found[name] += entry.seconds if entry.computed else 0.0
-        found["index"] += result.embedded.index_seconds if result.embedded else 0.0
+        for stage, entries in result.entries.items():
+            found[stage] += sum(entry.seconds for entry in entries.values() if entry.computed)
     found["tables"] = swept.tables
     return found | {"rest": swept.seconds - sum(found.values())}
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.tiny_dataset import write_dataset
 from workbench.execution.collect import collect
-from workbench.execution.local import Outcome, Result, run_experiment
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.result import Result
 from workbench.experiment.read import experiment_of
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Draft

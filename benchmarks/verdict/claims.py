@@ -8,12 +8,12 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.verdict.oracle import Oracle
 from benchmarks.verdict.worlds import World
-from workbench.statistics.best_set import unrejected
+from workbench.statistics.clusters import units
 from workbench.statistics.comparison import p_values
 from workbench.statistics.pairs import all_pairs
-from workbench.statistics.randomisation import randomise
-from workbench.statistics.selection import corrected_first
-from workbench.statistics.units import units
+from workbench.statistics.resampling.best_set import unrejected
+from workbench.statistics.resampling.randomisation import randomise
+from workbench.statistics.resampling.selection import corrected_first
 
 FLIPS = 999
 LEVEL = 0.025

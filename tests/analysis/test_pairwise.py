@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.analysis.failure_summary import faults_of, weakest_slice
 from workbench.analysis.pairwise import OTHER, contrast, small
+from workbench.analysis.questions.failure_summary import faults_of, weakest_slice
 from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import GoldenSource
 from workbench.execution.collect import collect
-from workbench.execution.local import Outcome, Result
+from workbench.execution.local import Outcome
+from workbench.execution.result import Result
 from workbench.experiment.read import Experiment
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved

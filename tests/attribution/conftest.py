@@ -10,7 +10,8 @@ from tests.tiny_dataset import write_dataset
 from workbench.attribution.chunk_faults import ChunkFault, chunk_faults
 from workbench.attribution.embedded_extent import EmbeddedExtent, embedded_extent
 from workbench.attribution.evidence_causes import missed
-from workbench.execution.local import Outcome, Result, run_experiment
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.result import Result
 from workbench.experiment.read import experiment_of
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric

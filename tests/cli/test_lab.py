@@ -10,6 +10,7 @@ import nbformat
 import pytest
 import requests
 from click.testing import CliRunner
+from nbclient import NotebookClient
 
 from workbench.cli.lab import lab_arguments
 from workbench.cli.main import main
@@ -73,6 +74,27 @@ def test_jupyterlab_browses_the_working_directory_and_opens_the_executed_noteboo
     _, said = process.communicate(timeout=SECONDS)
     assert "/lab/tree/outputs/x/notebooks/comparison.ipynb" in said
     assert "Traceback" not in said
+
+
+def test_the_executed_notebook_and_the_one_to_start_from_run_by_hand_in_their_folders(
+    tmp_path: Path, run_python: Callable[..., str]
+) -> None:
+    (tmp_path / "data" / "documents").mkdir(parents=True)
+    (tmp_path / "data" / "documents" / "cats.md").write_text("# Cats\n\nCats purr when they are content.\n")
+    (tmp_path / "data" / "documents" / "dogs.md").write_text("# Dogs\n\nDogs bark at strangers.\n")
+    asked = [{"query": "why do cats purr", "relevant_doc_ids": ["cats"]}, {"query": "who do dogs bark at", "relevant_doc_ids": ["dogs"]}]
+    (tmp_path / "data" / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    settings = "dataset: {kind: golden, path: data}\npipeline: {retrieval: {kind: bm25}}\nmetrics: [recall@1]\n"
+    (tmp_path / "x.yaml").write_text(f"name: x\n{settings}")
+    run_python(LAB, tmp_path, "sweep", "x.yaml")
+    (tmp_path / "notebooks").mkdir()
+    started = notebook_path("comparison").read_text("utf-8").replace("outputs/quickstart", "outputs/x")
+    (tmp_path / "notebooks" / "comparison.ipynb").write_text(started)
+    for folder in ("outputs/x/notebooks", "notebooks"):
+        notebook = nbformat.read(tmp_path / folder / "comparison.ipynb", as_version=4)
+        # As JupyterLab does: the kernel runs in the notebook's own folder.
+        done = NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path / folder)}}, kernel_name="python3").execute()
+        assert "fixed-256-0" in json.dumps(done)
 
 
 def test_jupyterlab_is_a_process_of_its_own_that_may_import_everything(swept: Path, run_python: Callable[..., str]) -> None:

@@ -1,5 +1,5 @@
-from workbench.context.delivery import delivered
 from workbench.metrics.case import Case, Cut
+from workbench.metrics.delivery import delivered
 
 TEXT = "one two three four five six"  # 6 tokens, starting at 0 4 8 14 19 24
 

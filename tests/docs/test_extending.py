@@ -36,7 +36,7 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_page_adds_a_chunker_an_embedder_a_retriever_and_a_metric(installed: Path, tmp_path: Path, handbook_corner: Path) -> None:
+def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tmp_path: Path, handbook_corner: Path) -> None:
     (experiment,) = blocks("yaml")
     (tmp_path / "harbour.yaml").write_text(experiment.replace("experiments/handbook", str(handbook_corner)))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
@@ -46,9 +46,16 @@ def test_the_page_adds_a_chunker_an_embedder_a_retriever_and_a_metric(installed:
     assert done.returncode == 0, done.stderr
     metrics = pd.read_parquet(tmp_path / "outputs" / "harbour" / "metrics.parquet").query("slice == 'all'")
     values = metrics.pivot(index="configuration", columns="metric", values="value")
-    assert list(values.index) == ["fixed-128-0", "fixed-128-0-overlap", "paragraphs", "paragraphs-overlap"]
+    assert list(values.index) == [
+        *("fixed-128-0", "fixed-128-0-dot", "fixed-128-0-overlap"),
+        *("paragraphs", "paragraphs-dot", "paragraphs-overlap"),
+    ]
     assert values["top_document"].between(0.01, 1).all()
     assert values["top_document"].tolist() == values["success@1"].tolist()
+    # The vectors have unit length, so that dot products rank as cosines do.
+    assert values["mrr@10"]["fixed-128-0-dot"] == pytest.approx(values["mrr@10"]["fixed-128-0"])
+    timings = pd.read_parquet(tmp_path / "outputs" / "harbour" / "timings.parquet")
+    assert set(timings.loc[timings["name"] == "seconds_words", "configuration"]) == set(values.index)
     hits = pd.read_parquet(tmp_path / "outputs" / "harbour" / "hits.parquet").query("configuration == 'paragraphs'")
     documents = {document.doc_id: document.text for document in GoldenSource(path=str(handbook_corner)).load().documents}
     first = hits.iloc[0]

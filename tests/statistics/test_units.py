@@ -1,6 +1,6 @@
 import numpy as np
 
-from workbench.statistics.units import units
+from workbench.statistics.clusters import units
 
 
 def test_from_ten_documents_on_a_document_is_one_observation() -> None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from workbench.analysis.failure_summary import FailureSummary, faults_of
 from workbench.analysis.frontier import Cost, CostedConfiguration, frontier
 from workbench.analysis.pairwise import Contrast, contrast
+from workbench.analysis.questions.failure_summary import FailureSummary, faults_of
 from workbench.analysis.screened import screening_of
 from workbench.analysis.standings import Standing, Standings, standings
 from workbench.analysis.values import detail

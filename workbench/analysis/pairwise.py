@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.miss_causes import causes_by_query
+from workbench.analysis.questions.miss_causes import causes_by_query
 from workbench.analysis.values import clusters, detail, per_query, slices
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.metrics.coverage import Bools, Floats, Ints

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from workbench.analysis.findings import Findings, findings
-from workbench.analysis.miss_causes import cause_meanings, misses_of
+from workbench.analysis.questions.miss_causes import cause_meanings, misses_of
 from workbench.core.suggestions import meant
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables

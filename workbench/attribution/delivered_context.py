@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from workbench.context.delivery import NO_CUT, Ordered, Slices, delivered, ordered, slices
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Floats, Ints, meeting
-from workbench.metrics.documents import judged
+from workbench.metrics.delivery import NO_CUT, Ordered, Slices, delivered, ordered, slices
 from workbench.metrics.evaluate import score
+from workbench.metrics.families.documents import judged
 from workbench.metrics.names import Metric
 from workbench.metrics.unjudged import unjudged_values
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from workbench.context.delivery import NO_CUT, Delivered, Ordered, ordered, packed_text, slices
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Ints, meeting
+from workbench.metrics.delivery import NO_CUT, Delivered, Ordered, ordered, packed_text, slices
 
 
 def delivered_without_repeats(case: Case, cut: Cut, queries: Ints) -> Delivered:

@@ -15,11 +15,11 @@ from workbench.attribution.duplicate_hits import delivered_without_repeats
 from workbench.attribution.embedded_extent import EmbeddedExtent
 from workbench.attribution.evidence_ranks import evidence_ranks
 from workbench.attribution.evidence_state import evidence_state
-from workbench.context.delivery import NO_CUT, delivered, slices
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Ints, totals
+from workbench.metrics.delivery import NO_CUT, delivered, slices
+from workbench.metrics.families.spans import delivered_characters, met, met_by
 from workbench.metrics.names import Metric
-from workbench.metrics.spans import delivered_characters, met, met_by
 
 _OF_TEXT = ("spans", "chunks")
 _COLUMNS = ["query", "need", "doc", "cause", "rank"]

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.context.delivery import NO_CUT, ordered, slices
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Floats, Ints, meeting
+from workbench.metrics.delivery import NO_CUT, ordered, slices
 
 
 class EvidenceRanks(NamedTuple):

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.attribution.embedded_extent import EmbeddedExtent
-from workbench.context.delivery import NO_CUT, slices
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Ints, Union, meeting, totals
+from workbench.metrics.delivery import NO_CUT, slices
 from workbench.metrics.inputs import Labels
 
 

@@ -13,7 +13,8 @@ import pandas as pd
 from workbench import __version__
 from workbench.analysis.comparisons import comparisons_table
 from workbench.execution.dataset_tables import evidence_table, judgements_table, passages_table, questions_table
-from workbench.execution.local import Outcome, Result
+from workbench.execution.local import Outcome
+from workbench.execution.result import Result
 from workbench.execution.screening import screening_table
 from workbench.execution.tables import configurations_table, hits_table, metrics_table, queries_table, timings_table
 from workbench.metrics.definitions import definition_of

@@ -14,7 +14,8 @@ from workbench.embedding.sentence_transformers import SentenceTransformersEmbedd
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.execution.local import Result, Say, context_of, primary_of, run_configuration
+from workbench.execution.local import Say, context_of, primary_of, run_configuration
+from workbench.execution.result import Result
 from workbench.experiment.read import Experiment
 from workbench.metrics.coverage import Floats
 from workbench.models.files import MINILM

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from workbench.execution.local import Outcome, Result
+from workbench.execution.local import Outcome
+from workbench.execution.result import Result
 from workbench.metrics.separation import answerable_auroc
 from workbench.models.tokenizers import Ints
 from workbench.results.run_tables import RETRIEVED

@@ -15,8 +15,9 @@ from workbench.context import packing
 from workbench.core.files import store_errors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
-from workbench.execution.local import Result, context_of, run_configuration
+from workbench.execution.local import context_of, run_configuration
 from workbench.execution.plan import plan_experiment
+from workbench.execution.result import Result
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.models.files import locate
 from workbench.pipeline.chunk_table import EmbedderInputs

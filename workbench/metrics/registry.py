@@ -6,14 +6,14 @@ from typing import Literal
 
 from workbench.core.registry import with_plugins
 from workbench.metrics.case import Case, Cut, MetricValues
-from workbench.metrics.chunks import chunk_precision
 from workbench.metrics.coverage import Bools
-from workbench.metrics.documents import average_precision, irrelevant, judged, mrr, ndcg, precision, recall, recall_cap, success
-from workbench.metrics.hits import hit_precision, hit_recall
+from workbench.metrics.families.chunks import chunk_precision
+from workbench.metrics.families.documents import average_precision, irrelevant, judged, mrr, ndcg, precision, recall, recall_cap, success
+from workbench.metrics.families.hits import hit_precision, hit_recall
+from workbench.metrics.families.margins import margin, margin_spread
+from workbench.metrics.families.omega import span_precision_omega
+from workbench.metrics.families.spans import complete, need_recall, span_iou, span_precision, span_recall
 from workbench.metrics.inputs import Labels
-from workbench.metrics.margins import margin, margin_spread
-from workbench.metrics.omega import span_precision_omega
-from workbench.metrics.spans import complete, need_recall, span_iou, span_precision, span_recall
 
 Family = Literal["documents", "hits", "chunks", "spans", "other"]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from workbench.analysis.highlights import Piece
+from workbench.analysis.questions.highlights import Piece
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

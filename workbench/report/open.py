@@ -1,10 +1,10 @@
 """What the notebooks open: a finished run or one of its configurations by the run's folder, or the history of an outputs folder."""
 
-import difflib
 from pathlib import Path
 
 from workbench.core.formatting import listed
 from workbench.core.locations import find_upwards
+from workbench.core.suggestions import nearest_word
 from workbench.errors import InputError
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView
@@ -57,5 +57,5 @@ def _run_at(results: str | Path) -> RunTables:
 def _one_of(name: str, names: list[str], missing: str) -> str:
     if name in names:
         return name
-    close = difflib.get_close_matches(name, names, n=1)
-    raise InputError(f"{missing} {name!r}", f"did you mean {close[0]}?" if close else f"the names are {listed(names, 12)}")
+    close = nearest_word(name, names)
+    raise InputError(f"{missing} {name!r}", f"did you mean {close}?" if close else f"the names are {listed(names, 12)}")

@@ -1,9 +1,17 @@
-"""Which queries hang together: those whose answers lie in the same document are not independent observations."""
+"""Cluster queries by source document, and take clusters as the units of inference where there are enough of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from workbench.metrics.coverage import Ints
+from workbench.metrics.coverage import Bools, Ints
 from workbench.metrics.inputs import Labels
+
+FEWEST_CLUSTERS = 10
+# How many values are held at once.
+_BLOCK = 2_000_000
 
 
 def query_clusters(labels: Labels) -> Ints:
@@ -20,3 +28,49 @@ def query_clusters(labels: Labels) -> Ints:
     with_evidence, first = np.unique(labels.alternative_query, return_index=True)
     clusters[with_evidence] = labels.alternative_doc[first]
     return clusters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """The unit of each query, numbered from 0: `codes` (q); `clusters` is the number of source documents they come from.
+
+    `conditional` says that queries of one document were taken for separate observations because there are too few documents: what is
+    inferred then holds over questions of these documents only, and says nothing about others.
+    """
+
+    codes: Ints
+    clusters: int
+    conditional: bool
+
+    @property
+    def count(self) -> int:
+        """The number of units."""
+        return int(self.codes.max(initial=-1)) + 1
+
+
+def units(clusters: npt.ArrayLike) -> Units:
+    """The units of inference for queries in `clusters` (q): the cluster from 10 distinct ones on, else each query alone.
+
+    The variance between fewer than about 10 clusters cannot be estimated well enough for an interval to keep its promise (Cameron and
+    Miller 2015, section VI). Taking those documents as given, only the choice of questions is left to chance, and that is between queries.
+    """
+    names = np.asarray(clusters)
+    codes = np.unique(names, return_inverse=True)[1].astype(np.int64)
+    distinct = int(codes.max(initial=-1)) + 1
+    if distinct >= FEWEST_CLUSTERS or distinct == len(names):
+        return Units(codes, distinct, False)
+    return Units(np.arange(len(names), dtype=np.int64), distinct, True)
+
+
+def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
+    """The rows of `scored` (r, q) that hold the same queries, together: their positions and these queries (q); some 2 million values at once.
+
+    Such rows have the same units and the same n, so that one pass over arrays serves them all.
+    """
+    groups: dict[bytes, list[int]] = {}
+    for row, key in enumerate(np.packbits(scored, axis=1)):
+        groups.setdefault(key.tobytes(), []).append(row)
+    most = max(1, _BLOCK // max(1, scored.shape[1]))
+    for rows in groups.values():
+        for start in range(0, len(rows), most):
+            yield np.array(rows[start : start + most], dtype=np.int64), scored[rows[0]]

@@ -9,10 +9,10 @@ from statsmodels.stats.multitest import multipletests
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
+from workbench.statistics.clusters import alike, units
 from workbench.statistics.intervals import Interval, checked, robust_intervals
 from workbench.statistics.pairs import Pairs
-from workbench.statistics.randomisation import Randomised
-from workbench.statistics.units import alike, units
+from workbench.statistics.resampling.randomisation import Randomised
 
 LEVEL = 0.95
 

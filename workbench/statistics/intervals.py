@@ -9,8 +9,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.statistics.clusters import Units, units
 from workbench.statistics.robust import by_unit, robust
-from workbench.statistics.units import Units, units
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import pandas as pd
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.metrics.names import Metric
+from workbench.statistics.clusters import alike
 from workbench.statistics.intervals import Interval, mean_intervals
 from workbench.statistics.slices import query_slices
-from workbench.statistics.units import alike
 
 NAN = float("nan")
 COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"]

@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.best_set import unrejected
+from workbench.statistics.clusters import Units, units
 from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.power import queries_needed
-from workbench.statistics.randomisation import randomise
-from workbench.statistics.selection import corrected_first
-from workbench.statistics.units import Units, units
+from workbench.statistics.resampling.best_set import unrejected
+from workbench.statistics.resampling.randomisation import randomise
+from workbench.statistics.resampling.selection import corrected_first
 
 SEED = 6
 FEWEST_QUERIES = 30

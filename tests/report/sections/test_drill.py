@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.miss_causes import CAUSE_NAMES, misses_of
+from workbench.analysis.questions.miss_causes import CAUSE_NAMES, misses_of
 from workbench.analysis.values import per_query
 from workbench.execution.collect import collect
 from workbench.report.sections.drill import BESIDE, Passages, drill, packed

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench import __version__
 from workbench.core import cpu
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role, Usage
@@ -92,7 +93,7 @@ def versions() -> dict[str, str]:
     """Of Python, of Workbench by its code, and of the packages that decide results."""
     from workbench.notebook_runner.notebooks import code_digest
 
-    found = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{version('workbench')} ({code_digest()[:8]})"}
+    found = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
     return found | {name: _version(name) for name in _PACKAGES}
 
 

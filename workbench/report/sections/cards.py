@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.failure_summary import counted_causes
 from workbench.analysis.findings import Findings
-from workbench.analysis.miss_causes import cause_meanings
 from workbench.analysis.pairwise import examined
+from workbench.analysis.questions.failure_summary import counted_causes
+from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.analysis.standings import Standing
 from workbench.analysis.values import per_query
 from workbench.core.formatting import interval, number, plural, share

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.miss_causes import cause_meanings
-from workbench.analysis.passages import passage_of, text_of
+from workbench.analysis.questions.miss_causes import cause_meanings
+from workbench.analysis.questions.passages import passage_of, text_of
 from workbench.analysis.values import metadata, per_query, places
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural

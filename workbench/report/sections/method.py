@@ -3,7 +3,7 @@
 from typing import Any
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.miss_causes import possible_causes
+from workbench.analysis.questions.miss_causes import possible_causes
 from workbench.core.formatting import count
 from workbench.report.model import Block, Lines, Prose, Section, Term, Terms
 from workbench.report.text.sentences import about_primary

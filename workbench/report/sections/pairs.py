@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.miss_causes import cause_meanings
 from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Examined, Part, contrast_of, examined
+from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import interval, p_value, plural, share, signed
 from workbench.report.cells import Scale, count_cell, queries_cell, text, value_cell, words

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from workbench.analysis.questions.worst_queries import ShownChunk, ShownNeed, ShownQuery, worst_queries
 from workbench.analysis.values import per_query
-from workbench.analysis.worst_queries import ShownChunk, ShownNeed, ShownQuery, worst_queries
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Excerpt, Prose, QuestionCard, Row, Table

@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration
-from workbench.analysis.miss_causes import cause_meanings, explains_text
+from workbench.analysis.questions.miss_causes import cause_meanings, explains_text
 from workbench.attribution.causes import CAUSES
 from workbench.core.formatting import amount, count, interval, listed, number, plural, share
 from workbench.report.text.sentences import about_dataset

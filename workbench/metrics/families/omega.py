@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workbench.context.delivery import NO_CUT, Slices, slices
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools, Ints, Union, meeting, ratio
+from workbench.metrics.delivery import NO_CUT, Slices, slices
 
 
 def span_precision_omega(case: Case, _: Cut) -> MetricValues:

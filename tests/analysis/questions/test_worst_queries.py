@@ -1,8 +1,8 @@
 import numpy as np
 
-from workbench.analysis.passages import passage_of, text_of
+from workbench.analysis.questions.passages import passage_of, text_of
+from workbench.analysis.questions.worst_queries import worst_queries
 from workbench.analysis.values import detail, per_query
-from workbench.analysis.worst_queries import worst_queries
 from workbench.execution.local import Outcome
 from workbench.results.run_tables import RunTables
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workbench.context.delivery import NO_CUT, Slices, delivered, slices
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Ints, meeting, totals
+from workbench.metrics.delivery import NO_CUT, Slices, delivered, slices
 
 
 def chunk_precision(case: Case, cut: Cut) -> MetricValues:

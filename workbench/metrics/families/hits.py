@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from workbench.context.delivery import NO_CUT, delivered, slices
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, ratio, totals
+from workbench.metrics.delivery import NO_CUT, delivered, slices
 
 
 def hit_recall(case: Case, cut: Cut) -> MetricValues:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.best_set import BestSetTest
 from workbench.statistics.pairs import Pairs
-from workbench.statistics.sign_flips import FLIPS, MOST_EXACT, TIE, Totals, exact_blocks, exact_p, sign_blocks
+from workbench.statistics.resampling.best_set import BestSetTest
+from workbench.statistics.resampling.sign_flips import FLIPS, MOST_EXACT, TIE, Totals, exact_blocks, exact_p, sign_blocks
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,11 +3,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from workbench.statistics.best_set import unrejected
 from workbench.statistics.comparison import comparisons, p_values
 from workbench.statistics.pairs import all_pairs
-from workbench.statistics.randomisation import randomise
-from workbench.statistics.sign_flips import Totals, exact_p, sign_blocks
+from workbench.statistics.resampling.best_set import unrejected
+from workbench.statistics.resampling.randomisation import randomise
+from workbench.statistics.resampling.sign_flips import Totals, exact_p, sign_blocks
 
 
 def flipped(values: np.ndarray, codes: np.ndarray, seed: int = 1, flips: int = 1_999):

@@ -7,7 +7,7 @@ from scipy import stats
 
 from workbench.metrics.coverage import Floats, Ints
 from workbench.statistics.pairs import Pairs
-from workbench.statistics.sign_flips import TIE
+from workbench.statistics.resampling.sign_flips import TIE
 
 # One-sided. Two equal configurations would each be left out in this share of cases, and the other one called the winner.
 LEVEL = 0.025

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.context.delivery import Delivered, delivered
 from workbench.metrics.case import Case, Cut, MetricValues
-from workbench.metrics.chroma import chroma_iou, chroma_precision, chroma_recall
 from workbench.metrics.coverage import Bools, Floats, Ints, Union, ratio, totals
+from workbench.metrics.delivery import Delivered, delivered
+from workbench.metrics.families.chroma import chroma_iou, chroma_precision, chroma_recall
 from workbench.metrics.inputs import Labels
 
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.context.delivery import delivered
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Union, ratio, totals
+from workbench.metrics.delivery import delivered
 
 
 class ChromaOverlap(NamedTuple):

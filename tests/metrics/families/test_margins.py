@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from workbench.metrics.margins import NO_OTHER, NO_RELEVANT, NO_SPREAD
+from workbench.metrics.families.margins import NO_OTHER, NO_RELEVANT, NO_SPREAD
 
 
 @pytest.fixture
