@@ -12,6 +12,9 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import workbench
+from workbench.chunking.registry import CHUNKERS
+from workbench.metrics.registry import KINDS
+from workbench.retrieval.registry import RETRIEVERS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
@@ -114,6 +117,32 @@ def test_a_name_is_imported_from_the_module_that_defines_it(path: Path) -> None:
         if isinstance(node, ast.ImportFrom) and node.module in packages:
             wanted = {f"{node.module}.{alias.name}" for alias in node.names}
             assert wanted <= KNOWN | {"workbench.__version__"}, f"{path}:{node.lineno}"
+
+
+def test_class_names_are_unique_in_the_package() -> None:
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(dotted(path))
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_folders_files_and_functions_keep_to_the_guide() -> None:
+    for folder in {path.parent for path in MODULES}:
+        assert len(list(folder.glob("*.py"))) <= 15, folder
+    for path in MODULES:
+        text = path.read_text("utf-8")
+        assert text.count("\n") <= 400, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno - node.lineno < 60, f"{path}:{node.lineno} {node.name}"
+
+
+def test_the_laws_of_every_registry_see_components_of_another_package() -> None:
+    assert "halves" in CHUNKERS
+    assert {"plain_vectors", "mixed"} <= set(RETRIEVERS)
+    assert KINDS["first_hit"].version == 7
 
 
 def test_the_public_names_are_these() -> None:
