@@ -339,7 +339,7 @@ def test_side_by_side_is_what_it_is_one_after_another(outcome: Outcome):
     for fork, workers in ((False, 1), (True, 2)):
         for kind in ("notebooks", "records"):
             shutil.rmtree(outcome.context.workspace.store.root / kind, ignore_errors=True)
-        wanted = notebook_jobs(RunTables.read(outcome.folder), outcome.folder)
+        wanted = notebook_jobs(RunTables.read(outcome.folder))
         modules = [module for one in wanted for module in imported_modules(one.source)]
         told: list[str] = []
         with Kernels(modules, lambda _: None, fork=fork) as kernels:

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import nbformat
@@ -48,6 +49,13 @@ def test_other_parameters_and_other_sources_are_other_runs(tmp_path):
     assert run(tmp_path, source, word="b")
     notebook(tmp_path, "1 + 1", RECORD)
     assert run(tmp_path, source, word="a")
+
+
+def test_the_kernel_starts_in_the_folder_of_the_notebook_so_that_it_finds_what_lies_beside_it(tmp_path):
+    source = notebook(tmp_path, "import os\nword = os.getcwd()", RECORD)
+    assert run(tmp_path, source)
+    (entry,) = (Store(tmp_path / "store").root / RECORDS).glob("*/record.json")
+    assert json.loads(entry.read_text()) == {"word": str(tmp_path / "outputs")}
 
 
 def test_a_parameter_that_is_not_declared_is_refused(tmp_path):

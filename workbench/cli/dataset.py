@@ -3,8 +3,15 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from workbench.core.formatting import plural
+
+if TYPE_CHECKING:
+    from workbench.datasets.draft import DatasetDraft
+    from workbench.records import Dataset
 
 # Written out, since importing the sources takes longer than showing the help.
 KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
@@ -40,8 +47,8 @@ def check(path: str, split: str | None, **given: str | None) -> None:
         click.echo(f"note: {note}")
     for fault in found:
         click.echo(fault)
-    counts = f"{len(draft.documents):,} documents, {len(draft.queries):,} queries, {len(draft.qrels):,} judgements, {len(draft.evidence):,} evidence spans"
-    click.echo(f"{path}: {counts}; {f'{len(found):,} faults' if len(found) != 1 else '1 fault'}")
+    counts = f"{_counted(draft)}, {plural(len(draft.evidence), 'evidence span')}"
+    click.echo(f"{path}: {counts}; {plural(len(found), 'fault')}")
     sys.exit(1 if found else 0)
 
 
@@ -67,5 +74,9 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **giv
     for note in notes(draft):
         click.echo(f"note: {note}")
     places = sum(len(need.alternatives) for need in made.needs)
-    counts = f"{len(made.documents):,} documents, {len(made.queries):,} queries, {len(made.qrels):,} judgements"
-    click.echo(f"{folder}: {counts}, {len(made.needs):,} needs of evidence with {places:,} places")
+    click.echo(f"{folder}: {_counted(made)}, {plural(len(made.needs), 'need')} of evidence with {plural(places, 'place')}")
+
+
+def _counted(read: "DatasetDraft | Dataset") -> str:
+    sizes = (plural(len(read.documents), "document"), plural(len(read.queries), "query", "queries"), plural(len(read.qrels), "judgement"))
+    return ", ".join(sizes)

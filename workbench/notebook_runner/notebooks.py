@@ -55,8 +55,8 @@ def run_notebook_file(
 ) -> bool:
     """Execute a notebook, or take it from the store, and put it at `target`; True if it was executed now.
 
-    `shown` is the identity of the results it shows; without `kernels` it gets a plain one. Errors: InputError for a parameter that the notebook does not declare,
-    NotebookError, with the failed notebook beside the target, if it does not run to its end.
+    Its kernel starts in the folder of `target`, as JupyterLab would start it; without `kernels` it gets a plain one. `shown` is the
+    identity of the results it shows. Errors: InputError for a parameter that the notebook does not declare, NotebookError, with the failed notebook beside the target, if it does not run to its end.
     """
     _check_declared(source, parameters)
     run_id = fingerprint(file_digest(source), dict(parameters), shown, code_digest())
@@ -133,6 +133,8 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
                 start_timeout=_START_SECONDS,
                 execution_timeout=_CELL_SECONDS,
                 interrupt_on_timeout=True,
+                # Its kernel starts where JupyterLab would start it, so that `..` is the run it lies in. papermill's cwd would change the threads' own.
+                resources={"metadata": {"path": str(failed.parent)}},
                 # The polite way interrupts the idle kernel first, which then complains on the terminal.
                 shutdown_kernel="immediate",
                 config=Config(KernelManager={"transport": "ipc", "ip": address}),

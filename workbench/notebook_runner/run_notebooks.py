@@ -31,7 +31,7 @@ class NotebookJob:
 
 def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str], None]) -> dict[str, str]:
     """Put the executed notebooks of a run under <folder>/notebooks/; the one-line error of each that failed, by name."""
-    target, jobs = folder / "notebooks", notebook_jobs(run, folder)
+    target, jobs = folder / "notebooks", notebook_jobs(run)
     modules = sorted({module for source in {job.source for job in jobs} for module in imported_modules(source)})
     with Kernels(modules, say) as kernels:
         errors = execute(target, store, jobs, kernels, at_once(), say)
@@ -40,9 +40,10 @@ def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str
     return errors
 
 
-def notebook_jobs(run: RunTables, folder: Path) -> list[NotebookJob]:
+def notebook_jobs(run: RunTables) -> list[NotebookJob]:
     """The notebooks of a run, in the order in which they are told."""
-    given, whole = {"results": str(folder)}, run.digest()
+    # Relative to the notebook, so that a copied run shows itself.
+    given, whole = {"results": ".."}, run.digest()
     source = notebook_path("configuration")
     jobs = [NotebookJob(source, name, given | {"configuration": name}, [run.digest(name)]) for name in run.names]
     return [*jobs, NotebookJob(notebook_path("comparison"), "comparison", given, [whole])]

@@ -13,6 +13,6 @@ from workbench.storage.result_store import Store
 def write_trends(outputs: Path, experiment: str, store: Store) -> Path:
     """Run the trends notebook on the history: `<outputs>/<experiment>/trends.ipynb`, and `trends.html`, which is returned."""
     view, folder = open_trends(outputs, experiment), outputs / experiment
-    parameters = {"outputs": str(outputs), "experiment": experiment}
+    parameters = {"outputs": "..", "experiment": experiment}
     run_notebook(store, "trends", parameters, file_digest(history_path(outputs)), folder / "trends.ipynb")
     return write_page(view.document(), folder / "trends.html")

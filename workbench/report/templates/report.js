@@ -146,7 +146,7 @@ function queryList(data, open) {
   const rows = data.queries.map((query) => {
     const button = make("button", { type: "button", class: "open" }, query.t || query.i);
     button.addEventListener("click", () => open(query, button));
-    const cells = [make("th", { scope: "row", class: "text" }, button, make("span", { class: "note below" }, query.i))];
+    const cells = [make("th", { scope: "row", class: "text" }, button, " ", make("span", { class: "note below" }, query.i))];
     const apart = query.apart === null ? "–" : query.apart.toFixed(digits);
     cells.push(make("td", { class: "number", "data-sort": query.apart ?? "" }, apart));
     for (const value of query.v) {
