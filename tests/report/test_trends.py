@@ -117,6 +117,14 @@ def test_the_chart_says_what_it_shows_and_what_it_leaves_out(past):
     assert "Not drawn: c8 and c9" in said(view.left_out())
 
 
+def test_a_long_name_fits_above_its_panel_and_is_whole_in_the_key(past):
+    name = "w" * 80
+    (figure,) = open_trends(past([{"run": run, "value": 0.5, "configuration": name} for run in range(3)])).chart().blocks
+    figure.drawing.canvas.draw()
+    assert figure.drawing.get_tightbbox().x1 <= figure.drawing.get_figwidth() + 0.01
+    assert [whole for _, whole in figure.key] == [name]
+
+
 def test_of_many_changes_the_last_are_listed(past):
     view = open_trends(past([{"run": run, "value": 0.5, "labels": str(run)} for run in range(70)]))
     assert "(the last 40 of 69)" in said(view.changes())

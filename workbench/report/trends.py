@@ -1,15 +1,15 @@
 """What the trends notebook shows of a history: a metric over runs, what changed between them, and since when its level is another."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot
 from typing import Any
 
 import pandas as pd
 
-from workbench.core.formatting import count, interval, listed, number, plural, signed
-from workbench.report.cells import text, words
+from workbench.core.formatting import count, fitting_digits, interval, listed, number, plural, shortened, signed
+from workbench.report.cells import key_of, text, words
 from workbench.report.figures import trends
 from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
 from workbench.report.records import Record
@@ -22,6 +22,8 @@ NAMES = dict(zip(FINGERPRINTS, ("corpus", "questions", "labels", "chunking", "mo
 _DATASET = ("corpus", "questions", "labels")
 _MOST_RUNS = 60
 _MOST_PANELS = 8
+# Letters of a panel's title that its frame holds.
+_TITLE_LENGTH = 38
 _MOST_ROWS = 40
 
 
@@ -71,9 +73,12 @@ class TrendsView:
         shown = [_since(one, oldest) for one in self.found if one.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
         if not shown:
             return show(Prose(f"{self.metric} was scored in no run."))
-        told = "; ".join(f"{one.name} {', '.join(number(value, 2) for value in one.rows['value'])}" for one in shown)
+        digits = fitting_digits(value for one in shown for value in one.rows["value"])
+        told = "; ".join(f"{one.name} {', '.join(number(value, digits) for value in one.rows['value'])}" for one in shown)
         alt = f"{self.metric} by run from run {oldest}: {told}"
-        return show(Figure("trends", alt, "", trends.trends(shown, self.metric, dates)))
+        short = shortened([one.name for one in shown], _TITLE_LENGTH)
+        drawn = [replace(one, name=short[one.name]) for one in shown]
+        return show(Figure("trends", alt, "", trends.trends(drawn, self.metric, dates), key=key_of(short)))
 
     def left_out(self) -> Shown:
         """What the chart has no room for."""
