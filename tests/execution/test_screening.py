@@ -73,7 +73,7 @@ def test_what_is_clearly_bad_is_put_aside_and_never_embedded(spec, outputs):
 
 def test_what_was_put_aside_is_in_the_outputs_and_in_all_that_is_told(spec, outputs):
     finished = run_experiment(screen(spec(), outputs, silent), outputs, silent)
-    write_outputs(finished)
+    run = write_outputs(finished)
     table = pd.read_parquet(finished.folder / "screening.parquet").set_index("configuration")
     assert table["kept"].to_dict() == {"fixed-8-0": False, "fixed-128-0": True, "hierarchical-64-256": True}
     assert {"proxy", "queries", "metric", "value", "first", "difference", "low", "high"} < set(table.columns)
@@ -81,14 +81,14 @@ def test_what_was_put_aside_is_in_the_outputs_and_in_all_that_is_told(spec, outp
     about = json.loads((finished.folder / "manifest.json").read_text())["screening"]
     assert about["dropped"] == ["fixed-8-0"]
     assert about["queries"] == about["of"] == table["queries"].iloc[0]
-    html = write_report(finished, finished.folder).read_text()
+    html = write_report(run, finished.folder / "report.html").read_text()
     assert "2 configurations that were run in full" in html
     assert 'id="screened-table"' in html
-    view = ComparisonView(finished)
+    view = ComparisonView(run)
     assert "1 other screened out before" in str(view.overview().html)
     assert "Screened out" in str(view.ranking().html)
     assert "fixed-8-0" in str(view.ranking().html)
-    assert any(line.startswith("1 of 3 configurations screened out") for line in summary_lines(finished))
+    assert any(line.startswith("1 of 3 configurations screened out") for line in summary_lines(run))
 
 
 def test_a_screening_that_is_there_is_read_and_one_that_was_killed_goes_on(spec, outputs):
@@ -104,7 +104,7 @@ def test_a_screening_that_is_there_is_read_and_one_that_was_killed_goes_on(spec,
     assert again.screening.as_json() == first.screening.as_json()
 
 
-def test_notebooks_and_report_know_the_screening_until_a_sweep_without_it(spec, outputs, tmp_path):
+def test_notebooks_and_report_know_the_screening_until_a_sweep_without_it(spec, outputs):
     whole = spec()
     write_outputs(run_experiment(screen(whole, outputs, silent), outputs, silent))
     assert kept(as_screened(whole, outputs)) == ["fixed-128-0", "hierarchical-64-256"]
@@ -112,9 +112,7 @@ def test_notebooks_and_report_know_the_screening_until_a_sweep_without_it(spec, 
     # Of another experiment under the same name nothing is known.
     other = spec(baseline="fixed-128-0")
     assert as_screened(other, outputs) == other
-    path = tmp_path / "screened.yaml"
-    path.write_text(json.dumps(whole.settings))
-    assert open_comparison(path, outputs).outcome.experiment.screening.dropped
+    assert "Screened out" in str(open_comparison(outputs / "screened").ranking().html)
     plain = replace(whole, configurations=whole.configurations[1:])
     write_outputs(run_experiment(plain, outputs, silent))
     assert not (outputs / "screened" / "screening.parquet").exists()

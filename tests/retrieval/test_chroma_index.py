@@ -4,12 +4,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import chromadb
 import numpy as np
 import pytest
 
 from workbench.errors import IndexBuildError
 from workbench.records import Chunk
-from workbench.retrieval.chroma_index import COLLECTION, SPACE, _client, build_index, folder_bytes, index_key, open_collection
+from workbench.retrieval.chroma_index import COLLECTION, SPACE, _client, build_index, folder_bytes, index_recipe, open_collection
 from workbench.storage.vector_cache import Vectors
 
 # Builds the index of the vectors in a file and prints whether it did.
@@ -87,9 +88,11 @@ def test_an_index_is_built_once_and_anew_when_it_was_deleted(built: Path, like_e
     assert nearest(built, like_embeddings(5)) == [chunk.chunk_id for chunk in chunks(5)]
 
 
-def test_the_key_follows_the_vectors() -> None:
-    assert index_key("a") == index_key("a")
-    assert index_key("a") != index_key("b")
+def test_another_version_of_chroma_is_another_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = index_recipe()
+    monkeypatch.setattr("workbench.retrieval.chroma_index.version", lambda _: "9.9.9")
+    assert ours["chromadb"] == chromadb.__version__
+    assert index_recipe() == ours | {"chromadb": "9.9.9"}
 
 
 def test_more_vectors_than_chroma_takes_at_once_and_repeated_ones_are_all_held(folder: Path, like_embeddings: Callable) -> None:
