@@ -40,7 +40,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> Published:
 
 def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Sequence[str]]:
     """`report.html` in the folder and the lines of the terminal, taken from the store where nothing that they show has changed."""
-    entry = store.obtain(_KIND, fingerprint(run.digest(), code_digest()), lambda draft: _render(run, draft))
+    entry = store.obtain(_KIND, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda draft: _render(run, draft))
     path = folder / "report.html"
     write_atomically(path, lambda aside: shutil.copyfile(entry.folder / path.name, aside))
     return path, entry.values(_TERMINAL)

@@ -131,8 +131,8 @@ class RunTables:
         return {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
 
     def digest(self, configuration: str = "") -> str:
-        """A hash of all that is shown of the run, or of one configuration beside the run's data and metrics: equal where nothing shown changed."""
-        own = {"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set()
+        """A hash of all that is found by the run, or by one configuration beside the run's data and metrics: the commit has no part in it."""
+        own = {"commit"} | ({"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set())
         about: list[Any] = [{name: value for name, value in self.manifest.items() if name not in own}]
         if configuration:
             prints = self.manifest["fingerprints"]
