@@ -78,3 +78,12 @@ def test_what_is_no_table_is_no_attribute(few: Outcome) -> None:
     run = RunTables.read(few.folder)
     assert not hasattr(run, "answers")
     assert run.screening.empty
+
+
+def test_what_a_run_found_is_the_same_in_another_commit_and_another_with_other_seeds(copied: Path) -> None:
+    path, run = copied / "manifest.json", RunTables.read(copied)
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"commit": "f" * 40}))
+    assert RunTables.read(copied).digest() == run.digest()
+    path.write_text(json.dumps(manifest | {"seeds": {"ties": 1}}))
+    assert RunTables.read(copied).digest() != run.digest()
