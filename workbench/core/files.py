@@ -1,38 +1,35 @@
-"""Write files whole or not at all, and turn what the disk says into one line with its fix."""
+"""Write files whole or not at all, and turn errors of the disk into one line with a fix."""
 
 import errno
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.errors import StoreError, WorkbenchError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# SQLite and numpy have no number for it.
+# SQLite and numpy raise it without an error number.
 _SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR)
 
 
-class store_errors:  # noqa: N801  # reads as a statement: with store_errors(folder)
-    """Turns what the disk says while writing into one line with its fix; a full disk loses nothing that was finished."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None or isinstance(error, WorkbenchError):
-            return
+@contextmanager
+def store_errors(place: Path) -> Iterator[None]:
+    """Turn an error of the disk while writing under `place` into one line with its fix; a full disk loses nothing that was finished."""
+    try:
+        yield
+    except WorkbenchError:
+        raise
+    except BaseException as error:
         number = error.errno if isinstance(error, OSError) else None
         if number in _FULL or _SAYS_FULL.search(str(error)):
-            raise StoreError(f"the disk is full at {self.place}", "free space and run again: what was finished is kept") from error
+            raise StoreError(f"the disk is full at {place}", "free space and run again: what was finished is kept") from error
         if number in _UNWRITABLE:
-            raise StoreError(
-                f"{getattr(error, 'filename', None) or self.place} cannot be written", "choose another --outputs or change its permissions"
-            ) from error
+            what = f"{getattr(error, 'filename', None) or place} cannot be written"
+            raise StoreError(what, "choose another --outputs or change its permissions") from error
+        raise
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
