@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 
 def fingerprint(*parts: Any) -> str:
@@ -26,7 +26,7 @@ def _canonical(value: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
+def file_digest(path: Path, algorithm: Literal["sha256", "blake2b"] = "sha256") -> str:
+    """Hash a file's bytes, in hexadecimal."""
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        return hashlib.file_digest(stream, algorithm).hexdigest()

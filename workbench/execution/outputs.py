@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from workbench.core.files import write_text
-from workbench.core.fingerprint import fingerprint
+from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.execution.tables import run_lines
@@ -11,7 +11,6 @@ from workbench.notebook_runner.notebooks import code_digest
 from workbench.results.run_tables import RunTables
 from workbench.results.tables import write_table
 from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import content_digest
 
 _KIND = "outputs"
 # Differs from run to run.
@@ -51,4 +50,4 @@ def _key(outcome: Outcome) -> str:
 def _digests(folder: Path) -> dict[str, str]:
     """The digest of each file that does not differ between equal runs, but for the manifest, which holds the commit."""
     files = [*(folder / f"{name}.parquet" for name in SCHEMAS if name != _ALWAYS_WRITTEN), *sorted((folder / "runs").glob("*.trec"))]
-    return {path.relative_to(folder).as_posix(): content_digest(path) for path in files if path.is_file()}
+    return {path.relative_to(folder).as_posix(): file_digest(path, "blake2b") for path in files if path.is_file()}

@@ -18,10 +18,10 @@ from filelock import FileLock
 
 from workbench.core.distribution import advice
 from workbench.core.files import store_errors
-from workbench.core.fingerprint import fingerprint
+from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.core.locations import cache_folder
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.storage.result_store import MANIFEST, Draft, Entry, Store, content_digest
+from workbench.storage.result_store import MANIFEST, Draft, Entry, Store
 
 # Of a digest in the name of an uploaded file: enough that no two contents share a name.
 _DIGITS = 32
@@ -120,7 +120,7 @@ class RemoteStore(Store):
             with self._reached(anew=wait > 0) as (fs, top):
                 if fs.exists(f"{top}/{entry}/{name}"):
                     fs.get_file(f"{top}/{entry}/{name}", str(target))
-                    if content_digest(target) == digest:
+                    if file_digest(target, "blake2b") == digest:
                         return
         place = f"{shown(self.url)}/{entry}"
         raise StoreError(f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again, it will be computed anew")

@@ -5,7 +5,6 @@ BLAKE2b. It is written under a temporary name, flushed to disk and renamed, unde
 the same entry one computes it and the others wait.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from workbench.core.files import store_errors, sync
+from workbench.core.fingerprint import file_digest
 from workbench.errors import StoreError
 
 MANIFEST = "entry.json"
@@ -110,7 +110,7 @@ class Store:
         try:
             manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
             for name, (size, digest) in manifest["files"].items():
-                if (folder / name).stat().st_size != size or content_digest(folder / name) != digest:
+                if (folder / name).stat().st_size != size or file_digest(folder / name, "blake2b") != digest:
                     raise StoreError(f"the store entry {folder} is corrupt ({name} is not what was written)", fix)
             return Entry(folder, float(manifest["seconds"]), computed=False)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -149,13 +149,7 @@ def _seal(folder: Path, about: dict[str, Any]) -> None:
     files = {}
     for path in sorted(folder.iterdir()):
         sync(path)
-        files[path.name] = (path.stat().st_size, content_digest(path))
+        files[path.name] = (path.stat().st_size, file_digest(path, "blake2b"))
     (folder / MANIFEST).write_text(json.dumps(about | {"files": files}), "utf-8")
     sync(folder / MANIFEST)
     sync(folder)
-
-
-def content_digest(path: Path) -> str:
-    """BLAKE2b of a file's bytes, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "blake2b").hexdigest()
