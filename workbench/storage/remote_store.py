@@ -6,7 +6,6 @@ entry, each `entry.json` names the files of its own writer and the last one wins
 """
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,10 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from filelock import FileLock
-
 from workbench.core.distribution import advice
-from workbench.core.files import store_errors
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.core.locations import cache_folder
 from workbench.errors import InputError, StoreError, WorkbenchError
@@ -100,18 +96,11 @@ class RemoteStore(Store):
         """Bring an entry into the copy, whole and as it was written, or not at all."""
         if super().has(kind, key):
             return
-        aside, final = self.root / kind / f"{key}.fetched.tmp", self.root / kind / key
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir()
-        try:
+        with self._replacing(kind, key, "fetched.tmp") as aside:
             for name, (_, digest) in manifest["files"].items():
                 self._fetch_file(f"{kind}/{key}", _named(name, digest), aside / Path(name).name, digest)
             (aside / MANIFEST).write_text(json.dumps(manifest), "utf-8")
-            shutil.rmtree(final, ignore_errors=True)
-            aside.rename(final)
-            self._uploaded(kind, key).touch()
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+        self._uploaded(kind, key).touch()
 
     def _fetch_file(self, entry: str, name: str, target: Path, digest: str) -> None:
         for wait in _WAITS:
@@ -153,13 +142,6 @@ class RemoteStore(Store):
                 fs.invalidate_cache()
                 if attempt == 2 and not fs.isdir(path):
                     raise
-
-    @contextmanager
-    def _lock(self, kind: str, name: str) -> Iterator[None]:
-        with store_errors(self.root):
-            (self.root / kind).mkdir(parents=True, exist_ok=True)
-            with FileLock(self.root / kind / f"{name}.lock"):
-                yield
 
     @contextmanager
     def _reached(self, anew: bool = False) -> Iterator[tuple[Any, str]]:

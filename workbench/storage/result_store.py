@@ -9,8 +9,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,31 +118,41 @@ class Store:
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
         """The entry from the store, else computed once and put there."""
-        found = self.get(kind, key)
-        if found is not None:
-            return found
-        with store_errors(self.root):
-            (self.root / kind).mkdir(parents=True, exist_ok=True)
-            with FileLock(self.root / kind / f"{key}.lock"):
-                found = self.get(kind, key)
-                return found if found is not None else self._compute(kind, key, compute)
+        entry = self.get(kind, key)
+        if entry:
+            return entry
+        with self._lock(kind, key):
+            return self.get(kind, key) or self._compute(kind, key, compute)
 
     def _compute(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
-        # The lock is held: a temporary folder belongs to a process that was killed, one without a manifest was half deleted.
-        aside, final = self.root / kind / f"{key}.tmp", self.root / kind / key
-        shutil.rmtree(aside, ignore_errors=True)
-        shutil.rmtree(final, ignore_errors=True)
-        aside.mkdir()
-        try:
+        with self._replacing(kind, key, "tmp") as aside:
             started = time.perf_counter()
             compute(Draft(aside))
             seconds = time.perf_counter() - started
             _seal(aside, {"kind": kind, "key": key, "seconds": seconds})
+        return Entry(self.root / kind / key, seconds, computed=True)
+
+    @contextmanager
+    def _lock(self, kind: str, name: str) -> Iterator[None]:
+        with store_errors(self.root):
+            (self.root / kind).mkdir(parents=True, exist_ok=True)
+            with FileLock(self.root / kind / f"{name}.lock"):
+                yield
+
+    @contextmanager
+    def _replacing(self, kind: str, key: str, suffix: str) -> Iterator[Path]:
+        """A temporary folder that takes the place of the entry when it is complete; a lock must be held."""
+        # A temporary folder that exists belongs to a process that was killed, an entry without a manifest was half deleted.
+        aside, final = self.root / kind / f"{key}.{suffix}", self.root / kind / key
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir()
+        try:
+            yield aside
+            shutil.rmtree(final, ignore_errors=True)
             os.rename(aside, final)
             sync(final.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
-        return Entry(final, seconds, computed=True)
 
 
 def _seal(folder: Path, about: dict[str, Any]) -> None:
