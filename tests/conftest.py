@@ -20,7 +20,7 @@ from workbench.datasets.formats.golden_rows import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.records import Dataset
-from workbench.results.history import FINGERPRINTS, schema
+from workbench.results.history import FINGERPRINTS, SCHEMA
 from workbench.storage.vector_cache import Vectors
 
 # Fixtures of small finished runs, for whoever reads their results.
@@ -217,7 +217,7 @@ def past(tmp_path: Path) -> Callable[[Sequence[dict[str, Any]]], Path]:
             time = datetime(2026, 3, 1, 9, tzinfo=UTC) + timedelta(days=row["run"])
             bounds = {"low": row["value"] - 0.05, "high": row["value"] + 0.04}
             filled.append(usual | bounds | row | {"time": time, "run": f"{row['run']:012x}"})
-        pq.write_table(pa.Table.from_pylist(filled, schema()), tmp_path / "history.parquet")
+        pq.write_table(pa.Table.from_pylist(filled, SCHEMA), tmp_path / "history.parquet")
         return tmp_path
 
     return write

@@ -2,7 +2,6 @@
 
 import json
 import platform
-import subprocess
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -21,6 +20,7 @@ from workbench.metrics.definitions import definition_of
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.results.history import commit
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.results.tables import joined
 from workbench.retrieval.rank import SEED
@@ -96,7 +96,8 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "versions": {"python": platform.python_version(), "workbench": __version__}
         | {name: found for name in _VERSIONS if (found := _version(name))},
         "seeds": {"ties": SEED},
-        "commit": _commit(),
+        # The experiment's commit, not the package's.
+        "commit": commit(),
     }
 
 
@@ -127,15 +128,6 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _commit() -> str | None:
-    """The commit of the working directory, where that is under git: it is the experiment's, not the package's."""
-    try:
-        answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return answer.stdout.strip() or None
 
 
 def _context(context: RunContext, result: Result) -> pd.DataFrame:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from filelock import FileLock
 
 from workbench.core.files import store_errors, write_atomically
@@ -21,10 +23,17 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 FILE = "history.parquet"
 # What a value depends on, in the order of the pipeline; each is a column.
 FINGERPRINTS = ("corpus", "questions", "labels", "chunking", "embedding", "retrieval", "prompt")
-_TEXTS = ("run", "commit", "experiment", "configuration", "condition", "metric", "slice")
 # The fingerprints of further stages, a JSON object by name.
 STAGES = "stages"
-COLUMNS = ("time", *_TEXTS, "value", "low", "high", "n", "clusters", "primary", *FINGERPRINTS, STAGES)
+SCHEMA = pa.schema(
+    {"time": pa.timestamp("ms", tz="UTC")}
+    | dict.fromkeys(("run", "commit", "experiment", "configuration", "condition", "metric", "slice"), pa.string())
+    | dict.fromkeys(("value", "low", "high"), pa.float64())
+    | dict.fromkeys(("n", "clusters"), pa.int64())
+    | {"primary": pa.bool_()}
+    | dict.fromkeys((*FINGERPRINTS, STAGES), pa.string())
+)
+COLUMNS = tuple(SCHEMA.names)
 # The same value: metrics.parquet agrees with trec_eval to this.
 EXACT = 1e-9
 
@@ -34,32 +43,21 @@ def history_path(outputs: Path) -> Path:
     return outputs / FILE
 
 
-def schema() -> Any:
-    """The columns and types of history.parquet."""
-    import pyarrow as pa
-
-    kinds = dict.fromkeys(COLUMNS, pa.string()) | {"time": pa.timestamp("ms", tz="UTC"), "primary": pa.bool_()}
-    kinds |= {name: pa.float64() for name in ("value", "low", "high")} | {name: pa.int64() for name in ("n", "clusters")}
-    return pa.schema([(name, kinds[name]) for name in COLUMNS])
-
-
 def append(run: RunTables, outputs: Path, when: datetime) -> str:
     """Add a run's means over all questions to the history and return the run's id; nothing, and "", where nothing was finished.
 
     Errors: StoreError if the history is corrupt or cannot be written; it is then left as it was.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if not run.names:
         return ""
     rows, path = _rows(run, when.astimezone(UTC).replace(microsecond=0)), history_path(outputs)
     with store_errors(outputs):
         outputs.mkdir(parents=True, exist_ok=True)
         with FileLock(outputs / ".history.lock"):
-            before = _read(path) if path.exists() else schema().empty_table()
-            run_id = fingerprint(before.num_rows, [{name: str(value) for name, value in row.items()} for row in rows])[:12]
-            after = pa.concat_tables([before, pa.Table.from_pylist([row | {"run": run_id} for row in rows], schema())])
+            before = _read(path) if path.exists() else SCHEMA.empty_table()
+            run_id = fingerprint(before.num_rows, rows.to_json(orient="values", date_format="iso", double_precision=15))[:12]
+            added = pa.Table.from_pandas(rows.assign(run=run_id), SCHEMA, preserve_index=False).replace_schema_metadata(None)
+            after = pa.concat_tables([before, added])
             for killed in outputs.glob(f".{FILE}.*.tmp"):
                 killed.unlink()
             write_atomically(path, lambda aside: pq.write_table(after, aside, compression="zstd"))
@@ -96,40 +94,28 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     return found.drop(columns=[*given, *FINGERPRINTS, STAGES, "primary"])
 
 
-def _rows(run: RunTables, when: datetime) -> list[dict[str, Any]]:
+def _rows(run: RunTables, when: datetime) -> pd.DataFrame:
     metrics = run.metrics[run.metrics["slice"] == "all"]
-    prints = {name: _fingerprints(run, name) for name in run.names}
-    common = {"time": when, "commit": _commit(), "experiment": run.name}
-    rows: list[dict[str, Any]] = []
-    for row in metrics.to_dict("records"):
-        texts = {name: row[name] for name in ("configuration", "condition", "metric", "slice")}
-        numbers = {name: None if pd.isna(row[name]) else float(row[name]) for name in ("value", "low", "high")}
-        counts = {name: None if pd.isna(row[name]) else int(row[name]) for name in ("n", "clusters")}
-        primary = {"primary": row["metric"] == str(run.primary)}
-        rows.append(common | texts | numbers | counts | primary | prints[row["configuration"]])
-    return rows
+    prints = pd.DataFrame([{"configuration": name} | _fingerprints(run, name) for name in run.names])
+    primary = metrics["metric"] == str(run.primary)
+    return metrics.assign(time=when, commit=commit("--dirty"), experiment=run.name, primary=primary).merge(prints, on="configuration")
 
 
 def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
     """Each stage's own settings and version, apart from its inputs: what changed, not all that a change reaches."""
     known = run.manifest["fingerprints"]
-    settings = known["settings"][configuration]
-    others = {name: value for name, value in settings.items() if name not in FINGERPRINTS}
+    settings = dict(known["settings"][configuration])
     # Another definition of the span metrics reads the same labels otherwise.
     spans = run.manifest["experiment"].get("spans", "exact")
     labels = known["labels"] if spans == "exact" else fingerprint(known["labels"], spans)
-    own = {name: settings.get(name) for name in FINGERPRINTS}
-    return own | {
-        "corpus": known["corpus"],
-        "questions": known["questions"],
-        "labels": labels,
-        "stages": json.dumps(others, sort_keys=True),
-    }
+    own = {name: settings.pop(name, None) for name in FINGERPRINTS}
+    own |= {"corpus": known["corpus"], "questions": known["questions"], "labels": labels}
+    return own | {STAGES: json.dumps(settings, sort_keys=True)}
 
 
-def _commit() -> str | None:
-    """The working directory's commit, with `-dirty` where tracked files differ from it; None outside git."""
-    command = ["git", "--no-optional-locks", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+def commit(*options: str) -> str | None:
+    """The working directory's commit, with `--dirty` marked where tracked files differ from it; None outside git."""
+    command = ["git", "--no-optional-locks", "describe", "--always", "--abbrev=40", "--exclude=*", *options]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -138,9 +124,6 @@ def _commit() -> str | None:
 
 
 def _read(path: Path) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     fix = "move it away: the next sweep begins a new one"
     try:
         table = pq.ParquetFile(path).read()
@@ -149,6 +132,6 @@ def _read(path: Path) -> Any:
     if table.schema.names == [name for name in COLUMNS if name != STAGES]:
         # Written before there were further stages.
         table = table.append_column(STAGES, pa.nulls(table.num_rows, pa.string()))
-    if not table.schema.equals(schema()):
+    if not table.schema.equals(SCHEMA):
         raise StoreError(f"the history {path} is not one: its columns are {', '.join(table.schema.names)}", fix)
     return table
