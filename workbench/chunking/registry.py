@@ -13,7 +13,7 @@ from workbench.chunking.recursive import RecursiveChunker
 from workbench.chunking.semantic import SemanticChunker
 from workbench.chunking.sentence import SentenceChunker
 from workbench.chunking.whole import WholeChunker
-from workbench.core.registry import with_plugins
+from workbench.core.registry import Registry
 
 _BUILTIN: dict[str, type[Chunker]] = {
     "whole": WholeChunker,
@@ -27,4 +27,4 @@ _BUILTIN: dict[str, type[Chunker]] = {
     "chonkie": ChonkieChunker,
     "callable": CallableChunker,
 }
-CHUNKERS: Mapping[str, type[Chunker]] = with_plugins(_BUILTIN, "workbench.chunkers", Chunker)
+CHUNKERS: Mapping[str, type[Chunker]] = Registry(_BUILTIN, "workbench.chunkers", Chunker)

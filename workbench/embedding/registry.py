@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from workbench.core.registry import with_plugins
+from workbench.core.registry import Registry
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import ChunkEncoder, TextChunkEncoder
 from workbench.embedding.late.chunks import LateChunkEncoder
@@ -17,7 +17,7 @@ _BUILTIN: dict[str, type[Embedder]] = {
     "openai": OpenAIEmbedder,
     "ollama": OllamaEmbedder,
 }
-EMBEDDERS: Mapping[str, type[Embedder]] = with_plugins(_BUILTIN, "workbench.embedders", Embedder)
+EMBEDDERS: Mapping[str, type[Embedder]] = Registry(_BUILTIN, "workbench.embedders", Embedder)
 
 
 def chunk_encoder(embedder: Embedder) -> ChunkEncoder:

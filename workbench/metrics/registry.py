@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.core.registry import with_plugins
+from workbench.core.registry import Registry
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools
 from workbench.metrics.families.chunks import chunk_precision
@@ -71,4 +71,4 @@ _BUILTIN: dict[str, Kind] = {
     "margin": Kind(margin, "other", "none", RELEVANT, proportion=False),
     "margin_spread": Kind(margin_spread, "other", "none", RELEVANT, proportion=False),
 }
-KINDS: Mapping[str, Kind] = with_plugins(_BUILTIN, "workbench.metrics", Kind)
+KINDS: Mapping[str, Kind] = Registry(_BUILTIN, "workbench.metrics", Kind)

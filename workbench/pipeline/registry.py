@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from workbench.core.registry import with_plugins
+from workbench.core.registry import Registry
 from workbench.pipeline.stage import Stage
 from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.chunks import ChunksStage
@@ -26,4 +26,4 @@ _BUILTIN: dict[str, Stage] = {
         ChunkFaultsStage(),
     )
 }
-STAGES: Mapping[str, Stage] = with_plugins(_BUILTIN, "workbench.stages", Stage)
+STAGES: Mapping[str, Stage] = Registry(_BUILTIN, "workbench.stages", Stage)

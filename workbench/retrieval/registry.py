@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from workbench.core.registry import with_plugins
+from workbench.core.registry import Registry
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.dense import DenseRetriever
 
 _BUILTIN: dict[str, type[Retriever]] = {"dense": DenseRetriever, "bm25": Bm25Retriever}
-RETRIEVERS: Mapping[str, type[Retriever]] = with_plugins(_BUILTIN, "workbench.retrievers", Retriever)
+RETRIEVERS: Mapping[str, type[Retriever]] = Registry(_BUILTIN, "workbench.retrievers", Retriever)
