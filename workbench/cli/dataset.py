@@ -23,14 +23,12 @@ def dataset() -> None:
 
 
 def _place(command: Callable[..., None]) -> Callable[..., None]:
-    options = [
-        click.option("--kind", type=click.Choice(KINDS), help="What it is; without it the path is looked at."),
-        click.option("--split", help="The questions of one split only."),
-        click.option("--documents", help="Documents that lie elsewhere: a folder, a JSON Lines file or a table."),
-        click.option("--qrels", help="The judgements of TREC topics, where they lie elsewhere."),
-    ]
-    for option in reversed(options):
-        command = option(command)
+    command = click.option("--qrels", help="The judgements of TREC topics, if they are in another place.")(command)
+    command = click.option("--documents", help="The documents, if they are in another place: a folder, a JSON Lines file or a table.")(
+        command
+    )
+    command = click.option("--split", help="The questions of one split only.")(command)
+    command = click.option("--kind", type=click.Choice(KINDS), help="The format; by default it is recognised from the path.")(command)
     return click.argument("path")(command)
 
 

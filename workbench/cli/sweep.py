@@ -2,20 +2,32 @@
 
 import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from workbench.cli.shared import experiment_options, say
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.execution.local import Outcome, Precompute
 
 
+# Progress goes beside a command's output.
+_say = functools.partial(click.echo, err=True)
+
+
+def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add EXPERIMENT, --outputs and --set to a command."""
+    path, change = click.Path(path_type=Path), "Change a value of the experiment; can be repeated."
+    command = click.option("--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help=change)(command)
+    command = click.option("--outputs", type=path, default="outputs", show_default=True, help="Where results go.")(command)
+    return click.argument("experiment", type=path)(command)
+
+
 @click.command()
-@experiment_options
+@_experiment_options
 @click.option("--screen", "screening", is_flag=True, help="First put aside what is far behind by a cheap proxy; the rest runs in full.")
 @click.option("--screen-queries", type=int, metavar="N", help="On a sample of so many questions; implies --screen.  [default: 200]")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Compute on N processes of this machine.")
@@ -42,10 +54,10 @@ def sweep(
 
     spec = read_experiment(experiment, overrides)
     if screening or screen_queries is not None:
-        spec = screen(spec, outputs, say, QUERIES if screen_queries is None else screen_queries)
+        spec = screen(spec, outputs, _say, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
-            say(line)
-    _publish(run_experiment(spec, outputs, say, _on_workers(jobs, scheduler)))
+            _say(line)
+    _publish(run_experiment(spec, outputs, _say, _on_workers(jobs, scheduler)))
 
 
 def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
@@ -58,7 +70,7 @@ def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
 
 
 @click.command()
-@experiment_options
+@_experiment_options
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
 def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: bool) -> None:
     """Make the notebooks and report.html from results that are all in the store; what shows nothing new is taken from there too."""
@@ -69,19 +81,15 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
     spec = read_experiment(experiment, overrides)
     if trends:
-        _report_trends(spec.name, outputs)
+        from workbench.notebook_runner.trends import write_trends
+        from workbench.pipeline.context import Workspace
+
+        click.echo(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).store)}")
         return
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
         raise InputError(f"the results of {experiment} are not all in {outputs}", f"run workbench sweep {experiment}")
-    _publish(run_experiment(spec, outputs, say), remember=False)
-
-
-def _report_trends(name: str, outputs: Path) -> None:
-    from workbench.notebook_runner.trends import write_trends
-    from workbench.pipeline.context import Workspace
-
-    click.echo(f"trends: {write_trends(outputs, name, Workspace.at(outputs).store)}")
+    _publish(run_experiment(spec, outputs, _say), remember=False)
 
 
 def _publish(outcome: "Outcome", remember: bool = True) -> None:
@@ -93,9 +101,9 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
         write_outputs(outcome)
         click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
         sys.exit(3)
-    published = publish(outcome, say, remember)
+    published = publish(outcome, _say, remember)
     for line in published.errors:
-        say(f"workbench: {line}")
+        _say(f"workbench: {line}")
     for line in published.lines:
         click.echo(line)
     click.echo(f"\nreport: {published.report}")
@@ -104,7 +112,7 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 
 
 @click.command()
-@experiment_options
+@_experiment_options
 def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
     """Print what a sweep would compute and reuse, the tokens to embed and the minutes expected."""
     from workbench.execution.plan import plan_experiment, plan_lines
