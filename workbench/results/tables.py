@@ -15,9 +15,7 @@ _FIX = "make the outputs again with workbench sweep"
 
 def conform(schema: TableSchema, table: pd.DataFrame) -> pd.DataFrame:
     """The table with the schema's columns, in its order and types; a column that is missing is a KeyError."""
-    dtypes = schema.dtypes
-    same = list(table.columns) == schema.names and all(str(table.dtypes[name]) == dtype for name, dtype in dtypes.items())
-    return table if same else table[schema.names].astype(dtypes)
+    return table[schema.names].astype(dict(schema.dtypes))
 
 
 def empty(schema: TableSchema) -> pd.DataFrame:
