@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.results.measures import Measure
 from workbench.results.tables import conform, empty, read_table, write_table
-from workbench.schemas import SCHEMAS, TableSchema
+from workbench.schemas import SCHEMAS
 
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
@@ -32,6 +32,7 @@ class RunTables:
 
     manifest: Mapping[str, Any]
     sources: Mapping[str, Callable[["RunTables"], pd.DataFrame]] = field(repr=False)
+    _made: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunTables":
@@ -43,12 +44,16 @@ class RunTables:
             raise InputError(
                 f"{place} holds no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep"
             ) from error
-        there = {name: schema for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
-        missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in there]
+        sources = {
+            name: lambda _, schema=schema: read_table(place, schema)
+            for name, schema in SCHEMAS.items()
+            if (place / f"{name}.parquet").is_file()
+        }
+        missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in sources]
         if missing or "metrics" not in manifest:
             what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"
             raise InputError(f"{place} {what}", "run workbench sweep again: results that are in the store are reused")
-        return cls(manifest, {name: partial(_read, place, schema) for name, schema in there.items()})
+        return cls(manifest, sources)
 
     def write(self, folder: Path) -> None:
         """Write every table and the manifest, each whole or not at all; a table that this run does not have is taken away."""
@@ -69,10 +74,6 @@ class RunTables:
             schema = SCHEMAS[name]
             self._made[name] = conform(schema, self.sources[name](self)) if name in self.sources else empty(schema)
         return self._made[name]
-
-    @cached_property
-    def _made(self) -> dict[str, pd.DataFrame]:
-        return {}
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name not in SCHEMAS:
@@ -97,8 +98,8 @@ class RunTables:
     @property
     def baseline(self) -> str | None:
         """The configuration that the experiment names as its baseline."""
-        found = self.manifest["baseline"]
-        return None if found is None else str(found)
+        name: str | None = self.manifest["baseline"]
+        return name
 
     @property
     def failures(self) -> dict[str, str]:
@@ -107,15 +108,13 @@ class RunTables:
 
     @property
     def dataset(self) -> Mapping[str, Any]:
-        """The dataset's name, and how many documents, queries, unanswerable ones, judgements and needs it has."""
-        found: Mapping[str, Any] = self.manifest["dataset"]
-        return found
+        """The dataset's name and its numbers of documents, queries, unanswerable queries, judgements and needs."""
+        return dict(self.manifest["dataset"])
 
     @property
     def configurations_settings(self) -> Mapping[str, Mapping[str, Any]]:
         """By configuration its settings as `{chunking: {...}, embedding: {...} or None, retrieval: {...}}`."""
-        found: Mapping[str, Mapping[str, Any]] = self.manifest["configurations"]
-        return found
+        return dict(self.manifest["configurations"])
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -144,14 +143,5 @@ class RunTables:
 
     def of(self, name: str, configuration: str) -> pd.DataFrame:
         """The rows of a table that belong to one configuration, their index from 0."""
-        groups = self._groups.setdefault(name, dict(list(self.table(name).groupby("configuration", sort=False))))
-        found: pd.DataFrame | None = groups.get(configuration)
-        return self.table(name).iloc[:0] if found is None else found.reset_index(drop=True)
-
-    @cached_property
-    def _groups(self) -> dict[str, dict[Any, pd.DataFrame]]:
-        return {}
-
-
-def _read(folder: Path, schema: TableSchema, _: RunTables) -> pd.DataFrame:
-    return read_table(folder, schema)
+        table = self.table(name)
+        return table[table["configuration"] == configuration].reset_index(drop=True)
