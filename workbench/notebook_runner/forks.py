@@ -1,4 +1,4 @@
-"""The process that forks kernels, and its kernels, as this process sees them (`workbench.notebook_runner.kernel_server` is the other side)."""
+"""The process that forks kernels, and its kernels, as this process sees them (the other side is `workbench.notebook_runner.kernel_server`)."""
 
 import contextlib
 import json
@@ -7,10 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 
-from workbench.notebook_runner.kernel_server import LENGTH
+import psutil
 
 # What every kernel imports, and what drawing and reading tables import when they are first used.
 _PRELOADED = (
@@ -27,55 +26,45 @@ _SERVER_SECONDS = 120
 
 
 class ForkedProcess:
-    """What a provisioner asks of a process, for a kernel that the server forked; `returncode` is None while it runs."""
+    """What a provisioner asks of a process, for a kernel that the server forked and the system reaps."""
 
     stdin = stdout = stderr = None
 
-    def __init__(self, own: socket.socket) -> None:
-        self._own, self._lock = own, threading.Lock()
-        # Unbuffered: the exit code may already follow.
-        with own.makefile("rb", buffering=0) as stream:
-            self.pid = int(stream.readline())
-        self.returncode: int | None = None
-        own.settimeout(0)
+    def __init__(self, pid: int) -> None:
+        self.pid, self._process = pid, psutil.Process(pid)
 
     def poll(self) -> int | None:
-        """The exit code, minus the signal where one ended it; None while it runs."""
-        with self._lock, contextlib.suppress(BlockingIOError):
-            if self.returncode is None:
-                # Nothing at all comes where the server is lost, and the kernel with it.
-                self.returncode = int(self._own.recv(16) or -signal.SIGKILL)
-                self._own.close()
-            return self.returncode
-        return None
+        """None while it runs, then 0, whatever its exit code was."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            # A container may have nobody who reaps the kernels of a server that was killed.
+            if self._process.is_running() and self._process.status() != psutil.STATUS_ZOMBIE:
+                return None
+        return 0
 
     def wait(self) -> int:
-        """The exit code of a process that has ended, as `poll` said."""
-        return self.returncode or 0
+        """The exit code of a process that has ended."""
+        return 0
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, as long as it runs."""
-        if self.poll() is None:
-            os.kill(self.pid, number)
+        """Send it a signal if it runs."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self._process.send_signal(number)
 
     def kill(self) -> None:
         """End it at once."""
         self.send_signal(signal.SIGKILL)
 
-    def terminate(self) -> None:
-        """Ask it to end."""
-        self.send_signal(signal.SIGTERM)
-
 
 class ForkServer:
-    """The process that forks; OSError or ValueError from `fork` mean that it is lost."""
+    """The process that forks; OSError, ValueError or psutil.Error from `fork` mean that it is lost."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         self._control, theirs = socket.socketpair()
+        self._control.settimeout(_SERVER_SECONDS)
         with theirs:
             command = [sys.executable, "-m", "workbench.notebook_runner.kernel_server", str(theirs.fileno()), *_PRELOADED, *modules]
-            # A session of its own: Ctrl-C is for this process, which then ends the others.
-            # The backend that a kernel gives matplotlib before it is imported.
+            # In another session: Ctrl-C is for this process, which then ends the others.
+            # The backend is what a kernel gives matplotlib before it is imported.
             environment = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"} | os.environ
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], env=environment, start_new_session=True
@@ -88,17 +77,9 @@ class ForkServer:
 
     def fork(self, argv: Sequence[str], environment: Mapping[str, str], folder: str) -> ForkedProcess:
         """A process that runs ipykernel with these arguments, in this environment and folder."""
-        request = json.dumps([list(argv), dict(environment), folder]).encode()
-        own, theirs = socket.socketpair()
-        own.settimeout(_SERVER_SECONDS)
-        try:
-            with theirs:
-                socket.send_fds(self._control, [b"k"], [theirs.fileno()])
-            own.sendall(len(request).to_bytes(LENGTH, "big") + request)
-            return ForkedProcess(own)
-        except BaseException:
-            own.close()
-            raise
+        self._control.sendall(json.dumps([argv, dict(environment), folder]).encode() + b"\n")
+        with self._control.makefile("rb") as answers:
+            return ForkedProcess(int(answers.readline()))
 
     def close(self) -> None:
         """End it, and with it what it has forked."""

@@ -1,9 +1,8 @@
-"""A process that has imported what notebooks need, and forks a kernel whenever it is asked to: imports are paid once a sweep.
+"""A process that imports what notebooks need and forks a kernel for each request: imports are paid once a sweep.
 
-Started by `workbench.notebook_runner.kernels` as `python -m workbench.notebook_runner.kernel_server DESCRIPTOR MODULE...`. It imports and does
-nothing else: a fork after a torch operation hangs, and an open Chroma client would be shared. A request is a byte on the socket
-DESCRIPTOR with the kernel's own socket, on which follow the length and the JSON of (argv, environment, folder); the process id goes
-back on it, and the exit code when the kernel has ended. When the other end closes, all kernels are killed.
+Started by `workbench.notebook_runner.forks` as `python -m workbench.notebook_runner.kernel_server DESCRIPTOR MODULE...`. It imports and does
+nothing else: a fork after a torch operation hangs, and an open Chroma client would be shared. A request is a line of JSON (argv, environment,
+folder) on the socket DESCRIPTOR, its answer a line with the process id. When the other end closes, all kernels are killed.
 """
 
 import contextlib
@@ -13,109 +12,71 @@ import importlib
 import importlib.util
 import json
 import os
-import select
 import signal
 import socket
 import sys
 import warnings
-from typing import Any, NoReturn
+from typing import NoReturn
+
+import psutil
 
 from workbench.core.processes import skip_schema_grammar
 
-LENGTH = 8
 _SET_PARENT_DEATH_SIGNAL = 1
 
 
 def main() -> None:
-    """Import the modules, then serve; what follows runs in each kernel."""
+    """Import the modules, then serve; in each forked process, run a kernel."""
     skip_schema_grammar()
     control = socket.socket(fileno=int(sys.argv[1]))
     for name in sys.argv[2:]:
-        # What cannot be imported is told by the notebook that needs it.
+        # The notebook that needs a module reports that it cannot be imported.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     gc.collect()
     gc.freeze()
-    _run_kernel(*_serve(control))
+    request = _serve(control)
+    if request is None:
+        _end()
+    _run_kernel(*request)
 
 
-def _serve(control: socket.socket) -> tuple[list[str], dict[str, str], str]:
-    """Fork a kernel for each request. Returns in the kernels only, with the request."""
-    kernels: dict[int, socket.socket] = {}
-    awake, wake = os.pipe()
-    os.set_blocking(wake, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    server, awaited = os.getpid(), list[Any]((control, awake))
-    while True:
-        ready, _, _ = select.select(awaited, [], [])
-        if awake in ready:
-            os.read(awake, 4096)
-            _tell_ends(kernels)
-        if control not in ready:
-            continue
-        _, descriptors, _, _ = socket.recv_fds(control, 1, 1)
-        if not descriptors:
-            _end(kernels)
-        own = socket.socket(fileno=descriptors[0])
-        try:
-            request = _read(own)
-        except (OSError, ValueError):
-            own.close()
-            continue
-        with warnings.catch_warnings():
-            # Python warns of the idle threads of numpy's and pyarrow's libraries, which see to forks themselves.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
-        if pid == 0:
-            _leave_server(server, [control, own, *kernels.values()], [awake, wake])
-            return request
-        kernels[pid] = own
-        _tell(own, pid)
+def _serve(control: socket.socket) -> tuple[list[str], dict[str, str], str] | None:
+    """Fork a kernel for each request. Returns the request in the kernel, and None in the server when the other end has closed."""
+    # The system reaps kernels.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    server = os.getpid()
+    # The other end may close before it has sent a whole request or read an answer.
+    with control, control.makefile("rb") as requests, contextlib.suppress(OSError, ValueError):
+        for line in requests:
+            argv, environment, folder = json.loads(line)
+            with warnings.catch_warnings():
+                # Python warns of the idle threads of numpy's and pyarrow's libraries, which see to forks themselves.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                pid = os.fork()
+            if pid == 0:
+                _leave_server(server)
+                return argv, environment, folder
+            control.sendall(b"%d\n" % pid)
+    return None
 
 
-def _read(own: socket.socket) -> tuple[list[str], dict[str, str], str]:
-    with own.makefile("rb") as stream:
-        argv, environment, folder = json.loads(stream.read(int.from_bytes(stream.read(LENGTH), "big")))
-    return argv, environment, folder
-
-
-def _tell(own: socket.socket, number: int) -> None:
-    # Who asked may be gone.
-    with contextlib.suppress(OSError):
-        own.sendall(b"%d\n" % number)
-
-
-def _tell_ends(kernels: dict[int, socket.socket]) -> None:
-    while kernels:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid == 0:
-            return
-        with kernels.pop(pid) as own:
-            _tell(own, os.waitstatus_to_exitcode(status))
-
-
-def _end(kernels: dict[int, Any]) -> NoReturn:
-    for pid in kernels:
+def _end() -> NoReturn:
+    for kernel in psutil.Process().children():
         # With whatever the kernel started; it may have ended, or not have its own group yet.
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
-                kill(pid, signal.SIGKILL)
+                kill(kernel.pid, signal.SIGKILL)
     os._exit(0)
 
 
-def _leave_server(server: int, sockets: list[socket.socket], pipes: list[int]) -> None:
-    """The kernel's first steps: nothing of the server stays open, and the kernel does not outlive it."""
-    signal.set_wakeup_fd(-1)
+def _leave_server(server: int) -> None:
+    """Make the forked process a session that does not outlive the server."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != server:
         os._exit(1)
-    for one in sockets:
-        one.close()
-    for descriptor in pipes:
-        os.close(descriptor)
 
 
 def _run_kernel(argv: list[str], environment: dict[str, str], folder: str) -> None:

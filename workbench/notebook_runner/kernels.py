@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import psutil
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 from jupyter_core.utils import ensure_event_loop
@@ -64,7 +65,7 @@ class Kernels:
             try:
                 self._server = self._server or ForkServer(self._modules)
                 return self._server.fork(command[3:], environment, folder)
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, psutil.Error) as error:
                 self._lose(f"the process that forks them does not answer ({type(error).__name__})")
                 return None
 
