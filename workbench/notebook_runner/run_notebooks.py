@@ -1,11 +1,12 @@
 """Execute a run's notebooks: one a configuration, then the comparison of all; two at a time where there is room."""
 
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from workbench.core import cpu
 from workbench.errors import WorkbenchError
@@ -51,16 +52,7 @@ def notebook_jobs(run: RunTables) -> list[NotebookJob]:
 
 def at_once() -> int:
     """How many notebooks run side by side: two, or one where a second core or the memory for it is missing."""
-    return max(1, min(_AT_ONCE, cpu.usable(), available_memory() // _BYTES_EACH))
-
-
-def available_memory() -> int:
-    """The bytes that can be had without swapping; where the system does not say, enough."""
-    try:
-        found = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text("ascii"))
-    except OSError:
-        found = None
-    return int(found[1]) * 1024 if found else _AT_ONCE * _BYTES_EACH
+    return max(1, min(_AT_ONCE, cpu.usable(), psutil.virtual_memory().available // _BYTES_EACH))
 
 
 def execute(
