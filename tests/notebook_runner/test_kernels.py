@@ -22,7 +22,7 @@ from workbench.errors import NotebookError
 from workbench.execution.local import Outcome
 from workbench.notebook_runner import notebooks, run_notebooks
 from workbench.notebook_runner.kernels import Kernels, closed_loop
-from workbench.notebook_runner.notebooks import imported_modules, run_notebook_file
+from workbench.notebook_runner.notebooks import imported_modules, run_notebook
 from workbench.notebook_runner.run_notebooks import at_once, execute, notebook_jobs
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
@@ -108,7 +108,7 @@ def run(tmp_path: Path, kernels: Kernels, *cells: str) -> Any:
     source, store = notebook(tmp_path, *cells), Store(tmp_path / "store")
     target = tmp_path / "outputs" / source.name
     with closed_loop():
-        assert run_notebook_file(store, source, {"root": str(store.root)}, time.time_ns(), target, kernels)
+        assert run_notebook(store, source, {"root": str(store.root)}, time.time_ns(), target, kernels)
     return nbformat.read(target, as_version=4).cells[2].outputs
 
 

@@ -5,7 +5,7 @@ import nbformat
 import pytest
 
 from workbench.errors import InputError, NotebookError
-from workbench.notebook_runner.notebooks import RECORDS, run_notebook_file
+from workbench.notebook_runner.notebooks import run_notebook
 from workbench.report.records import Record
 from workbench.storage.result_store import Store
 
@@ -24,7 +24,7 @@ def notebook(folder: Path, *cells: str) -> Path:
 def run(tmp_path: Path, source: Path, **parameters: str) -> bool:
     store = Store(tmp_path / "store")
     given = {"root": str(store.root), **parameters}
-    return run_notebook_file(store, source, given, "results", tmp_path / "outputs" / "book.ipynb")
+    return run_notebook(store, source, given, "results", tmp_path / "outputs" / "book.ipynb")
 
 
 def outputs(tmp_path: Path) -> set[str]:
@@ -39,7 +39,7 @@ def test_a_notebook_is_executed_once_and_then_taken_from_the_store(tmp_path):
     assert not run(tmp_path, source, word="ab")
     assert (tmp_path / "outputs" / "book.ipynb").read_bytes() == first
     assert b"abab" in first
-    (entry,) = (Store(tmp_path / "store").root / RECORDS).glob("*/record.json")
+    (entry,) = (Store(tmp_path / "store").root / "notebooks").glob("*/record.json")
     assert entry.read_text() == '{"word": "ab"}'
 
 
@@ -54,7 +54,7 @@ def test_other_parameters_and_other_sources_are_other_runs(tmp_path):
 def test_the_kernel_starts_in_the_folder_of_the_notebook_so_that_it_finds_what_lies_beside_it(tmp_path):
     source = notebook(tmp_path, "import os\nword = os.getcwd()", RECORD)
     assert run(tmp_path, source)
-    (entry,) = (Store(tmp_path / "store").root / RECORDS).glob("*/record.json")
+    (entry,) = (Store(tmp_path / "store").root / "notebooks").glob("*/record.json")
     assert json.loads(entry.read_text()) == {"word": str(tmp_path / "outputs")}
 
 

@@ -14,7 +14,7 @@ from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.models.files import MINILM, locate
-from workbench.notebook_runner.notebooks import run_notebook
+from workbench.notebook_runner.notebooks import notebook_path, run_notebook
 from workbench.report.render.html import write_report
 from workbench.results.run_tables import RunTables
 
@@ -53,9 +53,10 @@ def shown(place: Path, run: Callable[..., Outcome]) -> Shown:
     tables = write_outputs(outcome)
     parameters = {"results": str(outcome.folder)}
     store, notebooks = outcome.context.workspace.store, outcome.folder / "notebooks"
-    run_notebook(store, "comparison", parameters, "tiny", notebooks / "comparison.ipynb")
+    run_notebook(store, notebook_path("comparison"), parameters, "tiny", notebooks / "comparison.ipynb")
+    source = notebook_path("configuration")
     for name in [one for one in tables.names if not one.startswith("fixed-32")]:
-        run_notebook(store, "configuration", parameters | {"configuration": name}, "tiny", notebooks / f"{name}.ipynb")
+        run_notebook(store, source, parameters | {"configuration": name}, "tiny", notebooks / f"{name}.ipynb")
     return Shown(outcome, tables, outcome.folder, write_report(tables, outcome.folder / "report.html"))
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +25,14 @@ def fingerprint_of_rows(rows: Iterable[Any]) -> str:
 def _canonical(value: Any) -> bytes:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "surrogatepass")
+
+
+@cache
+def code_digest() -> str:
+    """Hash the package's code and templates, which decide what is made of the results."""
+    package = Path(__file__).parents[1]
+    files = sorted(path for pattern in ("*.py", "*.j2", "*.css", "*.js") for path in package.rglob(pattern))
+    return fingerprint([(path.relative_to(package).as_posix(), file_digest(path)) for path in files])
 
 
 def file_digest(path: Path, algorithm: Literal["sha256", "blake2b"] = "sha256") -> str:

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from workbench.core.files import write_text
-from workbench.core.fingerprint import file_digest, fingerprint
+from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.execution.tables import run_lines
-from workbench.notebook_runner.notebooks import code_digest
 from workbench.results.run_tables import RunTables
 from workbench.results.tables import write_table
 from workbench.schemas import SCHEMAS

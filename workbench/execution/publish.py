@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.core.files import write_atomically
-from workbench.core.fingerprint import fingerprint
+from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.errors import WorkbenchError
 from workbench.execution.local import Outcome, Say
 from workbench.execution.outputs import write_outputs
-from workbench.notebook_runner.notebooks import code_digest
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.results.history import append
 from workbench.results.run_tables import RunTables

@@ -8,21 +8,20 @@ its source, its parameters, the results it shows and the package's code.
 import ast
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import nbformat
+
 import workbench
 from workbench.core.files import write_atomically
-from workbench.core.fingerprint import file_digest, fingerprint
+from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.errors import InputError, NotebookError
 from workbench.notebook_runner.kernels import Kernels
 from workbench.report.records import MIME
 from workbench.storage.result_store import Draft, Store
 
-RECORDS = "records"
 _KIND = "notebooks"
 _CELL_SECONDS = 900
 _START_SECONDS = 180
@@ -37,26 +36,16 @@ def notebook_path(name: str) -> Path:
     raise InputError(f"the notebook {name}.ipynb is not there", f"install workbench again; it was looked for in {package.parent}")
 
 
-@cache
-def code_digest() -> str:
-    """A hash of the package's code and templates: a notebook shows what they make of the results."""
-    package = Path(workbench.__file__).parent
-    files = sorted(path for pattern in ("*.py", "*.j2", "*.css", "*.js") for path in package.rglob(pattern))
-    return fingerprint([(path.relative_to(package).as_posix(), file_digest(path)) for path in files])
-
-
-def run_notebook(store: Store, name: str, parameters: Mapping[str, Any], shown: Any, target: Path) -> bool:
-    """Run one of the package's notebooks; see `run_notebook_file`."""
-    return run_notebook_file(store, notebook_path(name), parameters, shown, target)
-
-
-def run_notebook_file(
+def run_notebook(
     store: Store, source: Path, parameters: Mapping[str, Any], shown: Any, target: Path, kernels: Kernels | None = None
 ) -> bool:
     """Execute a notebook, or take it from the store, and put it at `target`; True if it was executed now.
 
     Its kernel starts in the folder of `target`, as JupyterLab would start it; without `kernels` it gets a plain one. `shown` is the
-    identity of the results it shows. Errors: InputError for a parameter that the notebook does not declare, NotebookError, with the failed notebook beside the target, if it does not run to its end.
+    identity of the results it shows.
+
+    Errors: InputError for a parameter that the notebook does not declare; NotebookError, with the failed notebook beside the target, if
+    it does not run to its end.
     """
     _check_declared(source, parameters)
     run_id = fingerprint(file_digest(source), dict(parameters), shown, code_digest())
@@ -69,16 +58,11 @@ def run_notebook_file(
         try:
             _execute(source, executed, given, failed, kernels)
         except NotebookError:
-            # Where the process that forks kernels is lost, its kernels are, through no fault of the notebook.
+            # When the process that forks kernels is lost, its kernels are lost with it: the notebook is not to blame.
             if not (forked and kernels and kernels.lost()):
                 raise
             _execute(source, executed, given, failed, kernels)
-        values = _record(executed, run_id)
-        if values is None:
-            raise NotebookError(
-                f"the notebook {target.stem} ended without its record", f"its last cell must be view.record(run_id) ({source})"
-            )
-        store.obtain(RECORDS, run_id, lambda record: record.values("record", values))
+        draft.values("record", _record(executed, run_id, target.stem, source))
 
     entry = store.obtain(_KIND, run_id, compute)
     write_atomically(target, lambda aside: shutil.copyfile(entry.folder / "notebook.ipynb", aside))
@@ -88,21 +72,19 @@ def run_notebook_file(
 
 def imported_modules(source: Path) -> list[str]:
     """The modules that a notebook's cells import."""
-    import nbformat
-
     cells = [cell.source for cell in nbformat.read(source, as_version=4).cells if cell.cell_type == "code"]
     nodes = [node for cell in cells for node in ast.parse(cell).body]
     plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     return sorted({*plain, *(node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module)})
 
 
-def _record(executed: Path, run_id: str) -> Any:
-    """The values that the last cell of a notebook recorded under the run's id; None where it did not."""
-    import nbformat
-
+def _record(executed: Path, run_id: str, name: str, source: Path) -> Any:
+    """The values that the last cell of a notebook recorded under the run's id."""
     outputs = nbformat.read(executed, as_version=4).cells[-1].get("outputs", [])
-    records = [output.data[MIME] for output in outputs if MIME in output.get("data", {})]
-    return next((record["values"] for record in records if record["run_id"] == run_id), None)
+    for record in (output.data[MIME] for output in outputs if MIME in output.get("data", {})):
+        if record["run_id"] == run_id:
+            return record["values"]
+    raise NotebookError(f"the notebook {name} ended without its record", f"its last cell must be view.record(run_id) ({source})")
 
 
 def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
@@ -119,11 +101,11 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets.config import Config
 
-    # A killed or timed-out kernel leaves a notebook that lies about itself: only papermill's own failures are worth keeping.
     failed.parent.mkdir(parents=True, exist_ok=True)
-    manager = {"kernel_manager_class": kernels.manager_class} if kernels else {}
+    name, manager = failed.stem.removesuffix(".failed"), {"kernel_manager_class": kernels.manager_class} if kernels else {}
     try:
-        with _kernel_sockets() as address:
+        # With the default address two processes in one folder talk to each other's kernels.
+        with tempfile.TemporaryDirectory(prefix="workbench-") as sockets:
             papermill.execute_notebook(
                 str(source),
                 str(executed),
@@ -133,27 +115,24 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
                 start_timeout=_START_SECONDS,
                 execution_timeout=_CELL_SECONDS,
                 interrupt_on_timeout=True,
-                # Its kernel starts where JupyterLab would start it, so that `..` is the run it lies in. papermill's cwd would change the threads' own.
+                # As JupyterLab starts the kernel, so that `..` is the run's folder. papermill's cwd would change the threads' own.
                 resources={"metadata": {"path": str(failed.parent)}},
                 # The polite way interrupts the idle kernel first, which then complains on the terminal.
                 shutdown_kernel="immediate",
-                config=Config(KernelManager={"transport": "ipc", "ip": address}),
+                config=Config(KernelManager={"transport": "ipc", "ip": f"{sockets}/kernel"}),
                 **manager,
             )
     except papermill.PapermillExecutionError as error:
+        # Only papermill's failures leave a notebook worth keeping: a killed or timed-out kernel's says that it was completed.
         shutil.copyfile(executed, failed)
-        raise NotebookError(
-            f"the notebook {failed.stem.removesuffix('.failed')} failed: {error.ename}: {error.evalue}", f"open {failed}"
-        ) from error
+        raise NotebookError(f"the notebook {name} failed: {error.ename}: {error.evalue}", f"open {failed}") from error
     except (DeadKernelError, CellTimeoutError, CellExecutionError, RuntimeError) as error:
-        what = f"the kernel of the notebook {failed.stem.removesuffix('.failed')} did not finish ({type(error).__name__})"
+        what = f"the kernel of the notebook {name} did not finish ({type(error).__name__})"
         raise NotebookError(what, "run again; if it stays, the machine may be short of memory") from error
     _check_finished(executed)
 
 
 def _check_finished(executed: Path) -> None:
-    import nbformat
-
     try:
         cells = nbformat.read(executed, as_version=4).cells
     except (OSError, nbformat.reader.NotJSONError) as error:
@@ -161,10 +140,3 @@ def _check_finished(executed: Path) -> None:
     pending = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("papermill", {}).get("status") != "completed"]
     if pending:
         raise NotebookError(f"{len(pending)} cells of {executed} did not run", "a notebook must not call sys.exit")
-
-
-@contextmanager
-def _kernel_sockets() -> Iterator[str]:
-    """An address of its own for each kernel: with the default two processes in one folder talk to each other's kernels."""
-    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
-        yield f"{folder}/kernel"

@@ -11,7 +11,7 @@ import psutil
 from workbench.core import cpu
 from workbench.errors import WorkbenchError
 from workbench.notebook_runner.kernels import Kernels, closed_loop
-from workbench.notebook_runner.notebooks import imported_modules, notebook_path, run_notebook_file
+from workbench.notebook_runner.notebooks import imported_modules, notebook_path, run_notebook
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
 
@@ -63,7 +63,7 @@ def execute(
     def run(one: NotebookJob) -> bool:
         target = folder / f"{one.name}.ipynb"
         with closed_loop():
-            return run_notebook_file(store, one.source, one.parameters, one.shown, target, kernels)
+            return run_notebook(store, one.source, one.parameters, one.shown, target, kernels)
 
     errors: dict[str, str] = {}
     with ThreadPoolExecutor(workers) as pool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from workbench import __version__
 from workbench.core import cpu
-from workbench.core.fingerprint import fingerprint
+from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.memory_cache import MemoryVectorCache
 from workbench.errors import WorkbenchError, WorkerError
@@ -91,8 +91,6 @@ def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder])
 
 def versions() -> dict[str, str]:
     """Of Python, of Workbench by its code, and of the packages that decide results."""
-    from workbench.notebook_runner.notebooks import code_digest
-
     found = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
     return found | {name: _version(name) for name in _PACKAGES}
 
