@@ -1,7 +1,7 @@
-"""The kernels of a run's notebooks: each a process of its own, forked from one that has imported everything already.
+"""The kernels of a run's notebooks: one process each, forked from a process that has already imported everything.
 
-A kernel that is used again keeps state (a Chroma client lists what was deleted), so none is. Where there is no safe fork, or the
-server of forks is lost, kernels are started as Jupyter starts them. A kernel ends with its notebook, and all end with this process.
+A kernel that is used again keeps state (a Chroma client lists what was deleted), so none is. Where forks are not safe, or the
+process that forks is lost, kernels are started as Jupyter starts them. A kernel ends with its notebook, and all end with this process.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ _LAUNCHER = [sys.executable, "-m", "ipykernel_launcher"]
 
 
 class Kernels:
-    """Starts a run's kernels, from several threads; `modules` are what its notebooks import, `say` is told once where forks end.
+    """Starts a run's kernels, from several threads. `modules` are what its notebooks import; `say` reports once that forking ended.
 
-    A context: when it is left, or closed, none of its kernels runs any longer and no further one is started.
+    A context manager: on exit, or when it is closed, its kernels end and no further one is started.
     """
 
     def __init__(self, modules: Sequence[str], say: Callable[[str], None], fork: bool = sys.platform == "linux") -> None:

@@ -22,7 +22,7 @@ _BYTES_EACH = 1 << 30
 
 @dataclass(frozen=True)
 class NotebookJob:
-    """A notebook to execute: the name of its source and of its result, what it is given, the identity of what it shows."""
+    """A notebook to execute: its source, the name of the result, its parameters, and the digests of the results that it shows."""
 
     source: Path
     name: str
@@ -31,7 +31,7 @@ class NotebookJob:
 
 
 def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str], None]) -> dict[str, str]:
-    """Put the executed notebooks of a run under <folder>/notebooks/; the one-line error of each that failed, by name."""
+    """Execute a run's notebooks into <folder>/notebooks/ and return the one-line error of each that failed, by name."""
     target, jobs = folder / "notebooks", notebook_jobs(run)
     modules = sorted({module for source in {job.source for job in jobs} for module in imported_modules(source)})
     with Kernels(modules, say) as kernels:
@@ -42,12 +42,11 @@ def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str
 
 
 def notebook_jobs(run: RunTables) -> list[NotebookJob]:
-    """The notebooks of a run, in the order in which they are told."""
+    """The notebooks of a run, in the order in which they are reported."""
     # Relative to the notebook, so that a copied run shows itself.
-    given, whole = {"results": ".."}, run.digest()
-    source = notebook_path("configuration")
-    jobs = [NotebookJob(source, name, given | {"configuration": name}, [run.digest(name)]) for name in run.names]
-    return [*jobs, NotebookJob(notebook_path("comparison"), "comparison", given, [whole])]
+    parameters, source = {"results": ".."}, notebook_path("configuration")
+    jobs = [NotebookJob(source, name, parameters | {"configuration": name}, [run.digest(name)]) for name in run.names]
+    return [*jobs, NotebookJob(notebook_path("comparison"), "comparison", parameters, [run.digest()])]
 
 
 def at_once() -> int:
@@ -58,26 +57,25 @@ def at_once() -> int:
 def execute(
     folder: Path, store: Store, jobs: Sequence[NotebookJob], kernels: Kernels, workers: int, say: Callable[[str], None]
 ) -> dict[str, str]:
-    """Execute notebooks into a folder on so many threads, told in their order whatever ends first; the error of each that failed, by name."""
+    """Execute notebooks into a folder on several threads, report them in their order, and return the error of each that failed, by name."""
 
-    def run(one: NotebookJob) -> bool:
-        target = folder / f"{one.name}.ipynb"
+    def run(job: NotebookJob) -> bool:
         with closed_loop():
-            return run_notebook(store, one.source, one.parameters, one.shown, target, kernels)
+            return run_notebook(store, job.source, job.parameters, job.shown, folder / f"{job.name}.ipynb", kernels)
 
     errors: dict[str, str] = {}
     with ThreadPoolExecutor(workers) as pool:
-        results = [pool.submit(run, one) for one in jobs]
+        futures = [pool.submit(run, job) for job in jobs]
         try:
-            for number, (one, result) in enumerate(zip(jobs, results, strict=True), 1):
+            for number, (job, future) in enumerate(zip(jobs, futures, strict=True), 1):
                 try:
-                    told = "executed" if result.result() else "from the store"
+                    outcome = "executed" if future.result() else "from the store"
                 except WorkbenchError as error:
-                    errors[one.name] = "; ".join(error.lines)
-                    told = f"FAILED, {errors[one.name]}"
-                say(f"notebook {number}/{len(jobs)} {one.name}: {told}")
+                    errors[job.name] = "; ".join(error.lines)
+                    outcome = f"FAILED, {errors[job.name]}"
+                say(f"notebook {number}/{len(jobs)} {job.name}: {outcome}")
         except BaseException:
-            # Ctrl-C, or what no notebook should do: no further one is begun, and the kernels of those that run are ended.
+            # Ctrl-C or an unexpected error: no further notebook starts, and the kernels of those that run end.
             pool.shutdown(wait=False, cancel_futures=True)
             kernels.close()
             raise
