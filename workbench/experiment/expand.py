@@ -11,7 +11,7 @@ from workbench.chunking.registry import CHUNKERS
 from workbench.embedding.base import Embedder
 from workbench.embedding.registry import EMBEDDERS, chunk_encoder
 from workbench.experiment.naming import named
-from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable, wrong_fields
+from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
 from workbench.pipeline.configuration import Configuration
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
@@ -68,7 +68,8 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
     usual, table = {"kind": DEFAULTS[stage]["kind"]}, STAGES[stage]
     if stage in sweep:
         # A wrong value is a mistake even where every item of the axis gives another one.
-        faults += [fault for choice in alternatives(default, {}) for fault in wrong_fields(stage, usual | choice, table)]
+        for choice in alternatives(default, {}):
+            component(stage, usual | choice, table, faults, partial=True)
     else:
         lists = [key for key, value in default.items() if isinstance(value, list)]
         faults += [f"pipeline.{stage}.{key} is a list; what varies belongs under sweep" for key in lists]

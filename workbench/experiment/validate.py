@@ -1,4 +1,4 @@
-"""Settings to components and metrics, with the faults of each in words. Nothing is loaded for it but settings files."""
+"""Settings to components and metrics, with their faults as sentences. It loads models' settings and no models."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,12 +13,14 @@ from workbench.pipeline.configuration import Configuration
 
 Settings = dict[str, Any]
 
-# Pydantic's words for what is not there, and for keys that `component` names with what was meant.
-_INCOMPLETE = ("missing", "extra_forbidden")
 
+def component(
+    stage: str, settings: Any, table: Mapping[str, type[BaseModel]], faults: list[str], partial: bool = False
+) -> BaseModel | None:
+    """Make a component from its settings by the `kind` in its table; return None, and add its faults, if they do not make one.
 
-def component(stage: str, settings: Any, table: Mapping[str, type[BaseModel]], faults: list[str]) -> BaseModel | None:
-    """A component from its settings by the `kind` in its table; None, with its faults, if they do not make one."""
+    Of `partial` settings only the values are checked: they need not be complete, nor go together.
+    """
     if not is_mapping(settings):
         faults.append(f"{stage} is missing or not a mapping with a 'kind' ({', '.join(table)})")
         return None
@@ -26,29 +28,17 @@ def component(stage: str, settings: Any, table: Mapping[str, type[BaseModel]], f
     if kind not in table:
         faults.append(f"{stage} has no kind {kind!r}{meant(str(kind), table)}; kinds are {', '.join(table)}")
         return None
+    owner = f"{stage} {kind!r}"
     known = [field for field in table[kind].model_fields if (stage, field) != ("chunking", "model")]
-    strange = [key for key in settings if key not in known]
-    faults += [unknown(f"{stage} {kind!r}", key, known) for key in strange]
+    strange = [unknown(owner, key, known) for key in settings if key not in known and not partial]
+    faults += strange
     try:
         made = table[kind].model_validate({key: value for key, value in settings.items() if key in known})
     except ValidationError as error:
-        faults += [_fault(f"{stage} {kind!r}", dict(detail)) for detail in error.errors()]
+        details = [detail for detail in error.errors() if not partial or (detail["loc"] and detail["type"] != "missing")]
+        faults += [_fault(owner, dict(detail)) for detail in details]
         return None
     return None if strange else made
-
-
-def wrong_fields(stage: str, settings: Settings, table: Mapping[str, type[BaseModel]]) -> list[str]:
-    """The faults of single values in settings that need not be complete, nor go together."""
-    faults: list[str] = []
-    if settings.get("kind") not in table:
-        component(stage, settings, table, faults)
-        return faults
-    owner = f"{stage} {settings['kind']!r}"
-    try:
-        table[settings["kind"]].model_validate(settings)
-    except ValidationError as error:
-        faults = [_fault(owner, dict(detail)) for detail in error.errors() if detail["loc"] and detail["type"] not in _INCOMPLETE]
-    return faults
 
 
 def usable(made: BaseModel, faults: list[str]) -> bool:
