@@ -8,17 +8,15 @@ NONE = "–"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with so many digits after the point."""
-    if value is None or math.isnan(value):
-        return NONE
-    text = f"{value:,.{digits}f}"
-    return f"{0:.{digits}f}" if not text.strip("-0.,") else text.replace("-", "−")
+    """A number with `digits` digits after the point."""
+    # `z` writes what rounds to zero without a sign.
+    return NONE if value is None or math.isnan(value) else f"{value:z,.{digits}f}".replace("-", "−")
 
 
 def signed(value: float | None, digits: int = 3) -> str:
     """A difference, with its sign."""
     text = number(value, digits)
-    return text if value is None or math.isnan(value) or value <= 0 or not text.strip("0.,") else f"+{text}"
+    return f"+{text}" if value and value > 0 and text.strip("0.,") else text
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
