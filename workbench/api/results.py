@@ -19,7 +19,7 @@ from workbench.statistics.verdict import Verdict
 class Results:
     """A finished run, opened from its tables: no model, store or dataset is needed.
 
-    Every table is a DataFrame and is read when it is first asked for; `workbench.schemas` lists their columns.
+    Every table is a DataFrame that is read on first use; `workbench.schemas` lists their columns.
 
     Examples
     --------
@@ -90,15 +90,14 @@ class Results:
         (`winner`, or `=` where statistically indistinguishable from the best), the primary metric with `low` and `high`, and the means of
         the other metrics.
         """
-        found, primary = self._findings, str(self.tables.primary)
-        rows: list[dict[str, object]] = []
-        for place, one in enumerate([*found.standings.ranked, *found.standings.windowed], 1):
-            mean, ranked = one.means[primary], place if place <= len(found.standings.ranked) else None
-            row: dict[str, object] = {"configuration": one.name, "place": ranked, "mark": found.mark(one.name)}
-            row |= {primary: mean.value, "low": mean.low, "high": mean.high}
-            rows.append(row | {name: other.value for name, other in one.means.items() if name != primary})
+        standings, primary = self._findings.standings, str(self.tables.primary)
         columns = ["configuration", "place", "mark", primary, "low", "high"]
-        table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
+        rows = []
+        for place, standing in enumerate([*standings.ranked, *standings.windowed], 1):
+            mean, ranked = standing.means[primary], place if place <= len(standings.ranked) else None
+            values = (standing.name, ranked, self._findings.mark(standing.name), mean.value, mean.low, mean.high)
+            rows.append(dict(zip(columns, values, strict=True)) | {name: other.value for name, other in standing.means.items()})
+        table = pd.DataFrame(rows, columns=None if rows else columns)
         return table.astype({"place": "Int64"}).set_index("configuration")
 
     def compare(self, a: str, b: str) -> pd.DataFrame:
@@ -112,12 +111,12 @@ class Results:
         """
         for name in (a, b):
             self._known(name)
-        table = self.comparisons
-        found = table[(table["a"] == a) & (table["b"] == b)].copy()
-        if found.empty:
-            found = table[(table["a"] == b) & (table["b"] == a)].copy()
-            found[["difference", "low", "high"]] = 0.0 - found[["difference", "high", "low"]].to_numpy()
-        return found.drop(columns=["a", "b"]).set_index("metric")
+        table = self.comparisons.set_index("metric")
+        rows = table[(table["a"] == a) & (table["b"] == b)]
+        if rows.empty:
+            swapped = table[(table["a"] == b) & (table["b"] == a)]
+            rows = swapped.assign(difference=0.0 - swapped["difference"], low=0.0 - swapped["high"], high=0.0 - swapped["low"])
+        return rows.drop(columns=["a", "b"])
 
     def causes(self, configuration: str) -> pd.DataFrame:
         """List what a configuration misses and why.
@@ -141,10 +140,10 @@ class Results:
 
     def _repr_html_(self) -> str:
         verdict = self.verdict
-        winner = verdict.winner if verdict else None
-        told = f"{winner} wins by {self.tables.primary}" if winner else f"no winner by {self.tables.primary}"
+        message = f"{verdict.winner} wins" if verdict and verdict.winner else "no winner"
         reason = f": {verdict.reason}" if verdict and verdict.reason else ""
-        return f"<p><b>{escape(self.name)}</b>: {escape(told + reason)}</p>{self.leaderboard().to_html(float_format='{:.3f}'.format)}"
+        sentence = escape(f"{message} by {self.tables.primary}{reason}")
+        return f"<p><b>{escape(self.name)}</b>: {sentence}</p>{self.leaderboard().to_html(float_format='{:.3f}'.format)}"
 
     def __repr__(self) -> str:
         return f"Results({self.name!r}, {len(self.tables.names)} configurations by {self.tables.primary})"
@@ -154,9 +153,9 @@ class Results:
         return findings(self.tables)
 
     def _known(self, name: str) -> str:
-        if name in self.tables.names:
-            return name
         known = self.tables.names
+        if name in known:
+            return name
         raise InputError(f"the run {self.name} has no finished configuration {name!r}{meant(name, known)}", f"they are {', '.join(known)}")
 
 
