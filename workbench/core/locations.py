@@ -1,7 +1,8 @@
-"""Where things are outside an experiment: big data sets and the cache of downloads."""
+"""The folders outside an experiment: big data sets and the cache of downloads."""
 
 import os
 from pathlib import Path
+from string import Template
 
 
 def data_folder() -> Path:
@@ -15,13 +16,11 @@ def cache_folder() -> Path:
 
 
 def expand(path: str) -> Path:
-    """A path with `~` and `$WORKBENCH_DATA` filled in, the latter also where it is not set."""
-    filled = path.replace("${WORKBENCH_DATA}", "$WORKBENCH_DATA").replace("$WORKBENCH_DATA", str(data_folder()))
-    return Path(os.path.expandvars(filled)).expanduser()
+    """Fill in `~` and the environment's variables of a path; `$WORKBENCH_DATA` has a default."""
+    return Path(Template(path).safe_substitute(os.environ | {"WORKBENCH_DATA": str(data_folder())})).expanduser()
 
 
 def find_upwards(path: str | Path) -> Path | None:
-    """A relative path looked for in the working directory, then in each of its parents; None where it is nowhere."""
-    given = Path(path).expanduser()
-    folders = [Path(), *Path.cwd().parents] if not given.is_absolute() else [Path()]
-    return next((folder / given for folder in folders if (folder / given).exists()), None)
+    """Find a relative path in the working directory or the nearest of its parents; None if none of them has it."""
+    candidates = (folder / Path(path).expanduser() for folder in (Path(), *Path.cwd().parents))
+    return next((candidate for candidate in candidates if candidate.exists()), None)
