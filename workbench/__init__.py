@@ -1,6 +1,6 @@
 """Workbench: which chunking, embedding and retrieval is better on your data, and how sure that is.
 
-Importing it loads neither torch nor chromadb, nor pandas until a name that needs it is asked for.
+Importing it loads neither torch nor chromadb, and pandas only with the first name that needs it.
 """
 
 import importlib
@@ -21,7 +21,7 @@ _MODULES = {
     "score": "workbench.scoring.score",
 }
 
-# Hidden from type checkers, which would take every name for one that exists.
+# Hidden from type checkers: with __getattr__ they would accept every name.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

@@ -2,15 +2,15 @@
 
 WorkbenchError             exit 3, what happened; the fix
 ├── InputError             exit 2, the input is wrong
-│   ├── FaultsError        all that is wrong with one thing, in one report
+│   ├── FaultsError        every fault of one file or folder, in one report
 │   │   ├── ExperimentError    the experiment file
 │   │   └── DatasetError       documents, questions, labels
-│   └── ModelError         a model or a vocabulary that cannot be had
-└── RunError               exit 3, it broke while running; what was done is kept
+│   └── ModelError         a model or a vocabulary that is not available
+└── RunError               exit 3, it broke while running; finished results are kept
     ├── StoreError         the store is corrupt or cannot be written
     ├── IndexBuildError    a Chroma index that does not pass its audit
     ├── NotebookError      a notebook that did not run to its end
-    └── WorkerError        a worker that is lost, or cannot do its part
+    └── WorkerError        a worker that is lost or cannot take part
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from typing import Any
 
 
 class WorkbenchError(Exception):
-    """What happened and where, and the fix, as one line."""
+    """An error whose message says in one line what happened, where, and the fix."""
 
     exit_code = 3
 
@@ -28,23 +28,23 @@ class WorkbenchError(Exception):
         self.fix = fix
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What another process needs to raise it again."""
+        """Pickle the error by its arguments, so that another process can raise it."""
         return type(self), (self.what, self.fix)
 
     @property
     def lines(self) -> list[str]:
-        """The error as a person reads it: one line a fault, no traceback."""
+        """The error as lines for people, without a traceback."""
         return [" ".join(str(self).split())]
 
 
 class InputError(WorkbenchError):
-    """What was given is wrong: a file, a key, a value."""
+    """An invalid input: a file, a key or a value."""
 
     exit_code = 2
 
 
 class FaultsError(InputError):
-    """Everything that is wrong with one file or folder, in one report: `faults` in `where`."""
+    """Every fault of one file or folder, in one report: `faults` in `where`."""
 
     def __init__(self, where: str, faults: Sequence[str]) -> None:
         super().__init__("\n".join(faults))
@@ -52,7 +52,7 @@ class FaultsError(InputError):
         self.faults = tuple(faults)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What another process needs to raise it again."""
+        """Pickle the error by its arguments, so that another process can raise it."""
         return type(self), (self.where, self.faults)
 
     @property
@@ -62,7 +62,7 @@ class FaultsError(InputError):
 
 
 class ExperimentError(FaultsError):
-    """Everything that is wrong with an experiment file."""
+    """Every fault of an experiment file."""
 
 
 class DatasetError(FaultsError):
@@ -70,11 +70,11 @@ class DatasetError(FaultsError):
 
 
 class ModelError(InputError):
-    """A model or vocabulary that cannot be found or is not what it should be."""
+    """A model or vocabulary that cannot be found, or has other content than expected."""
 
 
 class RunError(WorkbenchError):
-    """Something broke while running; what was finished is kept."""
+    """An error while running; finished results are kept."""
 
 
 class StoreError(RunError):
@@ -82,7 +82,7 @@ class StoreError(RunError):
 
 
 class IndexBuildError(RunError):
-    """A Chroma index could not be built or does not hold what it should."""
+    """A Chroma index that could not be built or does not pass its audit."""
 
 
 class NotebookError(RunError):
@@ -90,4 +90,4 @@ class NotebookError(RunError):
 
 
 class WorkerError(RunError):
-    """A worker, or all of them, that was lost or cannot do its part of a sweep."""
+    """A worker that was lost or cannot take part in a sweep, or the loss of all workers."""

@@ -47,13 +47,13 @@ class Chunk:
 
     @property
     def delivered(self) -> tuple[int, int]:
-        """The slice that goes to the context: the parent where there is one."""
+        """The slice that goes to the context: the parent if the chunk has one."""
         return self.parent or (self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question; `metadata` holds type, domain and every other field that slices are made of."""
+    """A question; `metadata` holds the fields that slices are made of, such as its type and domain."""
 
     query_id: str
     text: str

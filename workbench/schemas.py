@@ -1,4 +1,4 @@
-"""The columns and types of every table that a sweep leaves, once: tables are written by these schemas and checked by them when read."""
+"""The columns and types of every table of a run. Tables are written by these schemas, and checked against them when they are read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How much is worked on at once: what is held in memory follows from this number, not from the size of the corpus."""
+"""Blocks of bounded size, so that memory depends on the block and not on the corpus."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -10,26 +10,26 @@ BYTES = 32_000_000
 
 
 def rows(bytes_a_row: int) -> int:
-    """How many rows of this size are worked on at once, at least one."""
+    """The number of rows of this size in a block, at least one."""
     return max(1, BYTES // max(1, bytes_a_row))
 
 
 def blocks(n: int, at_once: int) -> Iterator[slice]:
-    """0 to n in slices of at most `at_once`."""
+    """Cut 0 to n into slices of at most `at_once`."""
     for first in range(0, n, at_once):
         yield slice(first, min(first + at_once, n))
 
 
 def groups(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """Items in their order, in lists of at most so much size together; one that is larger stands alone."""
+    """Group items in their order into lists whose sizes add up to at most `most`; a larger item is a list by itself."""
     group: list[T] = []
-    held = 0
+    total = 0
     for item in items:
-        more = size(item)
-        if group and held + more > most:
+        added = size(item)
+        if group and total + added > most:
             yield group
-            group, held = [], 0
+            group, total = [], 0
         group.append(item)
-        held += more
+        total += added
     if group:
         yield group

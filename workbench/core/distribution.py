@@ -1,6 +1,6 @@
 """The name under which the package is installed, and the advice that uses it."""
 
-# The name `workbench` on PyPI is a stranger's; what is imported is called workbench all the same.
+# On PyPI the name `workbench` belongs to another package; the import name is workbench.
 NAME = "rag-workbench"
 
 

@@ -14,12 +14,12 @@ def fingerprint(*parts: Any) -> str:
 
 
 def fingerprint_of_rows(rows: Iterable[Any]) -> str:
-    """`fingerprint(list(rows))`, a row at a time."""
-    found = hashlib.blake2b(b"[[", digest_size=16)
+    """Compute `fingerprint(list(rows))` without holding the rows."""
+    digest = hashlib.blake2b(b"[[", digest_size=16)
     for number, row in enumerate(rows):
-        found.update((b"," if number else b"") + _canonical(row))
-    found.update(b"]]")
-    return found.hexdigest()
+        digest.update((b"," if number else b"") + _canonical(row))
+    digest.update(b"]]")
+    return digest.hexdigest()
 
 
 def _canonical(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Numbers as they are read: fixed digits, thousands separated, a dash where there is none."""
+"""Numbers and names as text for people: fixed digits, thousands separated, a dash for a missing number."""
 
 import math
 from collections import Counter
@@ -32,11 +32,11 @@ def count(value: float | None) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A part of a whole in per cent; a dash of nothing."""
+    """A part of a whole in per cent; a dash if the whole is 0."""
     if not whole:
         return NONE
     per_cent = 100 * part / whole
-    # 0 % and 100 % are said only of none and of all.
+    # 0 % and 100 % mean exactly none and all.
     if 0 < per_cent < 0.1 or 99.9 < per_cent < 100:
         return "<0.1 %" if per_cent < 1 else ">99.9 %"
     return f"{per_cent:.1f} %"
@@ -48,7 +48,7 @@ def plural(how_many: int, noun: str, several: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names as a sentence lists them; those beyond `most` as a number."""
+    """Names in a sentence; those beyond `most` are only counted."""
     shown = list(names[:most])
     if len(names) > most:
         shown.append(f"{len(names) - most} more")
@@ -56,28 +56,28 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def p_value(value: float) -> str:
-    """A p value as it is said."""
+    """A p value, such as `p = 0.012`."""
     return "no p" if math.isnan(value) else "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def about(value: float) -> str:
-    """An estimate of a whole number: three digits that count."""
+    """An estimate of a whole number, rounded to three significant digits."""
     return count(float(f"{value:.3g}"))
 
 
 def amount(value: float) -> str:
-    """A measured amount: no digits from a hundred on, one below."""
+    """A measured amount: no decimals from 100 on, one from 0.1 on, two below."""
     return number(value, 0 if value >= 100 or value == 0 else 1 if value >= 0.1 else 2)
 
 
 def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> int:
-    """The digits that keep values apart which differ: `least`, or `most` where two of them would look equal."""
+    """The digits at which different values look different: `least`, or `most` if two of them would look equal."""
     known = {round(float(value), most) for value in values if math.isfinite(value)}
     return least if len({number(value, least) for value in known}) == len({number(value, most) for value in known}) else most
 
 
 def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
-    """Names of at most `most` characters: longer ones lose their middle; a number keeps those apart that would look equal."""
+    """Shorten names to `most` characters by cutting their middle; names that would look equal are numbered."""
     whole = list(dict.fromkeys(names))
     short = {name: _middle_cut(name, most) for name in whole}
     seen = Counter(short.values())
@@ -88,7 +88,7 @@ def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as lines of columns: text to the left, columns whose last cell is a number to the right."""
+    """Align rows of cells as lines: text to the left, columns whose last cell is a number to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
     right = [cell.replace(",", "").replace(".", "").isdigit() for cell in rows[-1]] if rows else []
     lines = []

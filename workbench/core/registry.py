@@ -1,4 +1,4 @@
-"""Components that other installed packages bring: one entry point each, loaded when an experiment names its kind."""
+"""Tables of components by kind, builtin or from other installed packages; a package is loaded when an experiment names its kind."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -51,13 +51,13 @@ class Registry(Mapping[str, T], Generic[T]):
             others = ", ".join(_package(other) for other in offers[1:])
             raise InputError(f"{described}, and so does {others}", "uninstall all but one of them")
         try:
-            found = offer.load()
+            component = offer.load()
         except Exception as error:  # the import of another package can raise anything
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise InputError(f"{described}, which cannot be loaded ({reason})", f"update or uninstall {_package(offer)}") from error
-        if not (issubclass(found, self._base) if isinstance(found, type) else isinstance(found, self._base)):
+        if not (issubclass(component, self._base) if isinstance(component, type) else isinstance(component, self._base)):
             raise InputError(f"{described}, but {offer.value} is no {self._base.__module__}.{self._base.__name__}")
-        return cast(T, found)
+        return cast(T, component)
 
 
 def _package(offer: EntryPoint) -> str:

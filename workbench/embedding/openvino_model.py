@@ -53,7 +53,7 @@ def compiled(graph: Path, precision: Precision) -> Any:
     """A converted model ready to run, on all cores or as many as OMP_NUM_THREADS says."""
     # Pinned, two processes of one thread each would both take the first core.
     settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision], "ENABLE_CPU_PINNING": False}
-    if threads := cpu.asked():
+    if threads := cpu.requested_threads():
         settings["INFERENCE_NUM_THREADS"] = threads
     return runtime().Core().compile_model(str(graph), "CPU", settings)
 

@@ -51,7 +51,7 @@ def notebook_jobs(run: RunTables) -> list[NotebookJob]:
 
 def at_once() -> int:
     """How many notebooks run side by side: two, or one where a second core or the memory for it is missing."""
-    return max(1, min(_AT_ONCE, cpu.usable(), psutil.virtual_memory().available // _BYTES_EACH))
+    return max(1, min(_AT_ONCE, cpu.usable_cores(), psutil.virtual_memory().available // _BYTES_EACH))
 
 
 def execute(

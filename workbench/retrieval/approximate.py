@@ -82,7 +82,7 @@ def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth, documen
 
 def _ask(collection: Any, queries: Vectors, width: int, searched: Corpus) -> list[_Answer]:
     """Chroma's nearest for each query, in our strict order; Chroma searches on one thread, so it is asked from as many as there are."""
-    threads = cpu.asked() or cpu.usable()
+    threads = cpu.requested_threads() or cpu.usable_cores()
 
     def some(part: slice) -> list[_Answer]:
         got = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])

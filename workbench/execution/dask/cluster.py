@@ -45,7 +45,7 @@ def _here(jobs: int) -> Iterator[Workers]:
     from distributed import Client, LocalCluster
 
     # BLAS reads its threads when it is imported, so here they are told before.
-    threads = {name: str(max(1, cpu.usable() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    threads = {name: str(max(1, cpu.usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with _interrupts_held():
         cluster = LocalCluster(
             n_workers=jobs,

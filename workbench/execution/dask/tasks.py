@@ -85,7 +85,7 @@ class StageReport(NamedTuple):
 def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> WorkerInfo:
     """What the process is that runs this; ModelError where it cannot have one of the models."""
     return WorkerInfo(
-        socket.gethostname(), cpu.usable(), versions(), [embedder_identity(one) for one in embedders], sees(outputs, store, mark)
+        socket.gethostname(), cpu.usable_cores(), versions(), [embedder_identity(one) for one in embedders], sees(outputs, store, mark)
     )
 
 
@@ -143,7 +143,7 @@ def graph_at(job: JobContext) -> Graph:
 
 def threads_of(job: JobContext) -> int:
     """This process's share of its machine's cores; all of them on a machine that came later."""
-    return job.threads.get(socket.gethostname(), cpu.usable())
+    return job.threads.get(socket.gethostname(), cpu.usable_cores())
 
 
 _EQUAL = "install the same versions and models on every machine, and of a model whose precision is the processor's say backend: torch"
