@@ -93,4 +93,4 @@ def test_the_same_configuration_twice_is_a_fault() -> None:
     faults: list[str] = []
     one = Configuration("fixed-64-0", FixedChunker(size=64), None, Bm25Retriever())
     named([one, one], faults)
-    assert faults == ["configuration 'fixed-64-0' is there 2 times; leave the repetitions out"]
+    assert faults == ["configuration 'fixed-64-0' occurs 2 times; remove the repetitions"]

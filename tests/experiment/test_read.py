@@ -127,7 +127,7 @@ def test_a_baseline_must_be_a_configuration():
 
 
 def test_the_same_configuration_twice_is_refused():
-    assert "is there 2 times" in faults(sweep={"chunking": [{"kind": "whole"}, {"kind": "whole"}]})[0]
+    assert "occurs 2 times" in faults(sweep={"chunking": [{"kind": "whole"}, {"kind": "whole"}]})[0]
 
 
 def test_what_the_experiment_fills_in_cannot_be_set():
@@ -144,7 +144,7 @@ def test_a_model_that_cannot_be_had_is_found_out_when_the_file_is_read(tmp_path,
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     lines = faults(sweep={"embedding": [{"model": ["no-such/model", str(tmp_path)]}]})
     assert "no-such/model" in lines[0]
-    assert "all-MiniLM-L6-v2, which is always there" in lines[0]
+    assert "all-MiniLM-L6-v2, which comes with Workbench" in lines[0]
     assert "holds no config.json" in lines[1]
     assert "beyond the 512 positions" in faults(pipeline={"embedding": {"max_tokens": 1024}})[0]
 

@@ -75,7 +75,7 @@ def test_an_unknown_model_offline_is_one_line(run_python: Callable, tmp_path: Pa
     for name in ("no-such-model", "nobody/nothing", "not a name!"):
         line = run_python(LOCATE, name, env={"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)})
         assert line.startswith(f"1 the model {name!r} is no folder, not cached and the hub did not give it (")
-        assert line.endswith("or use all-MiniLM-L6-v2, which is always there")
+        assert line.endswith("or use all-MiniLM-L6-v2, which comes with Workbench")
 
 
 def test_a_folder_is_taken_as_it_is_if_it_holds_a_model(tmp_path: Path) -> None:

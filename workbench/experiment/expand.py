@@ -1,4 +1,4 @@
-"""What a `sweep:` stands for: axes multiply, a list in a field is a grid."""
+"""Expand `sweep:` into configurations: axes multiply, a list in a field is a grid."""
 
 import itertools
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ DEFAULTS: dict[str, Settings] = {
 
 
 def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configuration, ...]:
-    """Every configuration of an experiment under its name, in the order of the file; what is wrong is added to the faults."""
+    """Every configuration of an experiment under its name, in the order of the file; faults are added to `faults`."""
     pipeline, sweep = settings.get("pipeline", {}), settings.get("sweep", {})
     for section, value in (("pipeline", pipeline), ("sweep", sweep)):
         if not is_mapping(value):
@@ -34,29 +34,33 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
         faults += [unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
     chunkings, embeddings, retrievals = (_axis(stage, pipeline, sweep, faults) for stage in STAGES)
     choices = itertools.product(chunkings, enumerate(embeddings), retrievals)
-    # What uses no vectors is there once, whatever embedders are swept.
-    found = [_joined(chunking, embedding, retrieval) for chunking, (n, embedding), retrieval in choices if retrieval.uses_vectors or n == 0]
-    faults += [why for one in found if one.embedding and one.chunking.enrich and (why := chunk_encoder(one.embedding).refuses_headers())]
-    return named(found, faults)
+    # A retriever without vectors makes one configuration, however many embedders are swept.
+    configurations = [
+        _joined(chunking, embedding, retrieval) for chunking, (n, embedding), retrieval in choices if retrieval.uses_vectors or n == 0
+    ]
+    faults += [
+        why for one in configurations if one.embedding and one.chunking.enrich and (why := chunk_encoder(one.embedding).refuses_headers())
+    ]
+    return named(configurations, faults)
 
 
 def as_list(swept: Any) -> list[Any]:
-    """The alternatives of an axis: one alone needs no list."""
+    """The alternatives of an axis; a single one may be written without a list."""
     return swept if isinstance(swept, list) else [swept]
 
 
 def alternatives(swept: Any, default: Settings) -> list[Settings]:
-    """The settings of one stage, one for each of its alternatives, in the order they are written.
+    """The settings of each alternative of a stage, in the order of the file.
 
     `swept` is one mapping or a list of them; a field that holds a list takes each of its values. A mapping that names no
     `kind` is the default with these fields changed.
     """
-    found = []
+    choices = []
     for item in as_list(swept):
         settings = dict(item) if "kind" in item else default | item
         fields = [[(key, value) for value in as_list(values)] for key, values in settings.items()]
-        found += [dict(choice) for choice in itertools.product(*fields)]
-    return found
+        choices += [dict(choice) for choice in itertools.product(*fields)]
+    return choices
 
 
 def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) -> list[Any]:
@@ -67,7 +71,7 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
         return []
     usual, table = {"kind": DEFAULTS[stage]["kind"]}, STAGES[stage]
     if stage in sweep:
-        # A wrong value is a mistake even where every item of the axis gives another one.
+        # A wrong value is a mistake even if every item of the axis replaces it.
         for choice in alternatives(default, {}):
             component(stage, usual | choice, table, faults, partial=True)
     else:

@@ -11,47 +11,47 @@ from pydantic import JsonValue
 from workbench.core.fingerprint import fingerprint
 from workbench.pipeline.configuration import Configuration
 
-# What a name says only where it is otherwise.
+# Values that a name leaves out.
 _USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"), ("pooling", "standard"))
-# Values that speak for themselves; any other is written behind its field's name.
+# Fields whose values are written without the field's name.
 _PLAIN = ("kind", "model", "search", "backend", "pooling")
-# Named in their own way, or filled in by the experiment.
+# Fields that are named in another way, or filled in by the experiment.
 _OF_CHUNKERS = {"model", "enrich", "tokens"}
 # The file of a configuration's notebook has its name.
 _LONGEST = 100
 
 
 def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[Configuration, ...]:
-    """The configurations under names that are unique; a configuration that is repeated is a fault."""
+    """Give configurations their unique names; a repeated configuration is a fault."""
     fields = [_fields(configuration) for configuration in configurations]
     texts = {key: _texts(key, [one[key] for one in fields if key in one]) for key in dict.fromkeys(itertools.chain(*fields))}
     chosen = []
     for configuration, values in zip(configurations, fields, strict=True):
-        parts = [found[fingerprint(values[key])] for key, found in texts.items() if len(found) > 1 and key in values]
+        parts = [spelling[fingerprint(values[key])] for key, spelling in texts.items() if len(spelling) > 1 and key in values]
         chosen.append(replace(configuration, name="-".join([configuration.name, *filter(None, parts)])))
     for name, times in Counter(configuration.name for configuration in chosen).items():
         if times > 1:
-            faults.append(f"configuration {name!r} is there {times} times; leave the repetitions out")
+            faults.append(f"configuration {name!r} occurs {times} times; remove the repetitions")
     return tuple(chosen)
 
 
 def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
-    """Everything that may be added to a name, by what it belongs to and its field.
+    """Every value that can be added to a name, by its owner and field.
 
-    A chunker's own fields belong to its name, so that they are added only where chunkings of one name differ in them.
+    The owner of a chunker's fields is its name, so that they are added only if chunkings of one name differ in them.
     """
     chunking = configuration.chunking
-    found: dict[tuple[str, str], JsonValue] = {("", "enrich"): chunking.enrich, ("", "tokens"): chunking.tokens}
+    fields: dict[tuple[str, str], JsonValue] = {("", "enrich"): chunking.enrich, ("", "tokens"): chunking.tokens}
     own = chunking.model_dump(mode="json", exclude=_OF_CHUNKERS)
-    found |= {(f"chunking {configuration.name}", field): value for field, value in own.items()}
+    fields |= {(f"chunking {configuration.name}", field): value for field, value in own.items()}
     for stage, part in configuration.components.items():
         if stage != "chunking":
-            found |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
-    return found
+            fields |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
+    return fields
 
 
 def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, str]:
-    """The text of each value that a field takes, by its identity: the shortest way to write them that tells them apart."""
+    """The text of each value of a field, by its fingerprint: the shortest spelling that distinguishes them."""
     distinct = {fingerprint(value): value for value in values}
     ways: tuple[Callable[[JsonValue], str], ...] = (_tail, str, lambda value: f"{_tail(value)[: _LONGEST // 2]}_{fingerprint(value)[:6]}")
     for way in ways:
@@ -62,7 +62,7 @@ def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, st
 
 
 def _tail(value: JsonValue) -> str:
-    """A value as text; of a model or path the last part."""
+    """A value as text; only the last part of a path or of a model's name."""
     return str(value).rsplit("/", 1)[-1]
 
 

@@ -34,7 +34,7 @@ def _apply(settings: Settings, override: str) -> list[str]:
 
 
 def _set(place: Any, path: Sequence[str], value: Any) -> None:
-    """Set the value at a path, making the mappings on the way; ValueError or LookupError where something else is in the way."""
+    """Set the value at a path and make missing mappings; ValueError or LookupError if another value is in the way."""
     step, *below = path
     if not step or not isinstance(place, dict | list):
         raise ValueError(step)
@@ -46,7 +46,7 @@ def _set(place: Any, path: Sequence[str], value: Any) -> None:
 
 
 def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:
-    """The fault of an override of `pipeline` whose every field `sweep` gives for all configurations; empty if it has an effect."""
+    """The fault of an override of `pipeline` that `sweep` replaces in every configuration; empty if it has an effect."""
     if path[0] != "pipeline":
         return ""
     pipeline = settings["pipeline"]
@@ -56,7 +56,7 @@ def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:
 
 
 def _winner(settings: Settings, stage: str, below: Sequence[str]) -> str:
-    """What gives a stage's field, or all that `pipeline` says of it, to every configuration instead; empty if nothing does."""
+    """The part of `sweep` that gives a stage's field, or all its fields, to every configuration; empty if none does."""
     swept: Any = settings.get("sweep")
     axis, value = swept.get(stage, []) if is_mapping(swept) else [], settings["pipeline"][stage]
     items, fields = as_list(axis), [*below[:1]] or (list(value) if is_mapping(value) else [])

