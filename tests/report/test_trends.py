@@ -56,7 +56,7 @@ def test_what_is_not_in_the_history_is_told_with_what_is(outputs, experiment, me
 
 
 def test_without_a_history_and_with_a_corrupt_one_there_is_one_clear_line(tmp_path):
-    with pytest.raises(InputError, match="there is no history"):
+    with pytest.raises(InputError, match=r"history\.parquet does not exist"):
         open_trends(tmp_path)
     (tmp_path / "history.parquet").write_bytes(b"PAR1")
     with pytest.raises(StoreError, match="is corrupt"):

@@ -1,4 +1,4 @@
-"""A finished run in a notebook: its tables, the order of its configurations, and what sets two of them apart."""
+"""A finished run in a notebook: its tables, the ranking of its configurations, their comparisons and misses."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,7 +78,7 @@ class Results:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What may be claimed by the primary metric; None where no configuration can be compared."""
+        """The claim that the primary metric supports; None if no configuration can be compared."""
         return self._findings.verdict
 
     def leaderboard(self) -> pd.DataFrame:
@@ -105,7 +105,7 @@ class Results:
 
         Returns
         -------
-        DataFrame, indexed by metric: `difference` (a - b) with `low` and `high`, `p` and `p_adjusted` where it was tested, `n`, `clusters`.
+        DataFrame, indexed by metric: `difference` (a - b) with `low` and `high`, `p` and `p_adjusted` if it was tested, `n`, `clusters`.
 
         Errors: InputError for a name that is no finished configuration.
         """
@@ -124,7 +124,7 @@ class Results:
         Returns
         -------
         DataFrame with a row for each missed piece of evidence or document: `query_id`, `cause`, `evidence` (`doc_id:start-end`, or the
-        document), `rank` (0 where it was not listed), `meaning` of the cause.
+        document), `rank` (0 if it was not retrieved), `meaning` of the cause.
 
         Errors: InputError for a name that is no finished configuration.
         """
@@ -133,7 +133,7 @@ class Results:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file."""
-        # It draws figures: loaded when it is first needed.
+        # Deferred: it imports matplotlib.
         from workbench.report.render.html import write_report
 
         return write_report(self.tables, Path(path))
@@ -162,6 +162,6 @@ class Results:
 def load(path: str | Path) -> Results:
     """Open the results of a finished sweep, `outputs/<name>`, on any machine.
 
-    Errors: InputError where the folder holds no run, or one of an older version.
+    Errors: InputError if the folder holds no run, or one of an older version.
     """
     return Results(RunTables.read(path))

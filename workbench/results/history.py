@@ -1,7 +1,7 @@
 """The history of an outputs folder: every sweep appends its means and the fingerprints of what made them.
 
-`<outputs>/history.parquet` is read, lengthened and written anew under a lock and renamed into its place, so two sweeps at once
-lose nothing and a killed one leaves the old file whole. It holds what differs from run to run, and is in no other table.
+`<outputs>/history.parquet` is read, extended and written under a lock to a temporary file that replaces it, so two sweeps at once
+lose nothing and a killed one leaves the old file whole.
 """
 
 import json
@@ -21,7 +21,7 @@ from workbench.errors import InputError, StoreError
 from workbench.results.run_tables import RETRIEVED, RunTables
 
 FILE = "history.parquet"
-# What a value depends on, in the order of the pipeline; each is a column.
+# A column for each input of a value, in the order of the pipeline.
 FINGERPRINTS = ("corpus", "questions", "labels", "chunking", "embedding", "retrieval", "prompt")
 # The fingerprints of further stages, a JSON object by name.
 STAGES = "stages"
@@ -34,17 +34,17 @@ SCHEMA = pa.schema(
     | dict.fromkeys((*FINGERPRINTS, STAGES), pa.string())
 )
 COLUMNS = tuple(SCHEMA.names)
-# The same value: metrics.parquet agrees with trec_eval to this.
+# Values that differ by less are equal: metrics.parquet agrees with trec_eval to this.
 EXACT = 1e-9
 
 
 def history_path(outputs: Path) -> Path:
-    """Where the history of an outputs folder is."""
+    """The file of an outputs folder's history."""
     return outputs / FILE
 
 
 def append(run: RunTables, outputs: Path, when: datetime) -> str:
-    """Add a run's means over all questions to the history and return the run's id; nothing, and "", where nothing was finished.
+    """Add a run's means over all questions to the history and return the run's id; a run without results adds nothing and returns "".
 
     Errors: StoreError if the history is corrupt or cannot be written; it is then left as it was.
     """
@@ -67,10 +67,10 @@ def append(run: RunTables, outputs: Path, when: datetime) -> str:
 def read_history(path: Path) -> pd.DataFrame:
     """The history, oldest run first: the columns of COLUMNS, `time` in UTC.
 
-    Errors: InputError if there is none yet, StoreError if it is corrupt.
+    Errors: InputError if the file does not exist, StoreError if it is corrupt.
     """
     if not path.exists():
-        raise InputError(f"there is no history at {path}", "every workbench sweep appends to it: run one")
+        raise InputError(f"{path} does not exist", "every workbench sweep appends to it: run one")
     table: pd.DataFrame = _read(path).to_pandas()
     return table
 
@@ -79,19 +79,19 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     """A row for each run of a configuration in which the metric was scored, oldest first.
 
     Columns: run, time, commit, value, low, high, n, clusters, `difference` from the run before, `changed` (the fingerprints that
-    are others than in the run before, joined by ", "; empty in the first), `unexplained` (the value is another though no
-    fingerprint is: then the code or the machine changed).
+    differ from the run before, joined by ", "; empty in the first), `unexplained` (the value differs although no fingerprint
+    does: then the code or the machine changed).
     """
     given = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
     wanted = (history[list(given)] == pd.Series(given)).all(axis="columns") & history["value"].notna()
-    found = history[wanted].reset_index(drop=True)
-    further = pd.DataFrame([json.loads(text) for text in found[STAGES].fillna("{}")], index=found.index)
-    prints = pd.concat([found[list(FINGERPRINTS)], further], axis="columns").astype("object").fillna("").astype("str")
+    runs = history[wanted].reset_index(drop=True)
+    further = pd.DataFrame([json.loads(text) for text in runs[STAGES].fillna("{}")], index=runs.index)
+    prints = pd.concat([runs[list(FINGERPRINTS)], further], axis="columns").astype("object").fillna("").astype("str")
     differs = prints.ne(prints.shift()).iloc[1:].reindex(prints.index, fill_value=False)
-    found["difference"] = found["value"].diff()
-    found["changed"] = [", ".join(str(name) for name in prints if row[name]) for row in differs.to_dict("records")]
-    found["unexplained"] = (found["difference"].abs() > EXACT) & (found["changed"] == "")
-    return found.drop(columns=[*given, *FINGERPRINTS, STAGES, "primary"])
+    runs["difference"] = runs["value"].diff()
+    runs["changed"] = [", ".join(str(name) for name in prints if row[name]) for row in differs.to_dict("records")]
+    runs["unexplained"] = (runs["difference"].abs() > EXACT) & (runs["changed"] == "")
+    return runs.drop(columns=[*given, *FINGERPRINTS, STAGES, "primary"])
 
 
 def _rows(run: RunTables, when: datetime) -> pd.DataFrame:
@@ -102,10 +102,10 @@ def _rows(run: RunTables, when: datetime) -> pd.DataFrame:
 
 
 def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
-    """Each stage's own settings and version, apart from its inputs: what changed, not all that a change reaches."""
+    """The fingerprint of each stage's settings and version without its inputs: a change shows in one stage, not in those after it."""
     known = run.manifest["fingerprints"]
     settings = dict(known["settings"][configuration])
-    # Another definition of the span metrics reads the same labels otherwise.
+    # Another definition of the span metrics interprets the same labels differently.
     spans = run.manifest["experiment"].get("spans", "exact")
     labels = known["labels"] if spans == "exact" else fingerprint(known["labels"], spans)
     own = {name: settings.pop(name, None) for name in FINGERPRINTS}
@@ -114,7 +114,7 @@ def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
 
 
 def commit(*options: str) -> str | None:
-    """The working directory's commit, with `--dirty` marked where tracked files differ from it; None outside git."""
+    """The working directory's commit, marked with `--dirty` if tracked files differ from it; None outside git."""
     command = ["git", "--no-optional-locks", "describe", "--always", "--abbrev=40", "--exclude=*", *options]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
@@ -130,8 +130,8 @@ def _read(path: Path) -> Any:
     except (pa.ArrowException, OSError, EOFError) as error:
         raise StoreError(f"the history {path} is corrupt ({type(error).__name__})", fix) from error
     if table.schema.names == [name for name in COLUMNS if name != STAGES]:
-        # Written before there were further stages.
+        # Written before the column existed.
         table = table.append_column(STAGES, pa.nulls(table.num_rows, pa.string()))
     if not table.schema.equals(SCHEMA):
-        raise StoreError(f"the history {path} is not one: its columns are {', '.join(table.schema.names)}", fix)
+        raise StoreError(f"{path} is no history: its columns are {', '.join(table.schema.names)}", fix)
     return table

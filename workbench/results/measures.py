@@ -1,4 +1,4 @@
-"""What a run records of its metrics, so that it can be read without whatever computed them."""
+"""Metrics as a run records them, so that it can be read without the code that computed them."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ class Measure:
     """A metric as a run's manifest records it; `str` is its name with its cut, such as `recall@5`.
 
     `family` is what it counts: documents, hits, chunks, spans or other. `k` and `tokens` are its cut. `bounded_by_k` says whether it looks
-    at k delivered chunks. Where not `higher_is_better` it counts faults; where a `proportion`, its values lie in [0, 1].
+    at k delivered chunks. A metric that is not `higher_is_better` counts faults; the values of a `proportion` are in [0, 1].
     """
 
     label: str

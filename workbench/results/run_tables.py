@@ -18,13 +18,13 @@ from workbench.schemas import SCHEMAS
 
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
-# Timings that say what one run did, and not how long it takes.
+# Timings that describe one run and not the speed of the configuration.
 _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
 
 
 @dataclass(frozen=True, eq=False)
 class RunTables:
-    """The tables of a run, each an attribute and made by its source when it is first asked for, and its `manifest`.
+    """The tables of a run, each an attribute that its source makes on first use, and its `manifest`.
 
     Rows of `configurations` are in the order of the run, those that failed last. Rows of `questions` are in the dataset's order, and all
     arrays over queries follow it.
@@ -36,7 +36,7 @@ class RunTables:
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunTables":
-        """The run in `outputs/<name>`; InputError where there is none, or a table is missing."""
+        """Open the run in `outputs/<name>`; InputError if the folder holds no run or a table is missing."""
         place = Path(folder)
         try:
             manifest = json.loads((place / MANIFEST).read_text("utf-8"))
@@ -56,7 +56,7 @@ class RunTables:
         return cls(manifest, sources)
 
     def write(self, folder: Path) -> None:
-        """Write every table and the manifest, each whole or not at all; a table that this run does not have is taken away."""
+        """Write every table and the manifest, each whole or not at all; a table that this run lacks is deleted."""
         for name, schema in SCHEMAS.items():
             if name in self.sources:
                 write_table(folder, schema, self.table(name))
@@ -69,7 +69,7 @@ class RunTables:
         write_text(folder / MANIFEST, json.dumps(self.manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table by its name in `schemas.SCHEMAS`; without rows where the run has none."""
+        """A table by its name in `schemas.SCHEMAS`; a table that the run lacks has no rows."""
         if name not in self._made:
             schema = SCHEMAS[name]
             self._made[name] = conform(schema, self.sources[name](self)) if name in self.sources else empty(schema)
@@ -87,12 +87,12 @@ class RunTables:
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
-        """Every metric of the run by its name with its cut, in the order asked for."""
+        """Every metric of the run by its name with its cut, in the order of the experiment."""
         return {name: Measure(name, **about) for name, about in self.manifest["metrics"].items()}
 
     @property
     def primary(self) -> Measure:
-        """The metric that decides."""
+        """The metric that ranks the configurations."""
         return self.measures[self.manifest["primary"]]
 
     @property
@@ -123,22 +123,22 @@ class RunTables:
 
     @cached_property
     def facts(self) -> Mapping[str, Mapping[str, Any]]:
-        """By finished configuration its row of `configurations`; what it does not have is None."""
+        """By finished configuration its row of `configurations`; missing values are None."""
         table = self.configurations
         finished = table[table["error"].isna()].astype(object)
         rows = finished.where(finished.notna(), None).to_dict("records")
         return {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
 
     def digest(self, configuration: str = "") -> str:
-        """A hash of all that is found by the run, or by one configuration beside the run's data and metrics: the commit has no part in it."""
+        """Hash the results of the run, or of one configuration with the run's data and metrics; the commit is left out."""
         own = {"commit"} | ({"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set())
         about: list[Any] = [{name: value for name, value in self.manifest.items() if name not in own}]
         if configuration:
             prints = self.manifest["fingerprints"]
             about += [self.configurations_settings[configuration], prints["configurations"][configuration]]
         timings = self.of("timings", configuration) if configuration else self.timings
-        shown = timings[~timings["name"].str.startswith(_OF_THIS_RUN)]
-        frames = [shown, self.questions] if configuration else [shown, self.questions, self.screening]
+        speeds = timings[~timings["name"].str.startswith(_OF_THIS_RUN)]
+        frames = [speeds, self.questions] if configuration else [speeds, self.questions, self.screening]
         return fingerprint(about, [frame.to_json(orient="values") for frame in frames])
 
     def of(self, name: str, configuration: str) -> pd.DataFrame:

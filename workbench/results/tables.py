@@ -1,4 +1,4 @@
-"""Tables by their schemas: given its columns and types, written whole, read back and checked."""
+"""Give tables the columns and types of their schemas, write them whole, and check them when they are read."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def empty(schema: TableSchema) -> pd.DataFrame:
 
 
 def joined(schema: TableSchema, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Parts one below the other as one table of the schema."""
+    """Join parts, one below the other, into a table of the schema."""
     return conform(schema, pd.concat(parts, ignore_index=True)) if parts else empty(schema)
 
 
@@ -35,7 +35,7 @@ def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:
 
 
 def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
-    """Read `<name>.parquet`; InputError where it is missing, unreadable or not of the schema."""
+    """Read `<name>.parquet`; InputError if it is missing, unreadable or not of the schema."""
     path = folder / f"{schema.name}.parquet"
     try:
         table = pd.read_parquet(path)
@@ -43,9 +43,9 @@ def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
         raise InputError(f"{path} does not exist", _FIX) from error
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path} is not a readable table ({type(error).__name__})", _FIX) from error
-    found = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
-    wrong = [name for name, dtype in schema.dtypes.items() if found.get(name) != dtype]
-    wrong += [name for name in found if name not in schema.dtypes]
-    if wrong or list(found) != schema.names:
+    dtypes = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
+    wrong = [name for name, dtype in schema.dtypes.items() if dtypes.get(name) != dtype]
+    wrong += [name for name in dtypes if name not in schema.dtypes]
+    if wrong or list(dtypes) != schema.names:
         raise InputError(f"{path} is not a table of this version (columns: {', '.join(wrong) or 'in another order'})", _FIX)
     return table

@@ -1,8 +1,8 @@
-"""A store that machines share under a URL (s3://, webdav://, ftp://, whatever fsspec opens), each with a copy of its own.
+"""A store that machines share under a URL (s3://, webdav://, ftp:// and whatever else fsspec opens), with a copy on each machine.
 
-An entry is computed in the local copy and then uploaded, its files under names that carry their digests, `entry.json` last. So
-what an `entry.json` lists was there whole before it: an upload that broke off is never believed, and where two upload the same
-entry, each `entry.json` names the files of its own writer and the last one wins.
+An entry is computed in the local copy and then uploaded: first its files, under names with their digests, then `entry.json`. So
+every file that an `entry.json` lists is complete: an interrupted upload is never read, and if two machines upload the same entry,
+each `entry.json` names the files of its writer and the last one wins.
 """
 
 import json
@@ -19,9 +19,9 @@ from workbench.core.locations import cache_folder
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.storage.result_store import MANIFEST, Draft, Entry, Store
 
-# Of a digest in the name of an uploaded file: enough that no two contents share a name.
+# Digits of the digest in the name of an uploaded file, enough to make names unique.
 _DIGITS = 32
-# Seconds before each look at a file that is not what its name says.
+# Seconds to wait before each attempt to read a file that does not match its digest.
 _WAITS = (0.0, 0.2, 1.0)
 
 
@@ -31,7 +31,7 @@ def is_url(place: str) -> bool:
 
 
 def mirror_of(url: str) -> Path:
-    """This machine's copy of a store, in WORKBENCH_CACHE; a password does not decide where it is."""
+    """This machine's copy of a store, in WORKBENCH_CACHE; its path does not depend on a password."""
     return cache_folder() / "stores" / fingerprint(shown(url))
 
 
@@ -42,7 +42,7 @@ def shown(url: str) -> str:
 
 
 class RemoteStore(Store):
-    """The store under a URL, read and written through the copy in `root`; the lock of an entry holds on this machine only."""
+    """The store under a URL, read and written through the copy in `root`; entries are locked on this machine only."""
 
     def __init__(self, url: str, root: Path) -> None:
         super().__init__(root)
@@ -53,12 +53,12 @@ class RemoteStore(Store):
         return super().has(kind, key) or self._manifest(kind, key) is not None
 
     def get(self, kind: str, key: str) -> Entry | None:
-        """The entry from the copy, fetched first where only the URL has it, uploaded where only the copy has it."""
+        """The entry from the copy, fetched if only the URL has it, uploaded if only the copy has it."""
         if not super().has(kind, key) and (manifest := self._manifest(kind, key)) is not None:
             with self._lock(kind, f"{key}.fetched"):
                 self._fetch(kind, key, manifest)
         elif super().has(kind, key) and not self._uploaded(kind, key).is_file():
-            # What was computed while the URL could not be reached.
+            # It was computed while the URL could not be reached.
             self._upload(kind, key)
         return super().get(kind, key)
 
@@ -68,32 +68,32 @@ class RemoteStore(Store):
         return entry
 
     def put_mark(self, name: str) -> None:
-        """Put an empty file at the top of the store, by which other machines know it."""
+        """Put an empty file at the top of the store, by which other machines recognise it."""
         with self._reached() as (fs, top):
             self._folder(fs, top)
             fs.pipe_file(f"{top}/{name}", b"")
 
     def take_mark(self, name: str) -> None:
-        """Take the empty file away."""
+        """Remove the empty file."""
         with self._reached() as (fs, top):
             fs.rm_file(f"{top}/{name}")
 
     def has_mark(self, name: str) -> bool:
-        """Whether the empty file is there."""
+        """Whether the store has the empty file."""
         with self._reached() as (fs, top):
             return bool(fs.exists(f"{top}/{name}"))
 
     def _manifest(self, kind: str, key: str) -> dict[str, Any] | None:
-        """The uploaded `entry.json`; None where there is none or only a part of it."""
+        """The uploaded `entry.json`; None if it is missing or incomplete."""
         with self._reached() as (fs, top):
             try:
-                found = json.loads(fs.cat_file(f"{top}/{kind}/{key}/{MANIFEST}"))
+                manifest = json.loads(fs.cat_file(f"{top}/{kind}/{key}/{MANIFEST}"))
             except (FileNotFoundError, ValueError):
                 return None
-        return found if isinstance(found, dict) and isinstance(found.get("files"), dict) else None
+        return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
 
     def _fetch(self, kind: str, key: str, manifest: dict[str, Any]) -> None:
-        """Bring an entry into the copy, whole and as it was written, or not at all."""
+        """Fetch an entry into the copy, whole or not at all."""
         if super().has(kind, key):
             return
         with self._replacing(kind, key, "fetched.tmp") as aside:
@@ -104,7 +104,7 @@ class RemoteStore(Store):
 
     def _fetch_file(self, entry: str, name: str, target: Path, digest: str) -> None:
         for wait in _WAITS:
-            # Another machine that computed the same may be writing the same file once more, or a connection be out of step.
+            # Another machine may be writing the same file again, or a connection may be out of step.
             time.sleep(wait)
             with self._reached(anew=wait > 0) as (fs, top):
                 if fs.exists(f"{top}/{entry}/{name}"):
@@ -116,7 +116,7 @@ class RemoteStore(Store):
 
     def _upload(self, kind: str, key: str) -> None:
         folder = self.root / kind / key
-        # Of several processes here one uploads: a file that is written again is cut while others may read it.
+        # Only one process uploads: a file that is written again is incomplete while others may read it.
         with self._lock(kind, f"{key}.upload"), self._reached() as (fs, top):
             if self._uploaded(kind, key).is_file():
                 return
@@ -133,7 +133,7 @@ class RemoteStore(Store):
         return self.root / kind / f"{key}.uploaded"
 
     def _folder(self, fs: Any, path: str) -> None:
-        # Another machine may make a folder, or one above it, between the look and the making; file systems tell that in many ways.
+        # Another machine may make the folder, or one above it, at the same time; file systems report that in many ways.
         for attempt in range(3):
             try:
                 fs.makedirs(path, exist_ok=True)
@@ -145,7 +145,7 @@ class RemoteStore(Store):
 
     @contextmanager
     def _reached(self, anew: bool = False) -> Iterator[tuple[Any, str]]:
-        """The file system, on a connection of its own if `anew`, and the store's path in it; whatever it says of a failure becomes one line."""
+        """The file system, on a new connection if `anew`, and the store's path in it; any of its errors becomes one line."""
         try:
             import fsspec
         except ImportError:
@@ -158,7 +158,7 @@ class RemoteStore(Store):
             raise InputError(f"WORKBENCH_STORE {shown(self.url)} needs a package: {error}", "install it") from error
         except (WorkbenchError, FileNotFoundError):
             raise
-        except Exception as error:  # each file system has errors of its own
+        except Exception as error:  # each file system raises other errors
             what = f"the store {shown(self.url)} cannot be used ({type(error).__name__}: {error})"
             raise StoreError(what, "see that it can be reached and written, then run again: what was finished is kept") from error
 

@@ -1,8 +1,8 @@
-"""Results by content: what is in the store is never computed again, what is half written is never seen.
+"""Results by content: a stored result is never computed again, and a half-written one is never visible.
 
 An entry is a folder `<root>/<kind>/<key>/` of parquet, npy and JSON files with `entry.json`, which lists each file's size and
-BLAKE2b. It is written under a temporary name, flushed to disk and renamed, under a lock a key: of several processes that want
-the same entry one computes it and the others wait.
+BLAKE2b. It is written under a temporary name, flushed to disk and renamed, with one lock a key: if several processes want the
+same entry, one computes it and the others wait.
 """
 
 import json
@@ -30,7 +30,7 @@ MANIFEST = "entry.json"
 
 @dataclass(frozen=True)
 class Entry:
-    """A finished result. `computed` says whether this process has just made it, `seconds` how long that took whoever made it."""
+    """A finished result. `computed` says whether this process has just made it, `seconds` how long it took to make."""
 
     folder: Path
     seconds: float
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Draft:
-    """An entry while it is written: a folder that nobody else sees."""
+    """An entry while it is written: a folder that no other process reads."""
 
     folder: Path
 
@@ -61,12 +61,12 @@ class Draft:
         table.to_parquet(self.folder / f"{name}.parquet", index=False)
 
     def tables(self, name: str, parts: Iterable[pd.DataFrame]) -> None:
-        """Add a table, at least one part of it, that is written as its parts come."""
-        with ExitStack() as opened:
+        """Add a table of at least one part; each part is written at once."""
+        with ExitStack() as stack:
             writer = None
             for part in parts:
                 rows = pa.Table.from_pandas(part, preserve_index=False)
-                writer = writer or opened.enter_context(pq.ParquetWriter(self.folder / f"{name}.parquet", rows.schema))
+                writer = writer or stack.enter_context(pq.ParquetWriter(self.folder / f"{name}.parquet", rows.schema))
                 writer.write_table(rows)
 
     def array(self, name: str, array: np.ndarray[Any, Any]) -> None:
@@ -74,14 +74,14 @@ class Draft:
         np.save(self.folder / f"{name}.npy", array, allow_pickle=False)
 
     def mapped(self, name: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-        """Add an array of float32 that is written where it lies on disk."""
+        """Add a memory-mapped array of float32 to be filled."""
         path = self.folder / f"{name}.npy"
         if not all(shape):
             self.array(name, np.zeros(shape, dtype=np.float32))
             return np.zeros(shape, dtype=np.float32)
         array = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
         if hasattr(os, "posix_fallocate"):
-            # A full disk is an error here; when a page of the map finds no room the process is killed.
+            # A full disk is an error here; writing to a mapped page without room would kill the process.
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         return array
@@ -98,11 +98,11 @@ class Store:
         self.root = root
 
     def has(self, kind: str, key: str) -> bool:
-        """Whether the entry is there; its content is checked when it is read."""
+        """Whether the store has the entry, whose content is checked when it is read."""
         return (self.root / kind / key / MANIFEST).is_file()
 
     def get(self, kind: str, key: str) -> Entry | None:
-        """The entry, checked against its manifest; None if there is none; StoreError if it was damaged."""
+        """The entry, checked against its manifest; None if the store lacks it, StoreError if it is damaged."""
         folder = self.root / kind / key
         if not (folder / MANIFEST).is_file():
             return None
@@ -117,7 +117,7 @@ class Store:
             raise StoreError(f"the store entry {folder} is corrupt ({type(error).__name__})", fix) from error
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
-        """The entry from the store, else computed once and put there."""
+        """The entry from the store, computed if the store lacks it."""
         entry = self.get(kind, key)
         if entry:
             return entry

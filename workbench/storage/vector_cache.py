@@ -1,4 +1,4 @@
-"""Vectors by content: one SQLite file in WAL mode, keyed by everything that decides a vector and by its text."""
+"""Vectors by content: one SQLite file in WAL mode, keyed by the text and everything else that decides a vector."""
 
 import contextlib
 import sqlite3
