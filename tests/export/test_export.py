@@ -123,6 +123,6 @@ def test_what_cannot_be_exported_is_one_line(outcome: Outcome, tmp_path: Path) -
         export_configuration(outcome.folder, "fixed", tmp_path / "x")
     with pytest.raises(InputError, match=r"no manifest\.json"):
         export_configuration(tmp_path, None, tmp_path / "x")
-    with pytest.raises(InputError, match="already there"):
+    with pytest.raises(InputError, match="already exists"):
         export_configuration(outcome.folder, "hierarchical-64-256", tmp_path)
     assert not list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.datasets.draft import DatasetDraft
     from workbench.records import Dataset
 
-# Written out, since importing the sources takes longer than showing the help.
+# Repeated from the sources, whose import takes longer than showing the help.
 KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
 
 
@@ -35,19 +35,19 @@ def _place(command: Callable[..., None]) -> Callable[..., None]:
 @dataset.command()
 @_place
 def check(path: str, split: str | None, **given: str | None) -> None:
-    """Report every fault of a dataset at once, whatever its kind. Exit 1 if there is one."""
+    """Report every fault of a dataset at once, whatever its kind. Exit 1 if it has any."""
     from workbench.datasets.checks import faults, notes
     from workbench.datasets.sources import recognise
 
     draft = recognise(path, split, **given).read()
-    found = faults(draft)
+    wrong = faults(draft)
     for note in notes(draft):
         click.echo(f"note: {note}")
-    for fault in found:
+    for fault in wrong:
         click.echo(fault)
     counts = f"{_counted(draft)}, {plural(len(draft.evidence), 'evidence span')}"
-    click.echo(f"{path}: {counts}; {plural(len(found), 'fault')}")
-    sys.exit(1 if found else 0)
+    click.echo(f"{path}: {counts}; {plural(len(wrong), 'fault')}")
+    sys.exit(1 if wrong else 0)
 
 
 @dataset.command("import")

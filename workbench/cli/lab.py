@@ -24,7 +24,7 @@ _TEMPLATE = "comparison"
 def lab(outputs: Path, words: tuple[str, ...]) -> None:
     """Open the executed notebook of an experiment or of its OUTPUT in JupyterLab, rooted at the working directory.
 
-    Without either, or before the first sweep, it opens the notebook to start from. What follows goes to JupyterLab, such as --no-browser.
+    Without either, or before the first sweep, it opens the notebook to start from. Further arguments, such as --no-browser, go to JupyterLab.
     """
     if find_spec("jupyterlab") is None:
         raise InputError("JupyterLab is not installed", advice("lab"))
@@ -34,18 +34,18 @@ def lab(outputs: Path, words: tuple[str, ...]) -> None:
 
 
 def lab_arguments(notebook: Path, root: Path) -> list[str]:
-    """What makes JupyterLab open a notebook in a session that browses everything under `root`."""
+    """The arguments with which JupyterLab opens a notebook and browses everything under `root`."""
     try:
         place = notebook.resolve().relative_to(root.resolve())
     except ValueError:
         raise InputError(f"{notebook} is not under the working directory {root}", "run the command in a folder above it") from None
-    # JupyterLab would take the notebook's own folder for its root, were it given as a file.
-    found = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(place.as_posix())}"]
-    return [*found, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else found
+    # Given as a file, the notebook would make its folder the root.
+    arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(place.as_posix())}"]
+    return [*arguments, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else arguments
 
 
 def _executed(target: Path, outputs: Path) -> Path | None:
-    """The executed notebook of an output folder or of an experiment file; None where the experiment was never swept."""
+    """The executed notebook of an output folder or of an experiment file; None if the experiment was never swept."""
     if target.is_dir():
         if not (target / _EXECUTED).is_file():
             raise InputError(f"{target} holds no {_EXECUTED}", "give the folder of a finished sweep, such as outputs/quickstart")
@@ -60,7 +60,7 @@ def _executed(target: Path, outputs: Path) -> Path | None:
 
 
 def _template() -> Path:
-    """The notebook to start from: that of a checkout, else a copy in the working directory."""
+    """The notebook to start from: the one of a checkout, else a copy in the working directory."""
     from workbench.notebook_runner.notebooks import notebook_path
 
     shipped = notebook_path(_TEMPLATE)

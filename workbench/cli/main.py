@@ -1,4 +1,4 @@
-"""The command `workbench`: parse, call, print. Exit 0 good, 1 a check says no, 2 the input is wrong, 3 it broke while running."""
+"""The command `workbench`: parse, call, print. Exit 0: good, 1: a check failed, 2: wrong input, 3: an error while running."""
 
 import tempfile
 import traceback
@@ -18,7 +18,7 @@ _SHOWN_FAULTS = 100
 
 
 class Commands(click.Group):
-    """A group whose commands end with one clear line and the exit code of the error, never with a traceback."""
+    """A group whose commands report errors as lines with an exit code, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors become lines and exit codes."""
@@ -35,14 +35,14 @@ class Commands(click.Group):
             ctx.exit(130)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except Exception as error:  # the last line of defence: a person sees one line and where the rest is
+        except Exception as error:  # no error may print a traceback: it goes to a file
             line = " ".join(f"{type(error).__name__}: {error}".split())
             click.echo(f"workbench: unexpected {line}; what was finished is kept{_details()}", err=True)
             ctx.exit(3)
 
 
 def _details() -> str:
-    """Where the traceback was written; nothing where even that failed."""
+    """Write the traceback to a file and return where it is; empty if it cannot be written."""
     try:
         with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
             file.write(traceback.format_exc())
@@ -62,6 +62,6 @@ for _command in (sweep, plan, report, dataset, export, lab):
 
 
 def run() -> None:
-    """Be the process of the command `workbench`."""
+    """Run the command in its own process."""
     skip_schema_grammar()
     main()

@@ -28,8 +28,8 @@ def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @_experiment_options
-@click.option("--screen", "screening", is_flag=True, help="First put aside what is far behind by a cheap proxy; the rest runs in full.")
-@click.option("--screen-queries", type=int, metavar="N", help="On a sample of so many questions; implies --screen.  [default: 200]")
+@click.option("--screen", "screening", is_flag=True, help="First set aside configurations that are far behind by a cheap proxy.")
+@click.option("--screen-queries", type=int, metavar="N", help="Screen on a sample of N questions; implies --screen.  [default: 200]")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Compute on N processes of this machine.")
 @click.option("--scheduler", metavar="TCP://HOST:PORT", help="Compute on the workers of this Dask scheduler.")
 def sweep(
@@ -43,7 +43,7 @@ def sweep(
 ) -> None:
     """Run an experiment: its tables, executed notebooks and report.html under OUTPUTS/<name>/.
 
-    What is in the store is not computed again; a sweep that was killed goes on where it was.
+    Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
     if jobs and scheduler:
         raise InputError("--jobs and --scheduler exclude each other", "leave one of them out")
@@ -61,7 +61,7 @@ def sweep(
 
 
 def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
-    """What lets workers compute; None where they are not asked for."""
+    """Compute missing results on Dask workers first, if they are requested."""
     if not (jobs or scheduler):
         return None
     from workbench.execution.dask.precompute import precompute
@@ -71,9 +71,9 @@ def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
 
 @click.command()
 @_experiment_options
-@click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
+@click.option("--trends", is_flag=True, help="Instead make OUTPUTS/<name>/trends.html from the history of all runs.")
 def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: bool) -> None:
-    """Make the notebooks and report.html from results that are all in the store; what shows nothing new is taken from there too."""
+    """Make the notebooks and report.html of a finished sweep without computing results; unchanged ones are reused."""
     from workbench.execution.local import run_experiment
     from workbench.execution.plan import plan_experiment
     from workbench.execution.screening import as_screened
@@ -93,7 +93,7 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
 
 def _publish(outcome: "Outcome", remember: bool = True) -> None:
-    """Write what a run leaves and print what it says; exit 3 where a part of it failed."""
+    """Write the files of a run and print its summary; exit 3 if a part of it failed."""
     from workbench.execution.outputs import write_outputs
     from workbench.execution.publish import publish
 
@@ -114,7 +114,7 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 @click.command()
 @_experiment_options
 def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
-    """Print what a sweep would compute and reuse, the tokens to embed and the minutes expected."""
+    """Print which results a sweep would compute and reuse, the tokens to embed and the expected minutes."""
     from workbench.execution.plan import plan_experiment, plan_lines
     from workbench.experiment.read import read_experiment
 

@@ -32,14 +32,16 @@ from workbench.retrieval.rank import tie_breakers
 
 
 def export_configuration(output: Path, name: str | None, target: Path | None) -> Path:
-    """Write the folder `target` for a configuration of a finished sweep's output folder; the only one where no name is given.
+    """Export a configuration of a finished sweep's output folder to `target` and return it.
 
-    Without a target it is `<output>/export/<configuration>`. InputError if the output, the configuration or its results are not there, or the target is.
+    The name may be None if the folder has one configuration; `target` is by default `<output>/export/<configuration>`.
+
+    Errors: InputError if the output, the configuration or its results do not exist, or the target exists.
     """
     experiment, configuration = _chosen(output, name)
     target = target or output / "export" / configuration.name
     if target.exists():
-        raise InputError(f"{target} is already there", "choose another --to, or move it away")
+        raise InputError(f"{target} already exists", "choose another --to, or move it away")
     alone = replace(experiment, configurations=(configuration,))
     if not plan_experiment(alone, output.parent).complete:
         raise InputError(f"the results of {configuration.name} are not all in {output.parent}", "run the sweep again")
@@ -60,12 +62,12 @@ def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
     if not manifest.is_file():
         raise InputError(f"{output} holds no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
     experiment = experiment_of(json.loads(manifest.read_text("utf-8"))["experiment"], str(manifest))
-    found = {one.name: one for one in experiment.configurations}
-    if name is None and len(found) > 1:
-        raise InputError(f"{output} has {len(found)} configurations", f"choose one with --configuration: {', '.join(found)}")
-    chosen = found.get(name) if name is not None else next(iter(found.values()))
+    known = {configuration.name: configuration for configuration in experiment.configurations}
+    if name is None and len(known) > 1:
+        raise InputError(f"{output} has {len(known)} configurations", f"choose one with --configuration: {', '.join(known)}")
+    chosen = known.get(name) if name is not None else next(iter(known.values()))
     if chosen is None:
-        raise InputError(f"{output} has no configuration {name!r}", f"they are {', '.join(found)}")
+        raise InputError(f"{output} has no configuration {name!r}", f"they are {', '.join(known)}")
     return experiment, chosen
 
 
@@ -92,8 +94,8 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     passages = _passages(run, [chunks[place] for place in order.tolist()])
     lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
     (folder / "passages.jsonl").write_text(lines, "utf-8")
-    told = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
-    (folder / "settings.json").write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    about = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
+    (folder / "settings.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
     (folder / "requirements.txt").write_text("".join(pinned))
     shutil.copyfile(Path(__file__).with_name(script), folder / "retrieve.py")
@@ -101,7 +103,7 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
 
 
 def _passages(run: RunContext, chunks: Sequence[Chunk]) -> Iterator[dict[str, Any]]:
-    """What each chunk delivers: chunk_id, slice (equal for equal slices), doc_id, start, end, text."""
+    """The passage that each chunk delivers: chunk_id, slice (equal for equal slices), doc_id, start, end, text."""
     texts = {document.doc_id: document.text for document in run.dataset.documents}
     slices: dict[tuple[str, int, int], int] = {}
     for chunk in chunks:

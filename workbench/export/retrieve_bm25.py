@@ -1,6 +1,6 @@
 """Answer a question with its sources from this folder: python retrieve.py "a question".
 
-Needs what requirements.txt lists, and nothing else: the index, the passages, the settings and the packing rule lie beside this file.
+It needs the packages of requirements.txt and the files of this folder: the index, the passages, the settings and the packing rule.
 """
 
 import json
@@ -22,7 +22,7 @@ STEMMER = Stemmer.Stemmer("english") if SETTINGS["stemmer"] != "none" else None
 
 
 def retrieve(question: str, k: int = SETTINGS["k"]) -> list[dict[str, Any]]:
-    """The k passages that match a question best: chunk_id, doc_id, start, end, text, score (BM25). Slices that several chunks share are there once."""
+    """The k passages that match a question best: chunk_id, doc_id, start, end, text, score (BM25). A slice that several chunks share occurs once."""
     stopwords = "en" if SETTINGS["stopwords"] != "none" else []
     (words,) = bm25s.tokenize([question], stopwords=stopwords, stemmer=STEMMER, return_ids=False, show_progress=False)
     scores = np.asarray(INDEX.get_scores(words) if words else np.zeros(len(PASSAGES)), dtype=np.float64)

@@ -1,6 +1,6 @@
 """Answer a question with its sources from this folder: python retrieve.py "a question".
 
-Needs what requirements.txt lists, and nothing else: the collection, the model, the passages, the settings and the packing rule lie beside this file.
+It needs the packages of requirements.txt and the files of this folder: the collection, the model, the passages, the settings and the packing rule.
 """
 
 import json
@@ -27,19 +27,19 @@ PLACES = {passage["chunk_id"]: place for place, passage in enumerate(PASSAGES)}
 
 
 def retrieve(question: str, k: int = SETTINGS["k"]) -> list[dict[str, Any]]:
-    """The k passages nearest to a question: chunk_id, doc_id, start, end, text, score (cosine). Slices that several chunks share are there once."""
+    """The k passages nearest to a question: chunk_id, doc_id, start, end, text, score (cosine). A slice that several chunks share occurs once."""
     vector = MODEL.encode([question], prompt=SETTINGS["query_prompt"], normalize_embeddings=True, show_progress_bar=False)
-    asked = min(2 * k, len(PASSAGES))
+    depth = min(2 * k, len(PASSAGES))
     while True:
-        answer = COLLECTION.query(query_embeddings=vector, n_results=asked, include=["distances"])
-        places = np.array([PLACES[one] for one in answer["ids"][0]], dtype=np.int64)
+        answer = COLLECTION.query(query_embeddings=vector, n_results=depth, include=["distances"])
+        places = np.array([PLACES[chunk_id] for chunk_id in answer["ids"][0]], dtype=np.int64)
         scores = (1 - np.array(answer["distances"][0])).round(6)
         # Passages are in the order in which ties are broken.
         order = np.lexsort((places, -scores))
         packed = pack(np.zeros_like(places), SLICES[places[order]], np.zeros_like(places), k)
-        if asked == len(PASSAGES) or packed.position[-1] > k:
+        if depth == len(PASSAGES) or packed.position[-1] > k:
             return [{**PASSAGES[places[row]], "score": float(scores[row])} for row in order[packed.delivered]]
-        asked = min(2 * asked, len(PASSAGES))
+        depth = min(2 * depth, len(PASSAGES))
 
 
 if __name__ == "__main__":

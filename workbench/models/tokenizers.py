@@ -1,4 +1,4 @@
-"""Texts as tokens with exact offsets. A text is tokenised once a vocabulary and shared by all configurations."""
+"""Texts as tokens with exact offsets. All configurations share the tokens of a text in a vocabulary."""
 
 import functools
 import re
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 CHARACTERS = "characters"
 CL100K = "cl100k"
-# What `@2000t` counts, whatever embedder is compared.
+# The vocabulary of `@2000t`, for every embedder.
 BUDGET_VOCABULARY = MINILM
 
-# Of 24 bytes each.
+# 24 bytes each.
 _CACHE_TOKENS = 8_000_000
-# What a tokeniser holds for a character of a text, about: 200 bytes a token.
+# The memory of a tokeniser for each character, at about 200 bytes a token.
 _BYTES_A_CHARACTER = 40
 # bpe-openai refuses texts of 200,000 tokens; a character is at most four.
 _CL100K_LONGEST = 50_000
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Tokens(NamedTuple):
-    """The n tokens of a text: `starts`, `ends` (int64, n) in code points; `words` (int64, n) numbers the word each lies in.
+    """The n tokens of a text: `starts`, `ends` (int64, n) in code points; `words` (int64, n) numbers the word of each.
 
     Cutting a text between two words leaves the tokens of both parts as they were; cutting inside a word need not.
     """
@@ -47,12 +47,12 @@ class Tokens(NamedTuple):
     words: Ints
 
     def before(self, positions: Ints) -> Ints:
-        """How many tokens start before each position."""
+        """The number of tokens that start before each position."""
         return np.searchsorted(self.starts, positions, side="left").astype(np.int64)
 
 
 _cache: dict[tuple[str, str], Tokens] = {}
-_held = 0
+_cached_tokens = 0
 
 
 def tokenise(texts: Sequence[str], vocabulary: str) -> list[Tokens]:
@@ -60,26 +60,26 @@ def tokenise(texts: Sequence[str], vocabulary: str) -> list[Tokens]:
 
     `vocabulary` is `characters`, `cl100k` (OpenAI's, offline from `bpe-openai`) or the name or folder of a model.
     """
-    global _held
+    global _cached_tokens
     missing = list(dict.fromkeys(text for text in texts if (vocabulary, text) not in _cache))
-    if missing and _held > _CACHE_TOKENS:
+    if missing and _cached_tokens > _CACHE_TOKENS:
         _cache.clear()
-        _held = 0
+        _cached_tokens = 0
         missing = list(dict.fromkeys(texts))
     for text, tokens in zip(missing, _tokenise(missing, vocabulary), strict=True):
         _cache[vocabulary, text] = tokens
-        _held += len(tokens.starts)
+        _cached_tokens += len(tokens.starts)
     return [_cache[vocabulary, text] for text in texts]
 
 
 def tokenised(texts: Iterable[str], vocabulary: str) -> Iterator[Tokens]:
-    """`tokenise` for a corpus: the tokens of each text in order, those of a few texts at a time."""
-    for some in groups(texts, len):
-        yield from tokenise(some, vocabulary)
+    """Tokenise a corpus: the tokens of each text in order, a few texts at a time."""
+    for group in groups(texts, len):
+        yield from tokenise(group, vocabulary)
 
 
 def groups(items: Iterable[T], characters: Callable[[T], int]) -> Iterator[list[T]]:
-    """Items in lists of as much text as is tokenised at once; `characters` says how much an item has."""
+    """Group items into lists whose texts are tokenised at once; `characters` gives the length of an item."""
     return batching.groups(items, characters, batching.rows(_BYTES_A_CHARACTER))
 
 
@@ -89,18 +89,18 @@ def count(text: str, vocabulary: str) -> int:
 
 
 def input_lengths(texts: Sequence[str], model: str) -> Ints:
-    """How many tokens a model sees of each text, its special tokens included: int64 (n)."""
+    """The tokens of each text as a model counts them, its special tokens included: int64 (n)."""
     encode = model_tokenizer(model).encode_batch_fast
-    return np.fromiter((len(encoding) for some in groups(texts, len) for encoding in encode(some)), dtype=np.int64, count=len(texts))
+    return np.fromiter((len(encoding) for group in groups(texts, len) for encoding in encode(group)), dtype=np.int64, count=len(texts))
 
 
 def special_tokens(vocabulary: str) -> int:
-    """How many tokens a model adds around its input: 2 for BERT's [CLS] and [SEP], none for a mere vocabulary."""
+    """The number of tokens that a model adds to its input: 2 for BERT's [CLS] and [SEP], none for a vocabulary without a model."""
     return 0 if vocabulary in (CHARACTERS, CL100K) else int(model_tokenizer(vocabulary).num_special_tokens_to_add(False))
 
 
 def padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[Ints, Ints]:
-    """Rows of ids filled up to a length, and the mask of what is theirs: int64 (rows, length) each."""
+    """Pad rows of ids to a length; return them with the mask of their ids: int64 (rows, length) each."""
     ids = np.full((len(rows), length), padding, dtype=np.int64)
     mask = np.zeros_like(ids)
     for place, row in enumerate(rows):
@@ -109,7 +109,7 @@ def padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[In
 
 
 def special_ids(model: str) -> tuple[Ints, Ints]:
-    """The ids of the special tokens that a model wants before and after its input: int64, often one each."""
+    """The ids of the special tokens that a model puts before and after its input: int64, often one each."""
     encoding = model_tokenizer(model).encode("a")
     content = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
     ids = np.array(encoding.ids, dtype=np.int64)
@@ -117,7 +117,7 @@ def special_ids(model: str) -> tuple[Ints, Ints]:
 
 
 def vocabulary_digest(vocabulary: str) -> str:
-    """A vocabulary by its content: a model's tokenizer.json by SHA-256, so that models which share it share what is counted in it."""
+    """Identify a vocabulary by its content: the SHA-256 of tokenizer.json, so that models with the same vocabulary share its counts."""
     return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(tokenizer_file(vocabulary))
 
 
@@ -153,7 +153,7 @@ def _cl100k(text: str) -> Tokens:
 
 
 def _parts(text: str) -> list[str]:
-    """A text in parts that the encoder takes, cut where cl100k always begins a token if there is such a place."""
+    """Cut a text into parts that the encoder accepts, if possible where cl100k always begins a token."""
     parts, start = [], 0
     while len(text) - start > _CL100K_LONGEST:
         end = start + _CL100K_LONGEST
@@ -167,7 +167,7 @@ def _parts(text: str) -> list[str]:
 def _cl100k_tables() -> tuple[Any, Ints]:
     try:
         with warnings.catch_warnings():
-            # Its way to read its own data is deprecated; that is for its authors to see, not for people who chunk.
+            # It reads its data in a deprecated way, which concerns its authors and not its users.
             warnings.simplefilter("ignore", DeprecationWarning)
             import bpe_openai
     except ImportError:
@@ -193,7 +193,7 @@ def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
 
 
 def tokenizer_file(model: str) -> Path:
-    """The file that holds a model's tokeniser; ModelError where it has none."""
+    """The file of a model's tokeniser; ModelError if it has none."""
     path = locate(model) / "tokenizer.json"
     if not path.is_file():
         raise ModelError(f"the model {model} has no tokenizer.json", "save it again with its fast tokenizer")

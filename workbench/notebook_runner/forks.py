@@ -1,4 +1,4 @@
-"""The process that forks kernels, and its kernels, as this process sees them (the other side is `workbench.notebook_runner.kernel_server`)."""
+"""The client of the process that forks kernels, `workbench.notebook_runner.kernel_server`."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import psutil
 
-# What every kernel imports, and what drawing and reading tables import when they are first used.
+# Modules that every kernel imports, and that drawing and reading tables import on first use.
 _PRELOADED = (
     "ipykernel.kernelapp",
     "matplotlib.backends.backend_agg",
@@ -26,7 +26,7 @@ _SERVER_SECONDS = 120
 
 
 class ForkedProcess:
-    """What a provisioner asks of a process, for a kernel that the server forked and the system reaps."""
+    """A kernel that the server forked and the system reaps, with the methods of a process that a provisioner calls."""
 
     stdin = stdout = stderr = None
 
@@ -36,7 +36,7 @@ class ForkedProcess:
     def poll(self) -> int | None:
         """None while it runs, then 0, whatever its exit code was."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            # A container may have nobody who reaps the kernels of a server that was killed.
+            # In a container nobody may reap the kernels of a server that was killed.
             if self._process.is_running() and self._process.status() != psutil.STATUS_ZOMBIE:
                 return None
         return 0
@@ -72,17 +72,17 @@ class ForkServer:
 
     @property
     def ended(self) -> bool:
-        """Whether it runs no longer."""
+        """Whether the process has ended."""
         return self.process.poll() is not None
 
     def fork(self, argv: Sequence[str], environment: Mapping[str, str], folder: str) -> ForkedProcess:
-        """A process that runs ipykernel with these arguments, in this environment and folder."""
+        """Fork a process that runs ipykernel with these arguments, in this environment and folder."""
         self._control.sendall(json.dumps([argv, dict(environment), folder]).encode() + b"\n")
         with self._control.makefile("rb") as answers:
             return ForkedProcess(int(answers.readline()))
 
     def close(self) -> None:
-        """End it, and with it what it has forked."""
+        """End the process and its kernels."""
         self.process.kill()
         self.process.wait()
         self._control.close()

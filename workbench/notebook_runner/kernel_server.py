@@ -63,7 +63,7 @@ def _serve(control: socket.socket) -> tuple[list[str], dict[str, str], str] | No
 
 def _end() -> NoReturn:
     for kernel in psutil.Process().children():
-        # With whatever the kernel started; it may have ended, or not have its own group yet.
+        # A kernel ends with the processes that it started; it may have ended already, or have no group yet.
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 kill(kernel.pid, signal.SIGKILL)
@@ -80,7 +80,7 @@ def _leave_server(server: int) -> None:
 
 
 def _run_kernel(argv: list[str], environment: dict[str, str], folder: str) -> None:
-    """What `python -m ipykernel_launcher` does, in the environment and folder asked for."""
+    """Do as `python -m ipykernel_launcher`, in the given environment and folder."""
     from ipykernel.kernelapp import launch_new_instance
 
     launcher = importlib.util.find_spec("ipykernel_launcher")

@@ -51,9 +51,9 @@ class Kernels:
         return self._server.process.pid if self._server else None
 
     def fork(self, command: list[str], environment: Mapping[str, str], folder: str) -> ForkedProcess | None:
-        """A forked kernel; None where a plain one is to be started: no server, or the kernel is not this Python's.
+        """Fork a kernel; None if a plain one must be started: forks are not possible, or the kernel has another Python.
 
-        Errors: NotebookError once the run was closed.
+        Errors: NotebookError after the run was closed.
         """
         if command[:3] != _LAUNCHER:
             return None
@@ -70,16 +70,16 @@ class Kernels:
                 return None
 
     def hold(self, process: Any) -> None:
-        """Remember a kernel until the end; NotebookError, and its end, where the run was closed while it started."""
+        """Remember a kernel until the end. If the run was closed while it started, end it and raise NotebookError."""
         with self._lock:
-            self._started = [one for one in self._started if one.poll() is None] + [process]
+            self._started = [started for started in self._started if started.poll() is None] + [process]
         if self._closed:
             _kill(process)
             process.wait()
             raise _ended()
 
     def lost(self) -> bool:
-        """Whether kernels are not forked, or no longer; the first time it is so, it is told."""
+        """Whether kernels cannot be forked, or no longer; the first time, the reason is reported."""
         with self._lock:
             if not self._can_fork:
                 self._lose("this system has no safe fork")
@@ -93,7 +93,7 @@ class Kernels:
             self._say(f"notebooks: every kernel imports for itself, which takes longer: {why}")
 
     def close(self) -> None:
-        """End every kernel and the server; one that is just being started ends too."""
+        """End every kernel and the server, also a kernel that is starting."""
         self._closed = True
         for process in self._started:
             _kill(process)
@@ -111,7 +111,7 @@ def _ended() -> NotebookError:
 
 def _kill(process: Any) -> None:
     if process.poll() is None:
-        # With what it has started; Windows has no groups, and a kernel that has just begun is not yet one.
+        # The group includes the processes that the kernel started. Windows has no groups, and a new kernel has none yet.
         with contextlib.suppress(OSError, AttributeError):
             os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
@@ -119,7 +119,7 @@ def _kill(process: Any) -> None:
 
 
 class _RunProvisioner(LocalProvisioner):  # type: ignore[misc]  # Jupyter is not typed here
-    """Jupyter's provisioner of local kernels, but for where the process comes from."""
+    """Jupyter's provisioner of local kernels, with forked processes."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         kernels: Kernels = self.parent.kernels
@@ -134,7 +134,7 @@ class _RunProvisioner(LocalProvisioner):  # type: ignore[misc]  # Jupyter is not
 
 
 class _RunKernelManager(AsyncKernelManager):  # type: ignore[misc]  # Jupyter is not typed here
-    """Jupyter's kernel manager with that provisioner."""
+    """Jupyter's kernel manager with the run's provisioner."""
 
     kernels: Kernels
 
@@ -146,7 +146,7 @@ class _RunKernelManager(AsyncKernelManager):  # type: ignore[misc]  # Jupyter is
 
 @contextlib.contextmanager
 def closed_loop() -> Iterator[None]:
-    """The event loop of this thread, closed at the end: Jupyter makes one a thread and leaves it open."""
+    """Close this thread's event loop at the end: Jupyter makes one for each thread and leaves it open."""
     loop = ensure_event_loop()
     try:
         yield

@@ -1,8 +1,8 @@
-"""Run notebooks under papermill so that what is kept did run to its end.
+"""Run notebooks under papermill and keep only those that ran to their end.
 
 papermill 2.7 saves a notebook whose kernel was killed or timed out as completed. So a run counts only if the call returned, no
-cell is pending, and the result of the last cell is the run's record; the executed notebook is kept in the store under the hash of
-its source, its parameters, the results it shows and the package's code.
+cell is pending, and the result of the last cell is the run's record. The executed notebook is stored under the hash of its source,
+its parameters, the results it shows and the package's code.
 """
 
 import ast
@@ -28,12 +28,12 @@ _START_SECONDS = 180
 
 
 def notebook_path(name: str) -> Path:
-    """The notebook of this name: beside the package in a checkout, inside it where it was installed."""
+    """The notebook of this name: beside the package in a checkout, inside an installed package."""
     package = Path(workbench.__file__).parent
     for folder in (package / "notebooks", package.parent / "notebooks"):
         if (folder / f"{name}.ipynb").is_file():
             return folder / f"{name}.ipynb"
-    raise InputError(f"the notebook {name}.ipynb is not there", f"install workbench again; it was looked for in {package.parent}")
+    raise InputError(f"the notebook {name}.ipynb is missing from {package.parent}", "install workbench again")
 
 
 def run_notebook(

@@ -1,4 +1,4 @@
-"""Execute a run's notebooks: one a configuration, then the comparison of all; two at a time where there is room."""
+"""Execute a run's notebooks: one for each configuration, then their comparison, two at a time if cores and memory allow."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
 
 _AT_ONCE = 2
-# A notebook takes 0.3 GB where its kernel imports for itself, and the sweep needs some for what follows.
+# A notebook takes 0.3 GB if its kernel is not forked, and the sweep needs memory too.
 _BYTES_EACH = 1 << 30
 
 
@@ -50,7 +50,7 @@ def notebook_jobs(run: RunTables) -> list[NotebookJob]:
 
 
 def at_once() -> int:
-    """How many notebooks run side by side: two, or one where a second core or the memory for it is missing."""
+    """The number of notebooks to run at once: two, or one without a second core or enough memory."""
     return max(1, min(_AT_ONCE, cpu.usable_cores(), psutil.virtual_memory().available // _BYTES_EACH))
 
 

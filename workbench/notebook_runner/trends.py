@@ -11,7 +11,7 @@ from workbench.storage.result_store import Store
 
 
 def write_trends(outputs: Path, experiment: str, store: Store) -> Path:
-    """Run the trends notebook on the history: `<outputs>/<experiment>/trends.ipynb`, and `trends.html`, which is returned."""
+    """Run the trends notebook on the history into `<outputs>/<experiment>/trends.ipynb`; write and return `trends.html`."""
     view, folder = open_trends(outputs, experiment), outputs / experiment
     parameters = {"outputs": "..", "experiment": experiment}
     run_notebook(store, notebook_path("trends"), parameters, file_digest(history_path(outputs)), folder / "trends.ipynb")
