@@ -1,12 +1,25 @@
 """The columns and types of every table of a run. Tables are written by these schemas, and checked against them when they are read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+# The pandas types of the columns. Text and numbers hold missing values as NaN.
+_COLUMNS = {
+    "str": "a answer b cause chunk_id chunking condition configuration cut_reason definition doc_id embedding error evidence examples fault "
+    "first metadata metric name pooling proxy query_id reason retrieval search slice state text tokens_counted unit variant",
+    "int64": "alternative chunks cluster clusters end found kept n need of queries rank relevance repeat start tokens unscored",
+    "float64": "attainable context_tokens delivered_tokens difference high judged low margin margin_spread p p_adjusted score tied_queries "
+    "top_score unjudged_high unjudged_low value",
+    "bool": "answerable delivered tied",
+    "Int64": "k overlap size truncated_chunks truncated_tokens window",
+    "boolean": "enrich",
+}
+_DTYPES = {column: dtype for dtype, columns in _COLUMNS.items() for column in columns.split()}
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table's pandas types by column, in their order; text and numbers hold missing values as NaN. `required` says whether every run has it."""
+    """A table's pandas types by column, in their order; `required` says whether every run has the table."""
 
     name: str
     dtypes: Mapping[str, str]
@@ -18,94 +31,35 @@ class TableSchema:
         return list(self.dtypes)
 
 
-def _columns(dtype: str) -> Callable[..., dict[str, str]]:
-    return lambda *names: dict.fromkeys(names, dtype)
+def _schema(table: str, columns: str, required: bool = True, **dtypes: str) -> TableSchema:
+    """A schema from its columns; `dtypes` are those of columns that have another type in this table."""
+    return TableSchema(table, {column: dtypes.get(column, _DTYPES[column]) for column in columns.split()}, required)
 
-
-_text, _integers, _numbers, _flags = _columns("str"), _columns("int64"), _columns("float64"), _columns("bool")
-_integers_or_none, _flags_or_none = _columns("Int64"), _columns("boolean")
 
 SCHEMAS: dict[str, TableSchema] = {
     schema.name: schema
     for schema in (
-        TableSchema(
-            "metrics",
-            _text("configuration", "condition", "metric", "slice")
-            | _numbers("value", "low", "high")
-            | _integers("n")
-            | _integers_or_none("clusters")
-            | _integers("unscored")
-            | _numbers("attainable"),
-        ),
-        TableSchema(
-            "queries",
-            _text("configuration", "condition", "variant")
-            | _integers("repeat")
-            | _text("query_id", "metric")
-            | _numbers("value")
-            | _text("state", "reason"),
-        ),
-        TableSchema(
-            "hits",
-            _text("configuration", "query_id")
-            | _integers("rank")
-            | _text("chunk_id", "doc_id")
-            | _integers("start", "end")
-            | _numbers("score")
-            | _flags("delivered")
-            | _text("cut_reason"),
-        ),
-        TableSchema(
+        _schema("metrics", "configuration condition metric slice value low high n clusters unscored attainable", clusters="Int64"),
+        _schema("queries", "configuration condition variant repeat query_id metric value state reason"),
+        _schema("hits", "configuration query_id rank chunk_id doc_id start end score delivered cut_reason"),
+        _schema(
             "configurations",
-            _text("configuration", "chunking")
-            | _integers_or_none("size", "overlap")
-            | _text("tokens_counted")
-            | _flags_or_none("enrich")
-            | _text("embedding", "pooling")
-            | _integers_or_none("window")
-            | _text("retrieval", "search")
-            | _integers_or_none("k", "chunks", "tokens", "truncated_tokens", "truncated_chunks")
-            | _numbers("delivered_tokens", "context_tokens", "tied_queries")
-            | _text("error"),
+            "configuration chunking size overlap tokens_counted enrich embedding pooling window retrieval search k chunks tokens "
+            "truncated_tokens truncated_chunks delivered_tokens context_tokens tied_queries error",
+            chunks="Int64",
+            tokens="Int64",
         ),
-        TableSchema(
-            "comparisons", _text("metric", "a", "b") | _numbers("difference", "low", "high", "p", "p_adjusted") | _integers("n", "clusters")
-        ),
-        TableSchema("timings", _text("configuration", "name") | _numbers("value")),
-        TableSchema("questions", _text("query_id", "text") | _flags("answerable") | _text("answer", "metadata") | _integers("cluster")),
-        TableSchema("judgements", _text("query_id", "doc_id") | _integers("relevance")),
-        TableSchema("evidence", _text("query_id") | _integers("need", "alternative") | _text("doc_id") | _integers("start", "end")),
-        TableSchema("passages", _text("doc_id") | _integers("start", "end") | _text("text")),
-        TableSchema(
-            "context",
-            _text("configuration", "query_id")
-            | _integers("rank")
-            | _text("doc_id")
-            | _integers("start", "end", "kept")
-            | _numbers("score"),
-        ),
-        TableSchema(
-            "causes",
-            _text("configuration", "condition", "query_id", "cause", "evidence") | _integers("need") | _text("doc_id") | _integers("rank"),
-        ),
-        TableSchema(
-            "query_details",
-            _text("configuration", "query_id")
-            | _numbers("attainable", "judged", "unjudged_low", "unjudged_high", "margin", "margin_spread", "top_score")
-            | _flags("tied"),
-        ),
-        TableSchema("chunk_faults", _text("configuration", "fault") | _integers("found", "of") | _text("unit", "definition", "examples")),
-        TableSchema("chunk_lengths", _text("configuration") | _integers("tokens", "chunks")),
-        TableSchema(
-            "screening",
-            _text("configuration", "proxy")
-            | _integers("queries")
-            | _text("metric")
-            | _numbers("value")
-            | _text("first")
-            | _numbers("difference", "low", "high")
-            | _flags("kept"),
-            required=False,
-        ),
+        _schema("comparisons", "metric a b difference low high p p_adjusted n clusters"),
+        _schema("timings", "configuration name value"),
+        _schema("questions", "query_id text answerable answer metadata cluster"),
+        _schema("judgements", "query_id doc_id relevance"),
+        _schema("evidence", "query_id need alternative doc_id start end"),
+        _schema("passages", "doc_id start end text"),
+        _schema("context", "configuration query_id rank doc_id start end kept score"),
+        _schema("causes", "configuration condition query_id cause evidence need doc_id rank"),
+        _schema("query_details", "configuration query_id attainable judged unjudged_low unjudged_high margin margin_spread top_score tied"),
+        _schema("chunk_faults", "configuration fault found of unit definition examples"),
+        _schema("chunk_lengths", "configuration tokens chunks"),
+        _schema("screening", "configuration proxy queries metric value first difference low high kept", required=False, kept="bool"),
     )
 }
