@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +18,12 @@ from typing import Any
 import nbformat
 import psutil
 import pytest
+from jupyter_core.utils import ensure_event_loop
 
 from workbench.errors import NotebookError
 from workbench.execution.local import Outcome
 from workbench.notebook_runner import notebooks, run_notebooks
-from workbench.notebook_runner.kernels import Kernels, closed_loop
+from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import imported_modules, run_notebook
 from workbench.notebook_runner.run_notebooks import at_once, execute, notebook_jobs
 from workbench.results.run_tables import RunTables
@@ -107,7 +109,7 @@ def run(tmp_path: Path, kernels: Kernels, *cells: str) -> Any:
     """The outputs of the first cell after the parameters."""
     source, store = notebook(tmp_path, *cells), Store(tmp_path / "store")
     target = tmp_path / "outputs" / source.name
-    with closed_loop():
+    with closing(ensure_event_loop()):
         assert run_notebook(store, source, {"root": str(store.root)}, time.time_ns(), target, kernels)
     return nbformat.read(target, as_version=4).cells[2].outputs
 

@@ -10,13 +10,12 @@ import signal
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import psutil
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
-from jupyter_core.utils import ensure_event_loop
 
 from workbench.errors import NotebookError
 from workbench.notebook_runner.forks import ForkedProcess, ForkServer
@@ -142,13 +141,3 @@ class _RunKernelManager(AsyncKernelManager):  # type: ignore[misc]  # Jupyter is
         super().__init__(**kwargs)
         self.kernel_id = str(uuid.uuid4())
         self.provisioner = _RunProvisioner(kernel_id=self.kernel_id, kernel_spec=self.kernel_spec, parent=self)
-
-
-@contextlib.contextmanager
-def closed_loop() -> Iterator[None]:
-    """Close this thread's event loop at the end: Jupyter makes one for each thread and leaves it open."""
-    loop = ensure_event_loop()
-    try:
-        yield
-    finally:
-        loop.close()

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
+from jupyter_core.utils import ensure_event_loop
 
 from workbench.core import cpu
 from workbench.errors import WorkbenchError
-from workbench.notebook_runner.kernels import Kernels, closed_loop
+from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import imported_modules, notebook_path, run_notebook
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
@@ -60,7 +62,8 @@ def execute(
     """Execute notebooks into a folder on several threads, report them in their order, and return the error of each that failed, by name."""
 
     def run(job: NotebookJob) -> bool:
-        with closed_loop():
+        # Jupyter makes an event loop for each thread and leaves it open.
+        with closing(ensure_event_loop()):
             return run_notebook(store, job.source, job.parameters, job.shown, folder / f"{job.name}.ipynb", kernels)
 
     errors: dict[str, str] = {}
