@@ -33,14 +33,13 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
             return ()
         faults += [unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
     chunkings, embeddings, retrievals = (_axis(stage, pipeline, sweep, faults) for stage in STAGES)
-    choices = itertools.product(chunkings, enumerate(embeddings), retrievals)
-    # A retriever without vectors makes one configuration, however many embedders are swept.
-    configurations = [
-        _joined(chunking, embedding, retrieval) for chunking, (n, embedding), retrieval in choices if retrieval.uses_vectors or n == 0
-    ]
-    faults += [
-        why for one in configurations if one.embedding and one.chunking.enrich and (why := chunk_encoder(one.embedding).refuses_headers())
-    ]
+    configurations = []
+    for chunking, (number, embedding), retrieval in itertools.product(chunkings, enumerate(embeddings), retrievals):
+        # A retriever without vectors makes one configuration, however many embedders are swept.
+        if retrieval.uses_vectors or number == 0:
+            configurations.append(_joined(chunking, embedding, retrieval))
+            if retrieval.uses_vectors and chunking.enrich and (fault := chunk_encoder(embedding).refuses_headers()):
+                faults.append(fault)
     return named(configurations, faults)
 
 

@@ -70,11 +70,6 @@ class ForkServer:
                 command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], env=environment, start_new_session=True
             )
 
-    @property
-    def ended(self) -> bool:
-        """Whether the process has ended."""
-        return self.process.poll() is not None
-
     def fork(self, argv: Sequence[str], environment: Mapping[str, str], folder: str) -> ForkedProcess:
         """Fork a process that runs ipykernel with these arguments, in this environment and folder."""
         self._control.sendall(json.dumps([argv, dict(environment), folder]).encode() + b"\n")

@@ -82,7 +82,7 @@ class Kernels:
         with self._lock:
             if not self._can_fork:
                 self._lose("this system has no safe fork")
-            elif self._server and self._server.ended:
+            elif self._server and self._server.process.poll() is not None:
                 self._lose("the process that forks them ended")
             return not self.forks
 
