@@ -30,9 +30,13 @@ def _canonical(value: Any) -> bytes:
 @cache
 def code_digest() -> str:
     """Hash the package's code and templates, which decide what is made of the results."""
-    package = Path(__file__).parents[1]
-    files = sorted(path for pattern in ("*.py", "*.j2", "*.css", "*.js") for path in package.rglob(pattern))
-    return fingerprint([(path.relative_to(package).as_posix(), file_digest(path)) for path in files])
+    return fingerprint(list(file_digests(Path(__file__).parents[1], "*.py", "*.j2", "*.css", "*.js").items()))
+
+
+def file_digests(folder: Path, *patterns: str) -> dict[str, str]:
+    """Hash every file under a folder that matches one of the patterns, by its relative path in order."""
+    files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
+    return {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
 
 
 def file_digest(path: Path, algorithm: Literal["sha256", "blake2b"] = "sha256") -> str:

