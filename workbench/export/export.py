@@ -77,12 +77,12 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     # In this order ties are broken.
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
     if isinstance(retrieval, Bm25Retriever):
-        settings, needed, script = retrieval.model_dump(), ["bm25s", "PyStemmer"], "retrieve_bm25.py"
+        settings, needed = retrieval.model_dump(), ["bm25s", "PyStemmer"]
         texts = list(EmbedderInputs(chunks))
         retrieval.index([texts[place] for place in order]).save(str(folder / "index"))
     elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformersEmbedder):
         settings = retrieval.model_dump() | {"window": result.window, "query_prompt": embedding.prompt("query")}
-        needed, script = ["chromadb", "sentence-transformers", "torch"], "retrieve_dense.py"
+        needed = ["chromadb", "sentence-transformers", "torch"]
         shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
         build_index(folder / "collection", chunks, np.asarray(result.entry("vectors").array("vectors")))
         (folder / "collection.lock").unlink(missing_ok=True)
@@ -98,7 +98,7 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     (folder / "settings.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
     (folder / "requirements.txt").write_text("".join(pinned))
-    shutil.copyfile(Path(__file__).with_name(script), folder / "retrieve.py")
+    shutil.copyfile(Path(__file__).with_name("retrieve.py"), folder / "retrieve.py")
     shutil.copyfile(packing.__file__, folder / "packing.py")
 
 
