@@ -56,13 +56,13 @@ def run_notebook(
         given = dict(parameters) | {"run_id": run_id}
         forked = kernels is not None and not kernels.lost()
         try:
-            _execute(source, executed, given, failed, kernels)
+            record = _execute(source, executed, given, failed, kernels)
         except NotebookError:
             # When the process that forks kernels is lost, its kernels are lost with it: the notebook is not to blame.
             if not (forked and kernels and kernels.lost()):
                 raise
-            _execute(source, executed, given, failed, kernels)
-        draft.values("record", _record(executed, run_id, target.stem, source))
+            record = _execute(source, executed, given, failed, kernels)
+        draft.values("record", record)
 
     entry = store.obtain(_KIND, run_id, compute)
     write_atomically(target, lambda aside: shutil.copyfile(entry.folder / "notebook.ipynb", aside))
@@ -78,15 +78,6 @@ def imported_modules(source: Path) -> list[str]:
     return sorted({*plain, *(node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module)})
 
 
-def _record(executed: Path, run_id: str, name: str, source: Path) -> Any:
-    """The values that the last cell of a notebook recorded under the run's id."""
-    outputs = nbformat.read(executed, as_version=4).cells[-1].get("outputs", [])
-    for record in (output.data[MIME] for output in outputs if MIME in output.get("data", {})):
-        if record["run_id"] == run_id:
-            return record["values"]
-    raise NotebookError(f"the notebook {name} ended without its record", f"its last cell must be view.record(run_id) ({source})")
-
-
 def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
     import papermill
 
@@ -96,7 +87,8 @@ def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
         raise InputError(f"the notebook {source} declares no parameter {', '.join(unknown) or 'run_id'}", f"it has {', '.join(declared)}")
 
 
-def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path, kernels: Kernels | None) -> None:
+def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path, kernels: Kernels | None) -> Any:
+    """Run a notebook and return its record."""
     import papermill
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets.config import Config
@@ -129,14 +121,19 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
     except (DeadKernelError, CellTimeoutError, CellExecutionError, RuntimeError) as error:
         what = f"the kernel of the notebook {name} did not finish ({type(error).__name__})"
         raise NotebookError(what, "run again; if it stays, the machine may be short of memory") from error
-    _check_finished(executed)
+    return _record(executed, parameters["run_id"], name, source)
 
 
-def _check_finished(executed: Path) -> None:
+def _record(executed: Path, run_id: str, name: str, source: Path) -> Any:
+    """The values that the last cell recorded under the run's id; NotebookError if the notebook did not run to it."""
     try:
         cells = nbformat.read(executed, as_version=4).cells
     except (OSError, nbformat.reader.NotJSONError) as error:
-        raise NotebookError(f"{executed} was not written to its end", "free space and run again") from error
+        raise NotebookError(f"the notebook {name} was not written to its end", "free space and run again") from error
     pending = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("papermill", {}).get("status") != "completed"]
     if pending:
-        raise NotebookError(f"{len(pending)} cells of {executed} did not run", "a notebook must not call sys.exit")
+        raise NotebookError(f"{len(pending)} cells of the notebook {name} did not run", "a notebook must not call sys.exit")
+    for record in (output.data[MIME] for output in cells[-1].get("outputs", []) if MIME in output.get("data", {})):
+        if record["run_id"] == run_id:
+            return record["values"]
+    raise NotebookError(f"the notebook {name} ended without its record", f"its last cell must be view.record(run_id) ({source})")
