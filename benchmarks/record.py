@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from workbench import __version__
-from workbench.core.cpu import usable
+from workbench.core.cpu import usable_cores
 
 _PACKAGES = (
     "torch",
@@ -31,7 +31,7 @@ def machine() -> dict[str, object]:
     cpu = re.search(r"model name\s*: (.+)", _text("/proc/cpuinfo"))
     return {
         "cpu": cpu[1].strip() if cpu else platform.processor(),
-        "cores": usable(),
+        "cores": usable_cores(),
         "memory_gib": round(int(memory[1]) / 2**20, 1) if memory else None,
         "system": f"{platform.system()} {platform.machine()}",
     }

@@ -53,7 +53,7 @@ def notebook_jobs(run: RunTables) -> list[NotebookJob]:
 
 def at_once() -> int:
     """The number of notebooks to run at once: two, or one without a second core or enough memory."""
-    return max(1, min(_AT_ONCE, cpu.usable_cores(), psutil.virtual_memory().available // _BYTES_EACH))
+    return max(1, min(_AT_ONCE, cpu.usable_cores(), int(psutil.virtual_memory().available) // _BYTES_EACH))
 
 
 def execute(

@@ -96,7 +96,7 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
 
 def _rows(run: RunTables, when: datetime) -> pd.DataFrame:
     metrics = run.metrics[run.metrics["slice"] == "all"]
-    prints = pd.DataFrame([{"configuration": name} | _fingerprints(run, name) for name in run.names])
+    prints = pd.DataFrame([{"configuration": name, **_fingerprints(run, name)} for name in run.names])
     primary = metrics["metric"] == str(run.primary)
     return metrics.assign(time=when, commit=commit("--dirty"), experiment=run.name, primary=primary).merge(prints, on="configuration")
 
