@@ -23,10 +23,10 @@ from workbench.notebook_runner.forks import ForkedProcess, ForkServer
 _LAUNCHER = [sys.executable, "-m", "ipykernel_launcher"]
 
 
-class Kernels:
+class Kernels(contextlib.AbstractContextManager["Kernels"]):
     """Starts a run's kernels, from several threads. `modules` are what its notebooks import; `say` reports once that forking ended.
 
-    A context manager: on exit, or when it is closed, its kernels end and no further one is started.
+    On exit, or when it is closed, its kernels end and no further one is started.
     """
 
     def __init__(self, modules: Sequence[str], say: Callable[[str], None], fork: bool = sys.platform == "linux") -> None:
@@ -37,9 +37,6 @@ class Kernels:
         self._closed = False
         self.forks = True
         self.manager_class = type("RunKernelManager", (_RunKernelManager,), {"kernels": self})
-
-    def __enter__(self) -> "Kernels":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
