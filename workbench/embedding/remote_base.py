@@ -1,37 +1,39 @@
-"""What embedders on a server share: a window and a vocabulary that must be told, requests in batches, vectors that are checked."""
+"""The base of embedders on a server: a configured window and vocabulary, one client, requests in batches, checked vectors."""
 
+import atexit
+import functools
 import ipaddress
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from workbench.core import batching
+from workbench.core.distribution import advice
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.errors import ModelError, RunError, WorkbenchError
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Ints, input_lengths, special_tokens, tokenise, vocabulary_digest
 from workbench.storage.vector_cache import Vectors
 
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+T = TypeVar("T")
 _TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
 _MESSAGE = 200
 
 
-class EmbeddingReply(NamedTuple):
-    """What a server gave for some texts: one row of numbers a text, as it came, and the tokens that it counted (None: it did not say)."""
-
-    rows: Any
-    tokens: int | None
-
-
 class RemoteEmbedder(Embedder, ABC):
-    """A model on a server, of which only what is configured is known: its window, its vocabulary, its prompts.
+    """A model on a server, with the window, vocabulary and prompts that its settings give.
 
-    An input beyond the window is cut here, at a token of the vocabulary, so that no server has to refuse it or cuts it in silence.
-    A request is tried `retries` + 1 times, each try `timeout` seconds long at most.
+    An input beyond the window is cut here, at a token of the vocabulary, so that no server refuses it or cuts it in silence.
+    Requests go through OpenAI's client, whose backoff obeys Retry-After (two minutes at most): `retries` + 1 tries of `timeout`
+    seconds at most.
     """
 
     # Models whose window is known and whose vocabulary is cl100k.
@@ -63,8 +65,12 @@ class RemoteEmbedder(Embedder, ABC):
         """The address of the server, from `base_url`, the environment or the usual place."""
 
     @abstractmethod
-    def _ask(self, texts: list[str]) -> EmbeddingReply:
-        """One request, with its retries. Errors: those of `_failed`."""
+    def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
+        """Request the vectors of some texts: rows of numbers, unchecked, and the tokens that the server counted, if it says."""
+
+    def _key(self) -> str:
+        """The key for the server; empty where it needs none."""
+        return ""
 
     def _cost(self, tokens: int) -> float | None:
         """What the tokens cost; None where no price is known."""
@@ -131,14 +137,32 @@ class RemoteEmbedder(Embedder, ABC):
         """The vectors, with the tokens that the server counted, or ours where it did not say."""
         inputs = self._fitted([self.prompt(role) + text for text in texts])
         parts, usage = [], Usage()
-        for batch in _batches(inputs, self.batch_texts):
-            answer = self._ask(batch)
-            parts.append(self._checked(answer.rows, len(batch)))
-            tokens = int(self._count(batch).sum()) if answer.tokens is None else answer.tokens
+        for part in batching.blocks(len(inputs), self.batch_texts):
+            batch = inputs[part]
+            rows, counted = self._call(functools.partial(self._ask, batch))
+            parts.append(self._checked(rows, len(batch)))
+            tokens = int(self._count(batch).sum()) if counted is None else counted
             usage += Usage(tokens, self._cost(tokens))
         if len({part.shape[1] for part in parts}) > 1:
             raise RunError(f"{self.where} gave vectors of different dimensions", "see what the server runs")
         return (np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)), usage
+
+    def _call(self, request: Callable[["OpenAI"], T]) -> T:
+        """Make a request, with its retries. Errors: those of `_failed`; RunError for an answer that cannot be read."""
+        key = self._key()
+        client = _client(self.kind, self.address, key, self.timeout, self.retries, self.local)
+        import openai
+
+        try:
+            return request(client)
+        except openai.APIStatusError as error:
+            said = error.body if isinstance(error.body, str) else error.message
+            # Not `from error`: its trace is kept in a file, and a server may repeat the key.
+            raise self._failed(error.status_code, said.replace(key, "…") if key else said) from None
+        except openai.APIConnectionError as error:
+            raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
+        except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
+            raise RunError(f"{self.where} gave no list of embeddings ({type(error).__name__})", "check embedding.base_url") from None
 
     def _count(self, texts: list[str]) -> Ints:
         if self.vocabulary in (CL100K, CHARACTERS):
@@ -189,6 +213,14 @@ class RemoteEmbedder(Embedder, ABC):
         return RunError(f"{self.where} failed {self.retries + 1} times, at last with {cause}", fix)
 
 
-def _batches(texts: list[str], size: int) -> Iterator[list[str]]:
-    for first in range(0, len(texts), size):
-        yield texts[first : first + size]
+@functools.cache
+def _client(kind: str, address: str, key: str, timeout: float, retries: int, local: bool) -> "OpenAI":
+    try:
+        import openai
+    except ImportError:
+        raise ModelError(f"embedding {kind!r} needs OpenAI's client", advice(kind)) from None
+    # A server on this machine is not asked through a proxy.
+    http_client = openai.DefaultHttpxClient(trust_env=False) if local else None
+    client = openai.OpenAI(base_url=address, api_key=key or "none", timeout=timeout, max_retries=retries, http_client=http_client)
+    atexit.register(client.close)
+    return client
