@@ -11,8 +11,8 @@ from filelock import FileLock
 from workbench.core import batching
 from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
-from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, Peers, no_peers, plan_texts
-from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, in_memory
+from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, PeerTables, plan_texts
+from workbench.embedding.embed import EmbeddedTexts, VectorBuffer
 from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
 from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
@@ -30,18 +30,16 @@ class LateChunkEncoder(ChunkEncoder):
     embedder: SentenceTransformersEmbedder
     pooling: ClassVar[str] = "late"
 
-    def embed(
-        self, chunks: EncoderChunks, cache: VectorCache, label: str = "", buffer: VectorBuffer = in_memory, peers: Peers = no_peers
-    ) -> EmbeddedTexts:
-        """What the cache lacks for these chunks or their peers is encoded now, a document once."""
+    def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:
+        """Encode each document once for all that the cache lacks of these chunks and their peers."""
         documents, reader = chunks.documents, reader_of(self.embedder)
         lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(each).hex() for each in documents])}.lock"
         with store_errors(lock.parent):
             lock.parent.mkdir(parents=True, exist_ok=True)
             # Of several processes one makes the pass over these documents, the others find its vectors.
             with FileLock(lock):
-                tables = [chunks.table, *(peer.table for peer in peers())]
-                encoded = pool(asked_of(documents, pd.concat(tables, ignore_index=True)), reader, cache, label)
+                wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
+                encoded = pool(asked_of(documents, wanted), reader, cache, label)
         own = asked_of(documents, chunks.table)
         keys = [key for asked in own for key in reader.keys(asked)]
         lengths = [reader.lengths(asked) for asked in own]
@@ -65,8 +63,11 @@ class LateChunkEncoder(ChunkEncoder):
                 tokens += reader.tokens(asked.document)
         return EncodingPlan(tokens, 0)
 
+    def texts(self, chunks: EncoderChunks) -> None:
+        """None: whole documents are encoded."""
+
     def refuses_headers(self) -> str:
-        """A header is in no document."""
+        """A header is not part of the document."""
         return "pooling: late does not go with enrich: true, a chunk's headings being in what its document is encoded of; leave one out"
 
 
