@@ -116,7 +116,7 @@ def test_texts_in_blocks_are_embedded_as_all_at_once(
     monkeypatch.setattr("workbench.embedding.embed._TEXTS", 7)
     monkeypatch.setattr(batching, "BYTES", 16 * 384 * 11)
     room = np.full((150, 384), np.nan, dtype=np.float32)
-    made = embed(texts, minilm, "document", VectorCache(tmp_path / "two.sqlite"), room=lambda shape: room[: shape[0]])
+    made = embed(texts, minilm, "document", VectorCache(tmp_path / "two.sqlite"), buffer=lambda shape: room[: shape[0]])
     assert made.vectors.base is room
     np.testing.assert_array_equal(room, whole.vectors)
     assert made.lengths.tolist() == whole.lengths.tolist()

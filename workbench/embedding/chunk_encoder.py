@@ -67,7 +67,7 @@ def plan_texts(texts: Sequence[str], embedder: Embedder, cache: VectorCache, cou
     except UnpreparedModelError:
         exact = False
         hashes, lengths = described(texts, embedder, "document", salt=embedder.model_dump_json())
-    missing = dict(zip((key.tobytes() for key in hashes), lengths.tolist(), strict=True))
+    missing = dict(zip(hashes.tolist(), lengths.tolist(), strict=True))
     there = (cache.present(list(missing)) if exact else set()) | counted
     counted |= missing.keys()
     tokens = sum(min(length, window) for key, length in missing.items() if key not in there)

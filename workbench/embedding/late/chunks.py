@@ -8,19 +8,16 @@ import numpy as np
 import pandas as pd
 from filelock import FileLock
 
-from workbench.core import batching
 from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, PeerTables, plan_texts
-from workbench.embedding.embed import EmbeddedTexts, VectorBuffer
+from workbench.embedding.embed import KEY, EmbeddedTexts, VectorBuffer, read
 from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
 from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
 from workbench.records import Document
 from workbench.storage.vector_cache import VectorCache
-
-_GOT_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -41,13 +38,9 @@ class LateChunkEncoder(ChunkEncoder):
                 wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
                 encoded = pool(asked_of(documents, wanted), reader, cache, label)
         own = asked_of(documents, chunks.table)
-        keys = [key for asked in own for key in reader.keys(asked)]
-        lengths = [reader.lengths(asked) for asked in own]
-        vectors = buffer((len(keys), len(cache.get(keys[:1])[keys[0]]) if keys else 0))
-        for part in batching.blocks(len(keys), _GOT_AT_ONCE):
-            found = cache.get(keys[part])
-            vectors[part] = np.stack([found[key] for key in keys[part]])
-        return EmbeddedTexts(vectors, np.concatenate(lengths) if lengths else np.zeros(0, np.int64), encoded)
+        keys = np.frombuffer(b"".join(key for asked in own for key in reader.keys(asked)), dtype=KEY)
+        lengths = np.concatenate([np.zeros(0, np.int64), *map(reader.lengths, own)])
+        return EmbeddedTexts(read(keys, cache, buffer), lengths, encoded)
 
     def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
         """The tokens of the documents that lack a slice; a document is encoded once for all configurations."""
