@@ -36,9 +36,9 @@ class LateChunkEncoder(ChunkEncoder):
             # Of several processes one makes the pass over these documents, the others find its vectors.
             with FileLock(lock):
                 wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
-                encoded = pool(asked_of(documents, wanted), reader, cache, label)
-        own = asked_of(documents, chunks.table)
-        keys = np.frombuffer(b"".join(key for asked in own for key in reader.keys(asked)), dtype=KEY)
+                encoded = pool(_document_slices(documents, wanted), reader, cache, label)
+        own = _document_slices(documents, chunks.table)
+        keys = np.frombuffer(b"".join(key for request in own for key in reader.keys(request)), dtype=KEY)
         lengths = np.concatenate([np.zeros(0, np.int64), *map(reader.lengths, own)])
         return EmbeddedTexts(read(keys, cache, buffer), lengths, encoded)
 
@@ -49,11 +49,11 @@ class LateChunkEncoder(ChunkEncoder):
         except UnpreparedModelError:
             return plan_texts([document.text for document in chunks.documents], self.embedder, cache, counted)
         tokens = 0
-        for asked in asked_of(chunks.documents, chunks.table):
-            name, keys = reader.document_key(asked.document), reader.keys(asked)
-            if name not in counted and len(cache.present(keys)) < len(set(keys)):
-                counted.add(name)
-                tokens += reader.tokens(asked.document)
+        for request in _document_slices(chunks.documents, chunks.table):
+            key, keys = reader.document_key(request.document), reader.keys(request)
+            if key not in counted and len(cache.present(keys)) < len(set(keys)):
+                counted.add(key)
+                tokens += reader.tokens(request.document)
         return EncodingPlan(tokens, 0)
 
     def texts(self, chunks: EncoderChunks) -> None:
@@ -64,14 +64,14 @@ class LateChunkEncoder(ChunkEncoder):
         return "pooling: late does not go with enrich: true, a chunk's headings being in what its document is encoded of; leave one out"
 
 
-def asked_of(documents: Sequence[Document], chunks: pd.DataFrame) -> list[DocumentSlices]:
+def _document_slices(documents: Sequence[Document], chunks: pd.DataFrame) -> list[DocumentSlices]:
     """The slices of each document in a table of chunks (doc, start, end, header), in its order."""
-    found = []
+    requests = []
     for _, rows in chunks.groupby("doc", sort=True):
         document = documents[int(rows["doc"].iloc[0])]
         columns = zip(rows["start"].tolist(), rows["end"].tolist(), rows["header"].tolist(), strict=True)
-        found.append(DocumentSlices(document, [Slice(start, end, _titled(document, start, header)) for start, end, header in columns]))
-    return found
+        requests.append(DocumentSlices(document, [Slice(start, end, _titled(document, start, header)) for start, end, header in columns]))
+    return requests
 
 
 def _titled(document: Document, start: int, header: str) -> bool:
