@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from workbench.core.registry import with_plugins
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import ChunkEncoder
-from workbench.embedding.late.chunks import LateChunkEncoder
+from workbench.embedding.late.pooling import LateChunkEncoder
 from workbench.embedding.ollama import OllamaEmbedder
 from workbench.embedding.openai import OpenAIEmbedder
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
