@@ -1,22 +1,20 @@
 """Chunkers whose cuts are made by somebody else's code, and how its output becomes exact slices."""
 
-import functools
 import json
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, JsonValue
 
-from workbench.chunking.base import Cut, CuttingChunker, Size
+from workbench.chunking.base import Cut, CuttingChunker
 from workbench.chunking.foreign.aligning import align
 from workbench.chunking.text.headers import Headers
-from workbench.chunking.text.packing import Slice, shrunk
+from workbench.chunking.text.packing import Slice
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, RunError, WorkbenchError
-from workbench.models.tokenizers import CHARACTERS, count
 from workbench.records import Document
 
 _PLAIN = re.compile(r"[a-z0-9]+(\.[0-9]+)?")
@@ -80,42 +78,6 @@ class ForeignChunker(CuttingChunker, ABC):
             raise InputError(f"{where}: {error}") from None
 
 
-class SizedChunker(ForeignChunker, ABC):
-    """A foreign chunker of a library whose splitters, most of them, take a size and an overlap."""
-
-    size: Size | None = None
-    overlap: Annotated[int, Field(ge=0)] = 0
-
-    @property
-    def sizes(self) -> tuple[int | None, int | None]:
-        """Size and overlap; None where the splitter takes none."""
-        return self.size, None if self.size is None else self.overlap
-
-    @model_validator(mode="after")
-    def _can_be_made(self) -> "SizedChunker":
-        if self.overlap >= (self.size or self.overlap + 1):
-            raise ValueError(f"overlap {self.overlap} is not smaller than size {self.size}; lower overlap")
-        try:
-            self._made(self.size, self.overlap)
-        except ValueError:
-            raise
-        except Exception as error:  # a foreign constructor may raise anything
-            raise ValueError(f"{self._short} cannot be made ({reason(error)})") from error
-        return self
-
-    @abstractmethod
-    def _made(self, size: int | None, overlap: int) -> Any:
-        """The library's splitter for a size; ValueError with the fix where there is none."""
-
-    def _fitting(self, headers: Headers) -> Any:
-        """The library's splitter for a document: it knows one size only, so the longest header is taken from that."""
-        if self.size is None:
-            return self._made(None, 0)
-        room = self._room(self.size, headers)
-        fits = room.anywhere()
-        return self._made(fits, shrunk(self.overlap, fits, room) if self.overlap else 0)
-
-
 class _Part(NamedTuple):
     """One foreign chunk: its text or its place or both."""
 
@@ -145,11 +107,6 @@ def placed(text: str, found: Sequence[object]) -> list[Slice]:
             raise ValueError(f"the chunk {shown!r} is not in order of the text; give (start, end) or sort the chunks") from None
         fix = "use settings that keep the text as it is, or a function that gives (start, end)"
         raise ValueError(f"the chunk {shown!r} is no slice of the text but a rewriting; {fix}") from None
-
-
-def token_counter(vocabulary: str) -> Callable[[str], int]:
-    """How many tokens a text has, for libraries that ask for every word again and again."""
-    return len if vocabulary == CHARACTERS else functools.lru_cache(maxsize=1 << 16)(lambda text: count(text, vocabulary))
 
 
 def reason(error: Exception) -> str:
