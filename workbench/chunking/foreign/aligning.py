@@ -1,4 +1,4 @@
-"""Where the parts of a text lie in it, for splitters that give texts without offsets."""
+"""Align the parts of a text with it, for splitters that return texts without offsets."""
 
 import itertools
 import re
@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 from workbench.chunking.text.packing import Slice
 
-# How many places of a part, and ways to have placed those before it, are followed at once. Only texts such as "xxxx" have more.
+# How many places of a part, and of ways to place the parts before it, are searched. Only texts such as "xxxx" have more.
 _WIDEST = 16
 _SOLID = re.compile(r"\S")
 
@@ -22,7 +22,7 @@ def align(text: str, parts: Sequence[str]) -> list[Slice]:
 
 
 class _Way(NamedTuple):
-    """How the parts up to one may lie: characters left out, unevenness of overlaps, the last start, the furthest end."""
+    """A way to place the first parts: characters left out, unevenness of overlaps, the last start, the furthest end."""
 
     gap: int
     unevenness: float
@@ -33,7 +33,7 @@ class _Way(NamedTuple):
 
 
 def _end_to_end(text: str, parts: Sequence[str]) -> list[Slice] | None:
-    """The slices of parts that follow each other with only blank between; the lengths leave no other way without a gap."""
+    """The slices of parts with only blank between them, the only way without a gap; None where the parts do not follow each other."""
     found: list[Slice] = []
     reach = 0
     for part in parts:
@@ -76,16 +76,16 @@ class _Aligner:
         return min(complete, key=_rank, default=None)
 
     def _followed(self, ways: Sequence[_Way], part: str, gaps: bool) -> list[_Way]:
-        """The ways with one part more."""
+        """The ways extended by one part."""
         found: dict[tuple[int, int], _Way] = {}
         for way in ways:
             for start in self._starts(way, part, gaps):
-                one = self._placed(way, start, start + len(part))
-                key = one.start, one.reach
-                if key not in found or _rank(one) < _rank(found[key]):
-                    found[key] = one
+                extended = self._placed(way, start, start + len(part))
+                key = extended.start, extended.reach
+                if key not in found or _rank(extended) < _rank(found[key]):
+                    found[key] = extended
         kept = sorted(found.values(), key=_rank)
-        # The earliest leaves most places to what follows: with it a way is found if there is one.
+        # The earliest leaves most places to the parts after it: with it a way is found if one exists.
         return kept[:_WIDEST] + ([min(kept[_WIDEST:], key=lambda way: way.start)] if gaps and len(kept) > _WIDEST else [])
 
     def _starts(self, way: _Way, part: str, gaps: bool) -> list[int]:

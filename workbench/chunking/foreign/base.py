@@ -1,4 +1,4 @@
-"""Chunkers whose cuts are made by somebody else's code, and how its output becomes exact slices."""
+"""Chunkers that run foreign code, and the placement of its output as exact slices."""
 
 import json
 import operator
@@ -31,7 +31,7 @@ Arguments = Annotated[dict[str, JsonValue], AfterValidator(_canonical)]
 class ForeignChunker(CuttingChunker, ABC):
     """A chunker by another library's rules: its chunks are exact slices, but it may leave text out or exceed its size.
 
-    What a splitter leaves out is its own doing and stays left out; a chunk that is not in the document as it stands is an InputError.
+    Text that a splitter leaves out stays left out; a chunk whose text is not in the document is an InputError.
     """
 
     covers: ClassVar[bool] = False
@@ -44,7 +44,7 @@ class ForeignChunker(CuttingChunker, ABC):
 
     @property
     def name(self) -> str:
-        """Kind, what cuts, sizes and arguments, such as `langchain-recursive-256-0`."""
+        """Kind, splitter, sizes and arguments, such as `langchain-recursive-256-0`."""
         return "-".join([self.kind, self._short, *(str(size) for size in self.sizes if size is not None), *argument_names(self.arguments)])
 
     def identity(self) -> dict[str, Any]:
@@ -54,11 +54,11 @@ class ForeignChunker(CuttingChunker, ABC):
     @property
     @abstractmethod
     def _short(self) -> str:
-        """What cuts, for names: lower-case letters, digits, `.`, `_` and `-`."""
+        """The splitter for names: lower-case letters, digits, `.`, `_` and `-`."""
 
     @abstractmethod
     def _code(self) -> list[str]:
-        """What identifies the code that cuts, such as a package and its version."""
+        """The identity of the code that cuts, such as a package and its version."""
 
     @abstractmethod
     def _found(self, text: str, headers: Headers) -> Iterable[object]:
@@ -86,13 +86,13 @@ class _Part(NamedTuple):
 
 
 def placed(text: str, found: Sequence[object]) -> list[Slice]:
-    """Foreign chunks as slices of their text; ValueError, in words, where they are none.
+    """Place foreign chunks as slices of their text. Errors: ValueError where a chunk is none.
 
     A chunk is a text, a pair (start, end), or a mapping or object with `start_index` and `end_index`, `text` or `page_content`.
-    Offsets are believed if the text given with them, if any, lies there; otherwise all chunks are placed by their texts.
+    Offsets are used if all agree with the texts given with them, if any; otherwise all chunks are placed by their texts.
     """
     parts = [part for part in map(_part, found) if part.text is None or part.text.strip()]
-    places = [part.place for part in parts if part.place is not None and _lies(text, part)]
+    places = [part.place for part in parts if part.place is not None and _matches(text, part)]
     if len(places) == len(parts):
         return places
     texts = [part.text for part in parts if part.text is not None]
@@ -110,7 +110,7 @@ def placed(text: str, found: Sequence[object]) -> list[Slice]:
 
 
 def reason(error: Exception) -> str:
-    """An error of foreign code in a line."""
+    """Describe an error of foreign code in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
@@ -143,7 +143,7 @@ def _part(found: object) -> _Part:
     return _Part(text if isinstance(text, str) else None, place)
 
 
-def _lies(text: str, part: _Part) -> bool:
+def _matches(text: str, part: _Part) -> bool:
     if part.place is None:
         return False
     start, end = part.place
