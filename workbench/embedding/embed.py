@@ -1,7 +1,8 @@
 """Texts to vectors through the item cache: no text is embedded twice by the same embedder."""
 
+import functools
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,8 +17,7 @@ from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
 from workbench.storage.vector_cache import VectorCache, Vectors
 
-_BATCH_TOKENS = 8_192
-_BATCH_TEXTS = 128
+_BATCHES = functools.partial(batching.padded_batches, tokens=8_192, most=128)
 # Texts made, hashed and counted at once.
 _TEXTS = 4_096
 
@@ -81,7 +81,7 @@ def embed(
     tokens = int(cut[missing].sum())
     bar = tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens, leave=False)
     with cache.held_open(), bar:
-        for batch in _batches(cut):
+        for batch in _BATCHES(cut):
             todo = batch[missing[batch]]
             if len(todo):
                 vectors, used = embedder.encode_metered([texts[place] for place in places[todo].tolist()], role)
@@ -125,17 +125,6 @@ def _changed(embedder: Embedder, before: int, now: int, cache: VectorCache) -> R
     return RunError(what, f"serve the former model, or delete {cache.path} and run again")
 
 
-def _batches(lengths: Ints) -> Iterator[Ints]:
-    """Texts in runs, longest first and equally long ones by key, of at most _BATCH_TOKENS tokens with their padding."""
-    order = np.argsort(-lengths, kind="stable")
-    first = 0
-    while first < len(order):
-        longest = max(1, int(lengths[order[first]]))
-        last = first + max(1, min(_BATCH_TEXTS, _BATCH_TOKENS // longest))
-        yield order[first:last]
-        first = last
-
-
 class Batch(NamedTuple):
     """Texts that are encoded together, longest first, as arrays (n): their keys, which of several sequences has each first and where in it.
 
@@ -164,4 +153,4 @@ def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Ro
     sequences, places = np.repeat(np.arange(len(many)), many), np.concatenate([np.arange(n) for n in many])
     distinct, first = np.unique(keys, return_index=True)
     first, cut = first[_missing(distinct, cache)], np.minimum(lengths, embedder.window())
-    return [Batch(keys[some], sequences[some], places[some], cut[some]) for some in (first[batch] for batch in _batches(cut[first]))]
+    return [Batch(keys[some], sequences[some], places[some], cut[some]) for some in (first[batch] for batch in _BATCHES(cut[first]))]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from workbench.core import cpu
+from workbench.core import batching, cpu
 from workbench.embedding.torch_model import model_settings, positions
-from workbench.models.tokenizers import model_tokenizer, padded
+from workbench.models.tokenizers import Ints, model_tokenizer, padded
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
@@ -73,31 +73,16 @@ def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors
     return [found[place][: len(row)] for place, row in enumerate(rows)]
 
 
-def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[list[int], Vectors]]:
-    """Batches of places of rows, with what the graph gives for them."""
+def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[Ints, Vectors]]:
+    """Batches of places of rows, with the graph's output for each."""
     padding, most = int(model_settings(name, "config.json").get("pad_token_id") or 0), positions(name)
-    lengths = [_grouped(len(row), most) for row in rows]
+    # Up to the next whole group, where the model has positions for that.
+    lengths = np.array([max(len(row), min(-(-len(row) // _GROUP) * _GROUP, most)) for row in rows], dtype=np.int64)
     request = model.create_infer_request()
-    for batch in batches(lengths, _TOKENS_A_THREAD * int(model.get_property("INFERENCE_NUM_THREADS"))):
-        ids, mask = padded([rows[place] for place in batch], lengths[batch[0]], padding)
+    tokens = _TOKENS_A_THREAD * int(model.get_property("INFERENCE_NUM_THREADS"))
+    for batch in batching.padded_batches(lengths, tokens, len(rows)):
+        ids, mask = padded([rows[place] for place in batch], int(lengths[batch[0]]), padding)
         yield batch, request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)[0]
-
-
-def _grouped(length: int, most: int) -> int:
-    """A length up to the next whole group, where the model has positions for that."""
-    return max(length, min(-(-length // _GROUP) * _GROUP, most))
-
-
-def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """The places of rows, longest first, in batches of at most so many tokens with their padding."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > tokens:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
 
 
 @functools.lru_cache(maxsize=4)

@@ -101,32 +101,23 @@ class SentenceTransformersEmbedder(Embedder):
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit vectors, float32 (n, dimension), in the order of the texts."""
-        fast = encoder_of(self.model, self.backend).backend == "openvino"
-        found = self._with_openvino(texts, role) if fast else self._with_torch(texts, role)
-        self._check(found)
-        return found
+        if encoder_of(self.model, self.backend).backend == "openvino":
+            prompt = self.prompt(role)
+            found = openvino_conversion.encode([prompt + text for text in texts], self.model, self.window())
+        else:
+            # In one forward pass. An empty prompt must be given: None would mean the model's default one.
+            found = load(self.model, self.window()).encode(
+                list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
+            )
+        return self._finite(np.asarray(found, dtype=np.float32))
 
     def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
         """The vectors of tokens by rows of their ids, special ones included: float32 (tokens, hidden) a row; `late` pools them."""
         fast = self.encoder().backend == "openvino"
         found = openvino_conversion.states(rows, self.model) if fast else token_states(rows, self.model, self.window())
-        for each in found:
-            self._check(each)
-        return found
+        return [self._finite(states) for states in found]
 
-    def _check(self, found: Vectors) -> None:
-        if not np.isfinite(found).all():
+    def _finite(self, vectors: Vectors) -> Vectors:
+        if not np.isfinite(vectors).all():
             raise ModelError(f"the model {self.model} returned vectors that are not finite", "choose another model")
-
-    def _with_openvino(self, texts: Sequence[str], role: Role) -> Vectors:
-        prompt = self.prompt(role)
-        return openvino_conversion.encode([prompt + text for text in texts], self.model, self.window())
-
-    def _with_torch(self, texts: Sequence[str], role: Role) -> Vectors:
-        """One forward pass for all of them."""
-        model = load(self.model, self.window())
-        # An empty prompt must be said: None would stand for the model's default one.
-        vectors = model.encode(
-            list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
-        )
-        return np.asarray(vectors, dtype=np.float32)
+        return vectors
