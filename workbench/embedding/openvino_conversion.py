@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import importlib.metadata
-import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.locations import cache_folder
 from workbench.embedding import openvino_model
 from workbench.embedding.openvino_model import Precision
-from workbench.embedding.torch_model import model_settings, positions, read
+from workbench.embedding.torch_model import model_modules, model_settings, positions, read
 from workbench.errors import ModelError
 from workbench.models.files import locate, model_fingerprint
 from workbench.storage.result_store import Draft, Store
@@ -141,10 +140,8 @@ def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Pat
 
 def _unlike(model: str) -> str:
     """Why a model is none of what is converted, by its settings alone; empty if they do not say so."""
-    listed = locate(model) / "modules.json"
-    modules = json.loads(listed.read_text("utf-8")) if listed.is_file() else []
-    for module in modules:
-        package, _, name = str(module["type"]).rpartition(".")
+    for module in model_modules(model):
+        package, _, name = module["type"].rpartition(".")
         if not package.startswith("sentence_transformers") or name not in _MODULES:
             return f"its module {module['type']} is not of {', '.join(_MODULES)}"
         if name == "Pooling" and not model_settings(model, f"{module['path']}/config.json").get("include_prompt", True):
@@ -204,7 +201,7 @@ def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: P
 
 
 def _means(compiled: Any, texts: Sequence[str], model: str, window: int) -> Vectors:
-    rows = [encoding.ids for encoding in openvino_model.cutting_tokenizer(model, window).encode_batch_fast(list(texts))]
+    rows = openvino_model.token_ids(texts, model, window)
     return np.stack([states.mean(axis=0) for states in openvino_model.states(compiled, rows, model)])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from workbench.core import batching, cpu
-from workbench.embedding.torch_model import model_settings, positions
+from workbench.embedding.torch_model import padding_id, positions
 from workbench.models.tokenizers import Ints, model_tokenizer, padded
 from workbench.storage.vector_cache import Vectors
 
@@ -23,12 +23,12 @@ _HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
 # Padded tokens of a batch, for every thread (docs/performance.md).
 _TOKENS_A_THREAD = 512
 # The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
-# the third decimal of a vector. So a vector is the same whatever stands beside its text.
+# the third decimal of a vector. So a vector does not depend on the texts beside its own.
 _GROUP = 16
 
 
 def installed() -> bool:
-    """Whether OpenVINO is there, without importing it."""
+    """Whether OpenVINO is installed, without importing it."""
     return importlib.util.find_spec("openvino") is not None
 
 
@@ -50,7 +50,7 @@ def has_bfloat16() -> bool:
 
 
 def compiled(graph: Path, precision: Precision) -> Any:
-    """A converted model ready to run, on all cores or as many as OMP_NUM_THREADS says."""
+    """A converted model ready to run, on OMP_NUM_THREADS cores, else on all."""
     # Pinned, two processes of one thread each would both take the first core.
     settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision], "ENABLE_CPU_PINNING": False}
     if threads := cpu.asked():
@@ -59,8 +59,8 @@ def compiled(graph: Path, precision: Precision) -> Any:
 
 
 def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
-    """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model that brings the tokeniser."""
-    rows = [encoding.ids for encoding in cutting_tokenizer(name, window).encode_batch_fast(list(texts))]
+    """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model whose tokeniser is used."""
+    rows = token_ids(texts, name, window)
     found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
     for batch, vectors in _answers(model, rows, name):
         found[batch] = vectors
@@ -68,14 +68,14 @@ def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
 
 
 def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors]:
-    """The vectors of each row's tokens, float32 (tokens, hidden), by a graph that gives those; rows hold their special tokens."""
+    """The vectors of each row's tokens, float32 (tokens, hidden), by a graph for tokens; rows include their special tokens."""
     found = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
     return [found[place][: len(row)] for place, row in enumerate(rows)]
 
 
 def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[Ints, Vectors]]:
     """Batches of places of rows, with the graph's output for each."""
-    padding, most = int(model_settings(name, "config.json").get("pad_token_id") or 0), positions(name)
+    padding, most = padding_id(name), positions(name)
     # Up to the next whole group, where the model has positions for that.
     lengths = np.array([max(len(row), min(-(-len(row) // _GROUP) * _GROUP, most)) for row in rows], dtype=np.int64)
     request = model.create_infer_request()
@@ -85,9 +85,13 @@ def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[t
         yield batch, request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)[0]
 
 
+def token_ids(texts: Sequence[str], name: str, window: int) -> list[list[int]]:
+    """The ids of each text's tokens, cut at a window as sentence-transformers cuts: special tokens stay at the end."""
+    return [encoding.ids for encoding in _cutting_tokenizer(name, window).encode_batch_fast(list(texts))]
+
+
 @functools.lru_cache(maxsize=4)
-def cutting_tokenizer(name: str, window: int) -> "tokenizers.Tokenizer":
-    """The model's own tokeniser, cutting as sentence-transformers does: special tokens stay at the end."""
+def _cutting_tokenizer(name: str, window: int) -> "tokenizers.Tokenizer":
     import tokenizers
 
     tokenizer = tokenizers.Tokenizer.from_str(model_tokenizer(name).to_str())

@@ -4,15 +4,13 @@
 """
 
 import functools
-import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.embedding.torch_model import model_settings
-from workbench.models.files import locate
+from workbench.embedding.torch_model import model_modules, model_settings
 from workbench.models.tokenizers import Ints, model_tokenizer, special_ids
 from workbench.storage.vector_cache import Vectors
 
@@ -103,9 +101,8 @@ class Pool:
 
 def unpoolable(model: str, window: int, prompt: str) -> str:
     """Why a model's tokens cannot be pooled by chunk, by its settings alone; empty if they can."""
-    listed = locate(model) / "modules.json"
-    modules = json.loads(listed.read_text("utf-8")) if listed.is_file() else []
-    names = [str(module["type"]).rpartition(".")[2] for module in modules]
+    modules = model_modules(model)
+    names = [module["type"].rpartition(".")[2] for module in modules]
     if modules and names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         return f"it is {', '.join(names)}, not a transformer with mean pooling"
     pooling = model_settings(model, f"{modules[1]['path']}/config.json") if modules else {}
