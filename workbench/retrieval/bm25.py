@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,8 +19,6 @@ class Bm25Retriever(Retriever):
     A chunk that shares no word with a query is not found by it. The defaults give NFCorpus whole nDCG@10 = .3218, which is
     Anserini's flat index.
     """
-
-    uses_vectors: ClassVar[bool] = False
 
     kind: Literal["bm25"] = "bm25"
     k1: Annotated[float, Field(gt=0)] = 1.5

@@ -1,21 +1,17 @@
-"""Ranks are made once, here, by (-score, seeded hash of the id); metrics only read them.
+"""The order of results: by score, then by a seeded hash of the id. Metrics only read the ranks.
 
-Scores are rounded to six decimals first: what matrix products of different shapes differ in lies below that, so equal texts
-tie, and a tie is broken in the same way in every run.
+Scores are rounded to six decimals first: matrix products of different shapes differ in smaller steps, so equal texts tie, and a
+tie is broken in the same way in every run.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.models.tokenizers import Ints
-
-# Numbers lie in the order of their bytes.
-_NUMBER = partial(int.from_bytes, byteorder="big")
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -29,7 +25,7 @@ NO_KEY = np.iinfo(np.int64).min + 1
 
 
 def tie_breakers(ids: Sequence[str], seed: int = SEED) -> Ints:
-    """A number for each id, int64 (n), whose order is that of a seeded hash: a fixed order that favours nobody."""
+    """A number for each id, int64 (n), in the order of a seeded hash: fixed, and unrelated to the ids themselves."""
     breakers = np.empty(len(ids), dtype=np.int64)
     breakers[np.argsort(seeded_hashes(ids, seed), kind="stable")] = np.arange(len(ids))
     return breakers
@@ -39,11 +35,11 @@ def seeded_hashes(ids: Iterable[str], seed: int = SEED) -> NDArray[np.uint64]:
     """64 bits of BLAKE2b of each id, keyed by the seed: uint64 (n)."""
     salt = seed.to_bytes(8, "little")
     hashes = (hashlib.blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8, key=salt).digest() for item in ids)
-    return np.fromiter(map(_NUMBER, hashes), dtype=np.uint64)
+    return np.frombuffer(b"".join(hashes), dtype=">u8").astype(np.uint64)
 
 
 def rounded(scores: Any) -> Floats:
-    """Scores as float64 with what is only arithmetic noise taken off."""
+    """Scores as float64 without arithmetic noise."""
     noisy: Floats = np.asarray(scores, dtype=np.float64)
     return noisy.round(_DECIMALS)
 
