@@ -1,4 +1,4 @@
-"""What retrieval takes and gives: a searchable set of chunks, how deep to look, and ranked tables."""
+"""The base of retrievers: a corpus to search, the depth of a search, and ranked tables."""
 
 import itertools
 import time
@@ -61,9 +61,9 @@ class Corpus:
         return hashes[order], order
 
     def places(self, ids: Sequence[str]) -> Ints:
-        """The positions of ids that are there, int64 (n).
+        """The positions of ids of the corpus, int64 (n).
 
-        By their hashes, since a table of the ids would take ten times the room; of a million ids two share one once in 37 million corpora.
+        By their hashes, since a table of the ids would take ten times the memory; of a million ids two share one once in 37 million corpora.
         """
         hashes, order = self._by_hash
         return order[np.searchsorted(hashes, _hashes(ids))]
@@ -76,9 +76,9 @@ def _hashes(ids: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True)
 class SearchDepth:
-    """How far to look: until this many distinct delivered slices, this many tokens and this many documents are there.
+    """The depth of a search: until this many distinct delivered slices, tokens and documents are found.
 
-    `listed` documents are ranked where that costs nothing more: an approximate index is not asked for them.
+    `listed` documents are ranked if that costs nothing more: an approximate index is not asked for them.
     """
 
     slices: int
@@ -99,7 +99,7 @@ class Ranking:
     hits: pd.DataFrame
     ranking: pd.DataFrame
     queries: pd.DataFrame
-    seconds: Floats
+    seconds: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 class Retriever(BaseModel, ABC):
@@ -125,7 +125,7 @@ class Retriever(BaseModel, ABC):
 
     @property
     def evaluated(self) -> str:
-        """Which of `searches` the configuration is evaluated by: `exact`, or `ann` for an approximate index."""
+        """The one of `searches` that the configuration is evaluated by: `exact`, or `ann` for an approximate index."""
         return "exact"
 
     @abstractmethod
@@ -155,6 +155,21 @@ def enough(positions: Ints, searched: Corpus, depth: SearchDepth) -> Ints:
     reached = (slices >= depth.slices) & (tokens >= depth.tokens)
     needed: Ints = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, positions.shape[1] + 1)
     return needed
+
+
+def joined(parts: Sequence[Ranking]) -> Ranking:
+    """The rankings of several groups of queries as one, in the order of the queries; `seconds` is left empty."""
+    hits, ranking, queries = (
+        pd.concat([getattr(part, name) for part in parts]).sort_values("query", kind="stable", ignore_index=True)
+        for name in ("hits", "ranking", "queries")
+    )
+    return Ranking(hits, ranking, queries)
+
+
+def about(queries: Ints, spread: Floats, scores: Floats, k: int) -> pd.DataFrame:
+    """The table `Ranking.queries` of some queries, from their best scores, float64 (queries, k or more)."""
+    tied = (np.diff(scores[:, :k], axis=1) == 0).any(axis=1)
+    return pd.DataFrame({"query": queries, "spread": spread, "top": scores[:, 0], "tied": tied})
 
 
 def long_table(queries: Ints, columns: dict[str, Any], widths: Ints) -> pd.DataFrame:
