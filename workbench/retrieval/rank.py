@@ -5,7 +5,7 @@ tie is broken in the same way in every run.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,17 +25,13 @@ NO_KEY = np.iinfo(np.int64).min + 1
 
 
 def tie_breakers(ids: Sequence[str], seed: int = SEED) -> Ints:
-    """A number for each id, int64 (n), in the order of a seeded hash: fixed, and unrelated to the ids themselves."""
-    breakers = np.empty(len(ids), dtype=np.int64)
-    breakers[np.argsort(seeded_hashes(ids, seed), kind="stable")] = np.arange(len(ids))
-    return breakers
-
-
-def seeded_hashes(ids: Iterable[str], seed: int = SEED) -> NDArray[np.uint64]:
-    """64 bits of BLAKE2b of each id, keyed by the seed: uint64 (n)."""
+    """A number for each id, int64 (n), in the order of 64 bits of BLAKE2b keyed by the seed: fixed, and unrelated to the ids."""
     salt = seed.to_bytes(8, "little")
     hashes = (hashlib.blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8, key=salt).digest() for item in ids)
-    return np.frombuffer(b"".join(hashes), dtype=">u8").astype(np.uint64)
+    numbers = np.frombuffer(b"".join(hashes), dtype=">u8").astype(np.uint64)
+    breakers = np.empty(len(ids), dtype=np.int64)
+    breakers[np.argsort(numbers, kind="stable")] = np.arange(len(ids))
+    return breakers
 
 
 def rounded(scores: Any) -> Floats:

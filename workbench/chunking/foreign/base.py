@@ -127,7 +127,7 @@ def _part(found: object) -> _Part:
     if isinstance(found, str):
         return _Part(found, None)
     if isinstance(found, Mapping):
-        text, start, end = (found.get(key) for key in ("text", "start_index", "end_index"))
+        text, start, end = (found.get(name) for name in ("text", "start_index", "end_index"))
     elif isinstance(found, Sequence) and len(found) == 2:
         text, start, end = None, *found
     else:
