@@ -19,7 +19,7 @@ class MarkdownChunker(CuttingChunker):
 
     A table, code block, list item or quotation is cut only where it is longer than a chunk, and then between lines; a
     paragraph between sentences; a line or sentence between words. Where heading and table fit one by one but not together,
-    the heading stands alone.
+    the heading is a chunk by itself.
     """
 
     examples: ClassVar = ({"size": 32}, {"size": 96})
@@ -53,7 +53,7 @@ class _MarkdownCutter:
     room: TokenBudget
 
     def atoms(self, section: Sequence[Block]) -> list[Slice]:
-        """What must not be cut any further, the section's headings joined to the first slice below them."""
+        """The slices that are not cut any further, the section's headings joined to the first slice below them."""
         headings = list(itertools.takewhile(lambda block: block.kind == "heading", section))
         body = section[len(headings) :]
         rest = [atom for block in body[1:] for atom in self._cut(block, self.room)]
@@ -84,7 +84,7 @@ class _MarkdownCutter:
 
 
 def _sections(found: Sequence[Block]) -> list[list[Block]]:
-    """Blocks parted before every heading that follows something else than a heading."""
+    """Blocks grouped into sections: a heading that does not follow a heading begins one."""
     sections: list[list[Block]] = []
     above = None
     for block in found:

@@ -22,9 +22,9 @@ from workbench.storage.vector_cache import Vectors
 Floats = NDArray[np.float64]
 
 _PERCENTILE, _WINDOW = 90, 3
-# A batch of another shape changes the seventh decimal, which must not move a break.
+# Batches of other shapes change the seventh decimal; that must not move a break.
 _DECIMALS = 5
-# Within a sentence that is longer than a chunk: cut there only where nothing else is left.
+# The seam within a sentence that is longer than a chunk: the last to be cut at.
 _INSIDE = -1.0
 
 
@@ -98,7 +98,7 @@ def distances(vectors: Vectors, window: int) -> Floats:
 
 
 def _breaks(seams: Floats, percentile: int) -> list[int]:
-    """The pieces that begin a new topic; seams that are all alike break nowhere."""
+    """The pieces that begin a new topic; none where all seams are alike."""
     between = seams[seams > _INSIDE]
     limit = np.percentile(between, percentile) if len(between) else 0.0
     return [int(seam) + 1 for seam in np.flatnonzero(seams > limit)]

@@ -22,7 +22,7 @@ class SentenceChunker(SlidingChunker):
 
     @property
     def name(self) -> str:
-        """`sentence-256`, with the overlap only where there is one."""
+        """`sentence-256`, with an overlap `sentence-256-64`."""
         return f"{self.kind}-{self.size}-{self.overlap}" if self.overlap else f"{self.kind}-{self.size}"
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:

@@ -38,7 +38,7 @@ def in_memory(shape: tuple[int, int]) -> Vectors:
 class EmbeddedTexts:
     """Vectors float32 (n, dimension) in the order of the texts, and each input's tokens (int64, n) before the window cut them.
 
-    `usage` is what a provider counted for the texts that the cache lacked.
+    `usage` is the provider's count for the texts that the cache lacked.
     """
 
     vectors: Vectors
@@ -126,9 +126,9 @@ def _changed(embedder: Embedder, before: int, now: int, cache: VectorCache) -> R
 
 
 class Batch(NamedTuple):
-    """Texts that are encoded together, longest first, as arrays (n): their keys, which of several sequences has each first and where in it.
+    """Texts that are encoded together, longest first, as arrays (n): their keys, and the sequence and place where each occurs first.
 
-    `tokens` (int64) are those within the window. The texts themselves are not held.
+    `tokens` (int64) are those within the window. The texts themselves are not kept.
     """
 
     keys: Keys
@@ -138,16 +138,16 @@ class Batch(NamedTuple):
 
     @property
     def cache_keys(self) -> list[bytes]:
-        """The keys as the cache takes them."""
+        """The keys as the cache expects them."""
         return self.keys.tolist()
 
     def texts(self, sequences: Sequence[Sequence[str]]) -> list[str]:
-        """The texts, made now, from the sequences that were asked about."""
+        """The batch's texts, read from the sequences that `missing_batches` was called with."""
         return [sequences[sequence][place] for sequence, place in zip(self.sequences.tolist(), self.places.tolist(), strict=True)]
 
 
 def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:
-    """What the cache lacks of these sequences of texts, each text once, in batches as `embed` plans them; for those who encode elsewhere."""
+    """Plan the texts that the cache lacks, each once, in batches as `embed` plans them, for encoding in other processes."""
     keys, lengths = (np.concatenate(parts) for parts in zip(*(described(some, embedder, role) for some in texts), strict=True))
     many = [len(some) for some in texts]
     sequences, places = np.repeat(np.arange(len(many)), many), np.concatenate([np.arange(n) for n in many])

@@ -51,7 +51,7 @@ class RemoteEmbedder(Embedder, ABC):
 
     @model_validator(mode="after")
     def _plain_address(self) -> "RemoteEmbedder":
-        # Of the whole value: a fault of the field alone would print what may be a password.
+        # Of the whole value: an error of the field alone would print its value, which may hold a password.
         parts = urlsplit(self.address)
         if "@" in parts.netloc:
             raise ValueError("base_url holds a user or password; a key's place is an environment variable")
@@ -100,7 +100,7 @@ class RemoteEmbedder(Embedder, ABC):
         raise ModelError(f"the vocabulary of {self.model} is not known", fix)
 
     def window(self) -> int:
-        """`max_tokens`, else what is known of the model; also a missing vocabulary is told here, before anything runs."""
+        """`max_tokens`, else the known window of the model. Errors: ModelError, also for an unknown vocabulary, before anything runs."""
         _ = self.vocabulary
         longest = self.known.get(self.model)
         if self.max_tokens is None and longest is None:
@@ -110,11 +110,11 @@ class RemoteEmbedder(Embedder, ABC):
         return self.max_tokens or longest or 0
 
     def prompt(self, role: Role) -> str:
-        """What is put before every input of this role."""
+        """The text before every input of this role."""
         return (self.query_prompt if role == "query" else self.document_prompt) or ""
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """All that is known to decide a vector; a server that gives another model under the same name is not noticed."""
+        """All that is known to decide a vector; a server that serves another model under the same name goes unnoticed."""
         return {
             "kind": self.kind,
             "version": self.version,
@@ -126,15 +126,15 @@ class RemoteEmbedder(Embedder, ABC):
         }
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each input with its prompt and special tokens, before anything is cut: int64 (n)."""
+        """The tokens of each input with its prompt and special tokens, before the window cuts it: int64 (n)."""
         return self._count([self.prompt(role) + text for text in texts])
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit vectors, float32 (n, dimension), in the order of the texts. Errors: RunError, ModelError when the server refuses."""
+        """Unit vectors, float32 (n, dimension), in the order of the texts. Errors: RunError; ModelError where the server refuses."""
         return self.encode_metered(texts, role)[0]
 
     def encode_metered(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Usage]:
-        """The vectors, with the tokens that the server counted, or ours where it did not say."""
+        """The vectors, with the tokens that the server counted, or our own count where it gives none."""
         inputs = self._fitted([self.prompt(role) + text for text in texts])
         parts, usage = [], Usage()
         for part in batching.blocks(len(inputs), self.batch_texts):
@@ -170,7 +170,7 @@ class RemoteEmbedder(Embedder, ABC):
         return input_lengths(texts, self.vocabulary)
 
     def _fitted(self, texts: list[str]) -> list[str]:
-        """The texts, each cut after the last token that its window holds."""
+        """The texts, each cut after the last token within the window."""
         room = self.window() - special_tokens(self.vocabulary)
         long = [place for place, length in enumerate(self._count(texts)) if length > self.window()]
         for place in long:
@@ -179,7 +179,7 @@ class RemoteEmbedder(Embedder, ABC):
         return texts
 
     def _checked(self, rows: Any, count: int) -> Vectors:
-        """Unit vectors of what a server gave; RunError unless they are as many as the texts, of one dimension, finite and not zero."""
+        """Unit vectors of a server's rows; RunError unless there is one for each text, of one dimension, finite and not zero."""
         fix = f"see that the server serves an embedding model under the name {self.model!r}"
         try:
             found = np.asarray(rows, dtype=np.float64)
@@ -197,7 +197,7 @@ class RemoteEmbedder(Embedder, ABC):
         return vectors
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:
-        """The error of a request that failed for good, by its HTTP status (None: no answer came)."""
+        """The error of a request that failed for good, by its HTTP status; None without an answer."""
         said = " ".join(message.split())[:_MESSAGE]
         if status in (401, 403):
             return ModelError(f"{self.where} refused the key ({status}: {said})", "check the key and what it may do")

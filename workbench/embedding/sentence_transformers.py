@@ -96,7 +96,7 @@ class SentenceTransformersEmbedder(Embedder):
         return NO_WINDOW if self.pooling == "late" else self.window()
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each input with its prompt and special tokens, before anything is cut: int64 (n)."""
+        """The tokens of each input with its prompt and special tokens, before the window cuts it: int64 (n)."""
         prompt = self.prompt(role)
         return input_lengths([prompt + text for text in texts], self.model)
 

@@ -1,4 +1,4 @@
-"""Vectors of tokens instead of texts: a sentence-transformers model distilled once, then looked up and averaged."""
+"""Vectors of tokens, distilled once from a sentence-transformers model, then looked up and averaged."""
 
 import functools
 import re
@@ -37,9 +37,9 @@ class StaticEmbedder(Embedder):
     """The mean of a text's token vectors, which a sentence-transformers model gave once: a hundred times as fast, and coarser.
 
     As model2vec does (Tulkens & van Dongen 2024): every token of the vocabulary through the model, principal components, weights
-    that lower frequent tokens by Zipf's law over the vocabulary's order. In plain numpy, since all that the package adds is its
-    files' format. The first use takes a minute; the table is kept in WORKBENCH_CACHE. Nothing is truncated unless `max_tokens`
-    says so. A text of which no token is known gets the vocabulary's mean.
+    that lower frequent tokens by Zipf's law over the vocabulary's order. In plain numpy: the package would add no more than its
+    file format. The first use takes a minute; the table is kept in WORKBENCH_CACHE. Nothing is truncated without
+    `max_tokens`. A text without a known token gets the vocabulary's mean.
     """
 
     kind: Literal["static"] = "static"
@@ -47,11 +47,11 @@ class StaticEmbedder(Embedder):
     dimensions: Annotated[int, Field(ge=8)] = 256
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """The weights that were distilled, how, and the window."""
+        """The distilled weights, the distillation and the window."""
         return {"kind": self.kind, "table": _recipe(self.model, self.dimensions), "window": self.window()}
 
     def window(self) -> int:
-        """`max_tokens`; without it there is no window."""
+        """`max_tokens`, else NO_WINDOW."""
         hidden = model_settings(self.model, "config.json").get("hidden_size", self.dimensions)
         if self.dimensions > hidden:
             what = f"embedding dimensions {self.dimensions} is beyond the {hidden} of {self.model}"
@@ -59,7 +59,7 @@ class StaticEmbedder(Embedder):
         return self.max_tokens or NO_WINDOW
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each text; there are no special ones: int64 (n)."""
+        """The tokens of each text, without special ones: int64 (n)."""
         return np.array([len(ids) for ids in self._ids(texts)], dtype=np.int64)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
@@ -80,7 +80,7 @@ class StaticEmbedder(Embedder):
 
 @functools.lru_cache(maxsize=4)
 def _table(model: str, dimensions: int) -> Vectors:
-    """A vector a token, float32 (vocabulary, dimensions), zero for the ones that say nothing; distilled once for all processes."""
+    """A vector for each token, float32 (vocabulary, dimensions), zero for tokens without meaning; distilled once for all processes."""
 
     def compute(draft: Draft) -> None:
         draft.array("table", _distil(model, dimensions))
@@ -89,7 +89,7 @@ def _table(model: str, dimensions: int) -> Vectors:
 
 
 def _recipe(model: str, dimensions: int) -> str:
-    """The key of a table: all that decides it."""
+    """The key of a table."""
     return fingerprint("static", StaticEmbedder.version, model_fingerprint(model), dimensions, _SIF)
 
 
@@ -110,7 +110,7 @@ def _distil(model: str, dimensions: int) -> Vectors:
 
 
 def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
-    """The ids of the tokens that stand for text, the frequent first: not special, not unused, not the one for what is unknown."""
+    """The ids of the tokens of text, the frequent first: not special, not unused, not the one for unknown words."""
     special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     unknown = getattr(tokenizer.model, "unk_token", None)
     words = {word: number for word, number in tokenizer.get_vocab().items() if word != unknown and not _UNUSED.fullmatch(word)}
@@ -119,7 +119,7 @@ def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
 
 
 def _alphabet(token: str) -> int:
-    """Where a token stands that is one character: vocabularies begin with their alphabet, which is in no order of frequency.
+    """The rank of a token of one character: vocabularies begin with their alphabet, which is in no order of frequency.
 
     Marks and letters of ASCII are in every text, other characters in few.
     """

@@ -70,7 +70,7 @@ class Corpus:
 
 
 def _hashes(ids: Sequence[str]) -> Ints:
-    """Python's own, of this process alone, a twentieth of the time of hashes that outlive it: int64 (n)."""
+    """Python's own hashes, valid in this process only but twenty times as fast as others: int64 (n)."""
     return np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
 
 
@@ -106,9 +106,9 @@ class Retriever(BaseModel, ABC):
     """A way to rank chunks for a query; `k` is how many chunks are delivered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    # Raised when the same settings begin to rank otherwise.
+    # Raised when the same settings begin to give other rankings.
     version: ClassVar[int] = 1
-    # Whether chunks and queries are embedded and indexed for it.
+    # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
 
     kind: str
@@ -133,7 +133,7 @@ class Retriever(BaseModel, ABC):
         """Rank the chunks and documents for each query."""
 
     def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
-        """The ranking by each way to search that is measured beside the one asked for."""
+        """The rankings by all searches that are measured, the chosen one among them."""
         return {self.evaluated: self.retrieve(asked, searched, depth)}
 
 
@@ -148,7 +148,7 @@ def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
 
 
 def enough(positions: Ints, searched: Corpus, depth: SearchDepth) -> Ints:
-    """How many of each row's ranked chunks it takes to reach the depth: int64 (rows); a row's width + 1 if they do not."""
+    """How many of each row's ranked chunks reach the depth: int64 (rows); a row's width + 1 if they do not."""
     fresh = first_seen(searched.group[positions])
     slices = np.cumsum(fresh, axis=1)
     tokens = np.cumsum(np.where(fresh, searched.tokens[positions], 0), axis=1)

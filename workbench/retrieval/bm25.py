@@ -16,8 +16,8 @@ from workbench.retrieval.rank import Floats
 class Bm25Retriever(Retriever):
     """BM25 as Lucene computes it (Robertson and Zaragoza 2009; Kamphuis et al. 2020), by bm25s, with its words stemmed.
 
-    A chunk that shares no word with a query is not found by it. The defaults give NFCorpus whole nDCG@10 = .3218, which is
-    Anserini's flat index.
+    A chunk that shares no word with a query is not found by it. The defaults give whole NFCorpus nDCG@10 = .3218, as Anserini's
+    flat index does.
     """
 
     kind: Literal["bm25"] = "bm25"
@@ -40,7 +40,7 @@ class Bm25Retriever(Retriever):
         import bm25s
 
         index = bm25s.BM25(method="lucene", k1=self.k1, b=self.b)
-        # A word that no document has keeps a corpus of stop words alone from being an empty vocabulary.
+        # An empty word keeps the vocabulary of a corpus of mere stop words from being empty.
         index.index([words or [""] for words in self._words(texts)], show_progress=False)
         return index
 

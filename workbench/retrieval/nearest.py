@@ -1,9 +1,9 @@
-"""The best of all vectors by cosine, in blocks: float32 products by BLAS leave few that may be among them, float64 decides.
+"""The best of all vectors by cosine, in blocks: float32 products by BLAS select candidates, float64 decides.
 
 A float32 product of x and y errs by at most g |x| |y|, g = d u / (1 - d u), u = 2^-24, d dimensions, in whatever order BLAS adds
 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1): 2.3e-5 for unit vectors of 384. Rounding to six
-decimals moves a score by half a step more. What lies further below the last of the best cannot be one of them; all else is scored
-again in float64, a row at a time and always in one order, so that no score depends on a block.
+decimals moves a score by half a step more. A product further below the last of the best cannot be one of them; all others are
+scored again in float64, a row at a time and always in one order, so that no score depends on a block.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from workbench.retrieval.rank import STEP, Floats, order_keys, rounded
 from workbench.retrieval.top_k import Spread, TopK
 from workbench.storage.vector_cache import Vectors
 
-# At most so many queries meet a block of vectors together; more make BLAS no faster.
+# Queries whose products with a block of vectors are computed together; more make BLAS no faster.
 _QUERIES = 512
 # Pairs that are scored again at once stay in the processor's cache.
 _AGAIN = 256
@@ -26,7 +26,7 @@ _AGAIN = 256
 
 @dataclass(frozen=True)
 class Nearest:
-    """What q queries find: their best chunks, their best documents, and the spread of all their scores (float64, q)."""
+    """The best chunks and documents of q queries, and the spread of all their scores (float64, q)."""
 
     chunks: TopK
     documents: TopK
@@ -44,11 +44,11 @@ def longest(vectors: Vectors) -> float:
 def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: float) -> Nearest:
     """The best chunks and documents of each query, as many as `depth` says; `length` is the greatest of a vector.
 
-    What is held is the products of all of these queries with a block of vectors: `query_blocks` says how many to bring.
+    The products of all these queries with a block of vectors are in memory: `query_blocks` limits their number.
     """
     chunks, documents, spread = TopK(len(queries), depth[0]), TopK(len(queries), depth[1]), Spread(len(queries))
     error = _error(queries, length)
-    # Lists of pairs are longer than products: those of a few queries at a time.
+    # Lists of pairs take more memory than products, so those of a few queries at a time.
     pairs = batching.rows(32)
     for part in batching.blocks(len(searched.doc), min(pairs, batching.rows(4 * len(queries)))):
         products = queries @ searched.vectors[part].T
@@ -61,12 +61,12 @@ def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: 
 
 
 def query_blocks(queries: int, depth: int) -> Iterator[slice]:
-    """Slices of queries for `nearest`: what each of them finds is held at once."""
+    """Slices of queries for `nearest` whose results fit into memory together."""
     return batching.blocks(queries, min(_QUERIES, batching.rows(48 * depth)))
 
 
 class _Block:
-    """A part of the chunks that are searched; they lie in order of their documents, so a document is one run of them."""
+    """A part of the corpus; chunks are in order of their documents, so a document is one run of them."""
 
     def __init__(self, searched: Corpus, part: slice) -> None:
         self.searched, self.first = searched, part.start
@@ -77,14 +77,14 @@ class _Block:
 
 
 def _error(queries: Vectors, length: float) -> Floats:
-    """How much a float32 product of each query with a vector of at most this length may err, float64 (q)."""
+    """The largest error of a float32 product of each query with a vector of at most this length, float64 (q)."""
     rounding = queries.shape[1] * 2.0**-24
     found: Floats = rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1)
     return found
 
 
 def _take(chunks: TopK, documents: TopK, few: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
-    """Let some queries meet a block: the chunks that may be among the best, and of each such document the ones that may be its best."""
+    """Add a block's candidates for some queries: chunks that may be among the best, and those that may be the best of such a document."""
     queries, products, error = scored[0][few], scored[1][few], scored[2][few]
     floor = _floor(chunks, few, error, lambda: products)
     document_floor = _floor(documents, few, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
@@ -115,7 +115,7 @@ def _meet_documents(documents: TopK, few: slice, query: Ints, found: tuple[Ints,
 
 
 def _floor(best: TopK, few: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
-    """What a product must reach to belong to the best, float64 (queries): by what was met before, else by these products themselves."""
+    """The least product that may belong to the best, float64 (queries): by earlier blocks, else by these products themselves."""
     known = best.floor(few, error)
     if np.isfinite(known).all():
         return known
@@ -129,7 +129,7 @@ def _floor(best: TopK, few: slice, error: Floats, products: Callable[[], Vectors
 
 
 def _pairs(products: Vectors, floor: Floats) -> tuple[Ints, Ints]:
-    """Row and column of the products that reach their row's floor, in order of rows."""
+    """Row and column of the products at or above their row's floor, in order of rows."""
     # The floor as a float32 that is not above it.
     low = np.nextafter(floor.astype(np.float32), np.float32(-np.inf))
     query, place = np.divmod(np.flatnonzero(products >= low[:, None]), products.shape[1])
@@ -137,7 +137,7 @@ def _pairs(products: Vectors, floor: Floats) -> tuple[Ints, Ints]:
 
 
 def _again(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
-    """The products of pairs in float64; numpy adds each row by itself, whichever others are there."""
+    """The products of pairs in float64; numpy adds each row by itself, so none depends on the others."""
     scores = np.empty(len(query))
     asked = queries.astype(np.float64)
     for part in batching.blocks(len(query), _AGAIN):

@@ -1,4 +1,4 @@
-"""What queries keep of the blocks of products that they meet: their best items, and the spread of all."""
+"""The best items of queries over all blocks of products, and the spread of all products."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from workbench.storage.vector_cache import Vectors
 
 
 class TopK:
-    """The best items that q queries have met: `keys` and `items`, int64 (q, depth), best first; NO_KEY and -1 where there are fewer."""
+    """The best items of q queries so far: `keys` and `items`, int64 (q, depth), best first; NO_KEY and -1 where there are fewer."""
 
     def __init__(self, queries: int, depth: int) -> None:
         self.keys: Ints = np.full((queries, depth), NO_KEY, dtype=np.int64)
@@ -16,7 +16,7 @@ class TopK:
 
     @property
     def depth(self) -> int:
-        """How many are kept."""
+        """How many items are kept."""
         return int(self.keys.shape[1])
 
     @property
@@ -25,12 +25,12 @@ class TopK:
         return scores_of(self.keys)
 
     def floor(self, few: slice, error: Floats) -> Floats:
-        """What a product must reach to belong to an item of the best, as far as is known: float64 (q); -inf before there are enough."""
+        """The least product that may still enter the best: float64 (q); -inf before there are `depth` items."""
         last = self.keys[few, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
         return np.where(last > NO_KEY, scores_of(last) - STEP / 2 - error, -np.inf)
 
     def meet(self, few: slice, query: Ints, items: Ints, keys: Ints) -> None:
-        """Take in items with their keys, a row each, ordered by query; no query meets an item twice."""
+        """Add items with their keys, a row each, ordered by query; no item is added twice for a query."""
         queries = len(self.keys[few])
         many = np.bincount(query, minlength=queries)
         place = np.arange(len(query)) - np.repeat(np.cumsum(many) - many, many)
@@ -42,7 +42,7 @@ class TopK:
         self.keys[few], self.items[few] = np.take_along_axis(all_keys, best, axis=1), np.take_along_axis(all_items, best, axis=1)
 
     def withdraw(self, few: slice, query: Ints, item: int) -> Ints:
-        """The keys of one item for these queries, int64 (queries); NO_KEY where it was not there. It is there no more."""
+        """Remove one item for these queries and return its keys, int64 (queries); NO_KEY where it was not among the best."""
         keys, items = self.keys[few], self.items[few]
         there = items[query] == item
         found: Ints = np.where(there, keys[query], NO_KEY).max(axis=1, initial=NO_KEY)
@@ -58,7 +58,7 @@ class Spread:
         self._sums, self._squares, self._n = np.zeros(queries), np.zeros(queries), 0
 
     def meet(self, few: slice, products: Vectors) -> None:
-        """Take in the products of some queries."""
+        """Add the products of some queries."""
         steps = np.multiply(products, 1 / STEP, dtype=np.float64)
         np.rint(steps, out=steps)
         if not self._n:
@@ -68,11 +68,11 @@ class Spread:
         self._squares[few] += np.square(distances, out=distances).sum(axis=1)
 
     def count(self, products: int) -> None:
-        """Every query has met so many products more."""
+        """Count products that were added for every query."""
         self._n += products
 
     @property
     def values(self) -> Floats:
-        """float64 (queries); 0 where the rounded products lie within a step, which equal vectors can do by the noise of float32."""
+        """The deviations, float64 (queries); 0 where the rounded products differ by a step at most, as equal vectors' can in float32."""
         found: Floats = np.sqrt(np.maximum(self._squares / self._n - (self._sums / self._n) ** 2, 0))
         return np.where(found < 0.51, 0.0, STEP * found)

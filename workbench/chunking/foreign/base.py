@@ -79,7 +79,7 @@ class ForeignChunker(CuttingChunker, ABC):
 
 
 class _Part(NamedTuple):
-    """One foreign chunk: its text or its place or both."""
+    """The text of a foreign chunk, its place, or both."""
 
     text: str | None
     place: Slice | None
@@ -115,7 +115,7 @@ def reason(error: Exception) -> str:
 
 
 def argument_names(arguments: Mapping[str, JsonValue]) -> list[str]:
-    """Arguments for a name: `keep_separator.false`; what is no plain word or number is six digits of a hash of them all."""
+    """Arguments for a name: `keep_separator.false`; six digits of their hash where they are not plain words and numbers."""
     words = [(key.lower(), json.dumps(value).strip('"').lower()) for key, value in sorted(arguments.items())]
     plain = all(key.isidentifier() and key.isascii() and _PLAIN.fullmatch(value) for key, value in words)
     if not plain or sum(map(len, map("".join, words))) > 40:

@@ -15,7 +15,7 @@ from workbench.models.tokenizers import tokenise
 class ChonkieChunker(LibraryChunker):
     """Any chunker of chonkie by its class name, with its own `arguments` beside `size` and `overlap`.
 
-    Where it takes a tokenizer it gets ours, so that sizes count what `tokens` says and leave room for special tokens and the
+    A chunker that takes a tokenizer gets ours, so that sizes count in the unit of `tokens` and leave room for special tokens and the
     document's longest header; `arguments: {tokenizer: …}` names another. Others count in their own units (FastChunker
     in bytes, TableChunker in rows). Its offsets are checked against its texts.
     """
@@ -62,9 +62,9 @@ class ChonkieChunker(LibraryChunker):
 
 
 class SliceTokenizer:
-    """A vocabulary of ours as a chonkie tokenizer that gives every character back: a token is the slice up to the next one.
+    """A vocabulary of ours as a chonkie tokenizer that keeps every character: a token is the slice up to the next one.
 
-    The methods are those that chonkie calls; the numbers of tokens are those of first sight.
+    It has the methods that chonkie calls; tokens are numbered in the order of their first occurrence.
     """
 
     def __init__(self, vocabulary: str) -> None:

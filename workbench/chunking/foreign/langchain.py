@@ -15,7 +15,7 @@ _PACKAGE = "langchain-text-splitters"
 class LangChainChunker(LibraryChunker):
     """Any splitter of langchain-text-splitters by its class name, with its own `arguments` beside `size` and `overlap`.
 
-    Sizes count what `tokens` says, by LangChain's `length_function`, and leave room for special tokens and the document's longest
+    Sizes count in the unit of `tokens`, by LangChain's `length_function`, and leave room for special tokens and the document's longest
     header; a splitter with an encoding of its own (TokenTextSplitter) counts in that. Its texts are placed by alignment,
     where LangChain's `start_index` may name another place of a repeated text.
     """
@@ -55,7 +55,7 @@ class LangChainChunker(LibraryChunker):
     def _found(self, text: str, headers: Headers) -> Iterable[object]:
         logger = logging.getLogger("langchain_text_splitters")
         level = logger.level
-        # A line for every chunk above the size, which the tables tell anyway.
+        # A line for every chunk above the size; the tables have that too.
         logger.setLevel(logging.ERROR)
         try:
             return list(self._fitting(headers).split_text(text))

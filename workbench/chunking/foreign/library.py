@@ -22,7 +22,7 @@ class LibraryChunker(ForeignChunker, ABC):
     """A chunker by its class name in a library, most of whose chunkers take a size and an overlap."""
 
     module: ClassVar[str]
-    # How the names of its chunkers end, those that are no chunkers of texts, and the arguments that Workbench sets.
+    # The end of its chunkers' names, names that are no chunkers of texts, and arguments that Workbench sets.
     suffix: ClassVar[str]
     excluded: ClassVar[tuple[str, ...]]
     reserved: ClassVar[tuple[str, ...]]
@@ -72,10 +72,10 @@ class LibraryChunker(ForeignChunker, ABC):
 
     @abstractmethod
     def _make(self, arguments: dict[str, Any], size: int | None, overlap: int) -> Any:
-        """The library's chunker for a size; ValueError with the fix where there is none."""
+        """The library's chunker for a size. Errors: ValueError with the fix."""
 
     def _fitting(self, headers: Headers) -> Any:
-        """The library's chunker for a document: it knows one size only, so the longest header is taken from that."""
+        """The library's chunker for a document; it has one size, from which the longest header is subtracted."""
         if self.size is None:
             return _made(self, None, 0)
         room = self._room(self.size, headers)
@@ -89,5 +89,5 @@ def _made(chunker: LibraryChunker, size: int | None, overlap: int) -> Any:
 
 
 def token_counter(vocabulary: str) -> Callable[[str], int]:
-    """How many tokens a text has, for libraries that ask for every word again and again."""
+    """A function that counts the tokens of a text, for libraries that count every word again and again."""
     return len if vocabulary == CHARACTERS else functools.lru_cache(maxsize=1 << 16)(lambda text: count(text, vocabulary))

@@ -27,14 +27,14 @@ class Pieces(NamedTuple):
 def pieces(tokens: Tokens, found: Iterable[Slice]) -> Pieces:
     """Slices as pieces; a token that reaches over an edge (cl100k has one for ".\\n\\n") belongs to both of them."""
     starts, ends = np.array(list(found), dtype=np.int64).reshape(-1, 2).T
-    # Where a character is several tokens, all but the first are empty and lie at its end.
+    # Of a character's tokens all but the first are empty and at its end.
     ended = np.searchsorted(tokens.ends, ends, side="right")
     first = np.searchsorted(tokens.ends, starts, side="right").astype(np.int64)
     return Pieces(starts, ends, first, np.maximum(tokens.before(ends), ended))
 
 
 def alone(found: Pieces) -> Pieces:
-    """Pieces whose common length is the sum of their lengths: as if each were tokenised by itself."""
+    """Pieces whose joint length is the sum of their lengths, as if each were tokenised by itself."""
     lengths = found.last - found.first
     last = np.cumsum(lengths)
     return found._replace(first=last - lengths, last=last)
@@ -82,7 +82,7 @@ def words(tokens: Tokens, start: int, end: int, room: TokenBudget) -> Pieces:
 
 
 def trimmed(text: str, start: int, end: int) -> Slice:
-    """A slice without the blank at its ends, as `str.strip` would leave it; (start, start) if there is nothing else."""
+    """A slice without the blank at its ends, as `str.strip` leaves it; (start, start) for a blank one."""
     content = text[start:end]
     left = len(content) - len(content.lstrip())
     return (start, start) if left == len(content) else (start + left, start + len(content.rstrip()))
@@ -98,7 +98,7 @@ def shrunk(overlap: int, fits: int, room: TokenBudget) -> int:
 
 
 def _next(found: Pieces, room: TokenBudget, run: tuple[int, int], overlap: int) -> int:
-    """Where the run after [i, j) begins: so that it repeats at most `overlap` tokens and has room for piece j."""
+    """The first piece of the run after [i, j), which repeats at most `overlap` tokens and has room for piece j."""
     i, j = run
     if not overlap:
         return j
