@@ -21,7 +21,7 @@ from workbench.storage.vector_cache import Vectors
 # Queries whose products with a block of vectors are computed together; more make BLAS no faster.
 _QUERIES = 512
 # Pairs that are scored again at once stay in the processor's cache.
-_AGAIN = 256
+_PAIRS = 256
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: 
     for part in batching.blocks(len(searched.doc), min(pairs, batching.rows(4 * len(queries)))):
         products = queries @ searched.vectors[part].T
         block = _Block(searched, part)
-        for few in batching.blocks(len(queries), max(1, pairs // products.shape[1])):
-            spread.meet(few, products[few])
-            _take(chunks, documents, few, (queries, products, error), block)
+        for rows in batching.blocks(len(queries), max(1, pairs // products.shape[1])):
+            spread.add(rows, products[rows])
+            _add_candidates(chunks, documents, rows, (queries, products, error), block)
         spread.count(products.shape[1])
     return Nearest(chunks, documents, spread.values)
 
@@ -83,25 +83,25 @@ def _error(queries: Vectors, length: float) -> Floats:
     return found
 
 
-def _take(chunks: TopK, documents: TopK, few: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
+def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
     """Add a block's candidates for some queries: chunks that may be among the best, and those that may be the best of such a document."""
-    queries, products, error = scored[0][few], scored[1][few], scored[2][few]
-    floor = _floor(chunks, few, error, lambda: products)
-    document_floor = _floor(documents, few, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
+    queries, products, error = scored[0][rows], scored[1][rows], scored[2][rows]
+    floor = _floor(chunks, rows, error, lambda: products)
+    document_floor = _floor(documents, rows, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
     query, place = _pairs(products, np.minimum(floor, document_floor))
     product = products[query, place]
     groups = np.flatnonzero(np.diff(query * len(block.docs) + block.run[place], prepend=-1))
     best_of_run = np.repeat(np.maximum.reduceat(product, groups), np.diff(groups, append=len(product))) if len(groups) else product
     kept = (product >= floor[query]) | (product >= best_of_run - 2 * error[query])
     query, place = query[kept], place[kept]
-    score = rounded(_again(queries, block.searched.vectors, query, place + block.first))
+    score = rounded(_exact_products(queries, block.searched.vectors, query, place + block.first))
     chunk = place + block.first
-    chunks.meet(few, query, chunk, order_keys(score, block.searched.chunk_breakers[chunk]))
+    chunks.add(rows, query, chunk, order_keys(score, block.searched.chunk_breakers[chunk]))
     if documents.depth:
-        _meet_documents(documents, few, query, (block.searched.doc[chunk], score), block)
+        _add_documents(documents, rows, query, (block.searched.doc[chunk], score), block)
 
 
-def _meet_documents(documents: TopK, few: slice, query: Ints, found: tuple[Ints, Floats], block: _Block) -> None:
+def _add_documents(documents: TopK, rows: slice, query: Ints, found: tuple[Ints, Floats], block: _Block) -> None:
     doc, score = found
     groups = np.flatnonzero((np.diff(query, prepend=-1) != 0) | (np.diff(doc, prepend=-1) != 0))
     if not len(groups):
@@ -110,13 +110,13 @@ def _meet_documents(documents: TopK, few: slice, query: Ints, found: tuple[Ints,
     keys = order_keys(score, block.searched.document_breakers[doc])
     # The first document of a block may have begun in the one before.
     again = np.flatnonzero(doc == block.docs[0])
-    keys[again] = np.maximum(keys[again], documents.withdraw(few, query[again], int(block.docs[0])))
-    documents.meet(few, query, doc, keys)
+    keys[again] = np.maximum(keys[again], documents.remove(rows, query[again], int(block.docs[0])))
+    documents.add(rows, query, doc, keys)
 
 
-def _floor(best: TopK, few: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
+def _floor(best: TopK, rows: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
     """The least product that may belong to the best, float64 (queries): by earlier blocks, else by these products themselves."""
-    known = best.floor(few, error)
+    known = best.floor(rows, error)
     if np.isfinite(known).all():
         return known
     met = products()
@@ -136,11 +136,11 @@ def _pairs(products: Vectors, floor: Floats) -> tuple[Ints, Ints]:
     return query, place
 
 
-def _again(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
+def _exact_products(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
     """The products of pairs in float64; numpy adds each row by itself, so none depends on the others."""
     scores = np.empty(len(query))
     asked = queries.astype(np.float64)
-    for part in batching.blocks(len(query), _AGAIN):
+    for part in batching.blocks(len(query), _PAIRS):
         products = vectors[chunk[part]].astype(np.float64)
         products *= asked[query[part]]
         scores[part] = products.sum(axis=1)

@@ -24,26 +24,26 @@ class TopK:
         """The items' rounded scores, float64 (q, depth)."""
         return scores_of(self.keys)
 
-    def floor(self, few: slice, error: Floats) -> Floats:
+    def floor(self, rows: slice, error: Floats) -> Floats:
         """The least product that may still enter the best: float64 (q); -inf before there are `depth` items."""
-        last = self.keys[few, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
+        last = self.keys[rows, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
         return np.where(last > NO_KEY, scores_of(last) - STEP / 2 - error, -np.inf)
 
-    def meet(self, few: slice, query: Ints, items: Ints, keys: Ints) -> None:
+    def add(self, rows: slice, query: Ints, items: Ints, keys: Ints) -> None:
         """Add items with their keys, a row each, ordered by query; no item is added twice for a query."""
-        queries = len(self.keys[few])
-        many = np.bincount(query, minlength=queries)
-        place = np.arange(len(query)) - np.repeat(np.cumsum(many) - many, many)
-        shape = (queries, self.depth + int(many.max(initial=0)))
+        queries = len(self.keys[rows])
+        counts = np.bincount(query, minlength=queries)
+        place = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
+        shape = (queries, self.depth + int(counts.max(initial=0)))
         all_keys, all_items = np.full(shape, NO_KEY, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
-        all_keys[:, : self.depth], all_items[:, : self.depth] = self.keys[few], self.items[few]
+        all_keys[:, : self.depth], all_items[:, : self.depth] = self.keys[rows], self.items[rows]
         all_keys[query, self.depth + place], all_items[query, self.depth + place] = keys, items
         best = top(all_keys, self.depth)
-        self.keys[few], self.items[few] = np.take_along_axis(all_keys, best, axis=1), np.take_along_axis(all_items, best, axis=1)
+        self.keys[rows], self.items[rows] = np.take_along_axis(all_keys, best, axis=1), np.take_along_axis(all_items, best, axis=1)
 
-    def withdraw(self, few: slice, query: Ints, item: int) -> Ints:
+    def remove(self, rows: slice, query: Ints, item: int) -> Ints:
         """Remove one item for these queries and return its keys, int64 (queries); NO_KEY where it was not among the best."""
-        keys, items = self.keys[few], self.items[few]
+        keys, items = self.keys[rows], self.items[rows]
         there = items[query] == item
         found: Ints = np.where(there, keys[query], NO_KEY).max(axis=1, initial=NO_KEY)
         keys[query] = np.where(there, NO_KEY, keys[query])
@@ -57,15 +57,15 @@ class Spread:
         self._first: Floats = np.zeros((queries, 1))
         self._sums, self._squares, self._n = np.zeros(queries), np.zeros(queries), 0
 
-    def meet(self, few: slice, products: Vectors) -> None:
+    def add(self, rows: slice, products: Vectors) -> None:
         """Add the products of some queries."""
         steps = np.multiply(products, 1 / STEP, dtype=np.float64)
         np.rint(steps, out=steps)
         if not self._n:
-            self._first[few] = steps[:, :1]
-        distances = np.subtract(steps, self._first[few], out=steps)
-        self._sums[few] += distances.sum(axis=1)
-        self._squares[few] += np.square(distances, out=distances).sum(axis=1)
+            self._first[rows] = steps[:, :1]
+        distances = np.subtract(steps, self._first[rows], out=steps)
+        self._sums[rows] += distances.sum(axis=1)
+        self._squares[rows] += np.square(distances, out=distances).sum(axis=1)
 
     def count(self, products: int) -> None:
         """Count products that were added for every query."""
