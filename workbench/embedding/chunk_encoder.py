@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, described, embed
+from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, embed, keys_and_lengths
 from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.records import Document
 from workbench.storage.vector_cache import VectorCache
@@ -63,10 +63,10 @@ def plan_texts(texts: Sequence[str], embedder: Embedder, cache: VectorCache, cou
     """Plan the embedding of texts as documents: the tokens that the cache lacks, or all where the model is not converted yet."""
     window, exact = embedder.window(), True
     try:
-        hashes, lengths = described(texts, embedder, "document")
+        hashes, lengths = keys_and_lengths(texts, embedder, "document")
     except UnpreparedModelError:
         exact = False
-        hashes, lengths = described(texts, embedder, "document", salt=embedder.model_dump_json())
+        hashes, lengths = keys_and_lengths(texts, embedder, "document", salt=embedder.model_dump_json())
     missing = dict(zip(hashes.tolist(), lengths.tolist(), strict=True))
     there = (cache.present(list(missing)) if exact else set()) | counted
     counted |= missing.keys()

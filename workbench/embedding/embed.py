@@ -17,7 +17,7 @@ from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
 from workbench.storage.vector_cache import VectorCache, Vectors
 
-_BATCHES = functools.partial(batching.padded_batches, tokens=8_192, most=128)
+_batches = functools.partial(batching.padded_batches, tokens=8_192, most=128)
 # Texts made, hashed and counted at once.
 _TEXTS = 4_096
 
@@ -53,7 +53,7 @@ def text_keys(texts: Sequence[str], embedder: Embedder, role: Role, salt: str = 
     return [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=key).digest() for text in texts]
 
 
-def described(texts: Sequence[str], embedder: Embedder, role: Role, salt: str = "") -> tuple[Keys, Ints]:
+def keys_and_lengths(texts: Sequence[str], embedder: Embedder, role: Role, salt: str = "") -> tuple[Keys, Ints]:
     """The item cache's key of each text, an array of 16 bytes (n), and its tokens before the window cuts it: int64 (n)."""
     keys, lengths = np.empty(len(texts), dtype=KEY), np.empty(len(texts), dtype=np.int64)
     for part in batching.blocks(len(texts), _TEXTS):
@@ -71,7 +71,7 @@ def embed(
     Batches are planned from the full sorted list of distinct texts and committed whole, so a resumed run encodes the same
     batches as an undisturbed one.
     """
-    keys, lengths = described(texts, embedder, role)
+    keys, lengths = keys_and_lengths(texts, embedder, role)
     # Equal texts have one key; the first of them is encoded.
     distinct, places = np.unique(keys, return_index=True)
     cut = np.minimum(lengths[places], embedder.window())
@@ -81,7 +81,7 @@ def embed(
     tokens = int(cut[missing].sum())
     bar = tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens, leave=False)
     with cache.held_open(), bar:
-        for batch in _BATCHES(cut):
+        for batch in _batches(cut):
             todo = batch[missing[batch]]
             if len(todo):
                 vectors, used = embedder.encode_metered([texts[place] for place in places[todo].tolist()], role)
@@ -148,9 +148,9 @@ class Batch(NamedTuple):
 
 def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:
     """Plan the texts that the cache lacks, each once, in batches as `embed` plans them, for encoding in other processes."""
-    keys, lengths = (np.concatenate(parts) for parts in zip(*(described(some, embedder, role) for some in texts), strict=True))
+    keys, lengths = (np.concatenate(parts) for parts in zip(*(keys_and_lengths(some, embedder, role) for some in texts), strict=True))
     many = [len(some) for some in texts]
     sequences, places = np.repeat(np.arange(len(many)), many), np.concatenate([np.arange(n) for n in many])
     distinct, first = np.unique(keys, return_index=True)
     first, cut = first[_missing(distinct, cache)], np.minimum(lengths, embedder.window())
-    return [Batch(keys[some], sequences[some], places[some], cut[some]) for some in (first[batch] for batch in _BATCHES(cut[first]))]
+    return [Batch(keys[some], sequences[some], places[some], cut[some]) for some in (first[batch] for batch in _batches(cut[first]))]

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 from tqdm import tqdm
 
+from workbench.core import batching
 from workbench.core.fingerprint import fingerprint
 from workbench.core.locations import cache_folder
 from workbench.embedding.base import NO_WINDOW, Embedder, Role
-from workbench.embedding.torch_model import load, model_settings
+from workbench.embedding.torch_model import model_settings, token_states
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, model_fingerprint
 from workbench.models.tokenizers import Ints, model_tokenizer, special_ids
@@ -129,19 +130,11 @@ def _alphabet(token: str) -> int:
 
 def _through_model(model: str, ids: Ints) -> Doubles:
     """The model's last hidden state of each token, alone between the special tokens: float64 (tokens, hidden)."""
-    import torch
-
-    loaded = load(model, 8)
     before, after = special_ids(model)
     parts = []
-    with torch.inference_mode(), tqdm(total=len(ids), unit="token", desc=f"distil {model} (once)", leave=False) as bar:
-        for first in range(0, len(ids), _BATCH):
-            batch = ids[first : first + _BATCH]
-            rows = np.concatenate([np.tile(before, (len(batch), 1)), batch[:, None], np.tile(after, (len(batch), 1))], axis=1)
-            inputs = torch.from_numpy(rows).to(loaded.device)
-            states = loaded[0]({"input_ids": inputs, "attention_mask": torch.ones_like(inputs)}).get("token_embeddings")
-            if states is None:
-                raise ModelError(f"the model {model} gives no vectors of tokens", "distil a transformer such as all-MiniLM-L6-v2")
-            parts.append(states[:, len(before)].double().cpu().numpy())
-            bar.update(len(batch))
+    with tqdm(total=len(ids), unit="token", desc=f"distil {model} (once)", leave=False) as bar:
+        for part in batching.blocks(len(ids), _BATCH):
+            rows = [[*before, token, *after] for token in ids[part]]
+            parts.append(np.array([states[len(before)] for states in token_states(rows, model, 8)], dtype=np.float64))
+            bar.update(len(rows))
     return np.concatenate(parts)

@@ -69,8 +69,10 @@ def token_states(rows: Sequence[Sequence[int]], model: str, window: int) -> list
     batch = padded(rows, max(len(row) for row in rows), padding_id(model))
     ids, mask = (torch.from_numpy(part).to(loaded.device) for part in batch)
     with torch.inference_mode():
-        states = loaded[0]({"input_ids": ids, "attention_mask": mask})["token_embeddings"].float().cpu().numpy()
-    return [vectors[: len(row)] for vectors, row in zip(states, rows, strict=True)]
+        states = loaded[0]({"input_ids": ids, "attention_mask": mask}).get("token_embeddings")
+    if states is None:
+        raise ModelError(f"the model {model} gives no vectors of tokens", "choose a transformer such as all-MiniLM-L6-v2")
+    return [vectors[: len(row)] for vectors, row in zip(states.float().cpu().numpy(), rows, strict=True)]
 
 
 def read(model: str, window: int, device: str) -> "SentenceTransformer":

@@ -1,6 +1,5 @@
 """BM25 over the chunks' texts: the baseline without any model."""
 
-import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -46,9 +45,10 @@ class Bm25Retriever(Retriever):
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         import bm25s
+        import Stemmer
 
         stopwords = "en" if self.stopwords == "english" else []
-        stemmer = _stemmer(self.stemmer) if self.stemmer != "none" else None
+        stemmer = Stemmer.Stemmer(self.stemmer) if self.stemmer != "none" else None
         found = bm25s.tokenize(list(texts), stopwords=stopwords, stemmer=stemmer, return_ids=False, show_progress=False)
         return [list(words) for words in found]
 
@@ -58,10 +58,3 @@ def _scores(index: Any, queries: list[list[str]], chunks: int) -> Floats:
     rows = [index.get_scores(words) if words else np.zeros(chunks) for words in queries]
     scores: Floats = np.array(rows, dtype=np.float64).reshape(len(queries), chunks)
     return np.where(scores > 0, scores, -np.inf)
-
-
-@functools.cache
-def _stemmer(language: str) -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer(language)
