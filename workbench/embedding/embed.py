@@ -139,7 +139,7 @@ class Batch(NamedTuple):
     @property
     def cache_keys(self) -> list[bytes]:
         """The keys as the cache expects them."""
-        return self.keys.tolist()
+        return list(self.keys.tolist())
 
     def texts(self, sequences: Sequence[Sequence[str]]) -> list[str]:
         """The batch's texts, read from the sequences that `missing_batches` was called with."""

@@ -193,8 +193,7 @@ class RemoteEmbedder(Embedder, ABC):
             raise RunError(f"{self.where} gave a vector that is not finite", fix)
         if not norms.all():
             raise RunError(f"{self.where} gave a vector of zeros, which has no direction", fix)
-        vectors: Vectors = (found / norms).astype(np.float32)
-        return vectors
+        return np.asarray(found / norms, dtype=np.float32)
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:
         """The error of a request that failed for good, by its HTTP status; None without an answer."""

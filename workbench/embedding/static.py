@@ -71,8 +71,7 @@ class StaticEmbedder(Embedder):
             means[place] = table[ids[: self.window()]].sum(axis=0)
         unknown = ~means.any(axis=1)
         means[unknown] = table.sum(axis=0)
-        vectors: Vectors = means / np.linalg.norm(means, axis=1, keepdims=True)
-        return vectors
+        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         encodings = model_tokenizer(self.model).encode_batch_fast(list(texts), add_special_tokens=False)

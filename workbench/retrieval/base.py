@@ -153,8 +153,7 @@ def enough(positions: Ints, searched: Corpus, depth: SearchDepth) -> Ints:
     slices = np.cumsum(fresh, axis=1)
     tokens = np.cumsum(np.where(fresh, searched.tokens[positions], 0), axis=1)
     reached = (slices >= depth.slices) & (tokens >= depth.tokens)
-    needed: Ints = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, positions.shape[1] + 1)
-    return needed
+    return np.asarray(np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, positions.shape[1] + 1))
 
 
 def joined(parts: Sequence[Ranking]) -> Ranking:

@@ -56,5 +56,4 @@ def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Corpus, 
 
 
 def _keys(scores: Floats, matched: Bools, breakers: Ints) -> Ints:
-    keys: Ints = np.where(matched, order_keys(scores, breakers), NO_KEY)
-    return keys
+    return np.where(matched, order_keys(scores, breakers), NO_KEY)

@@ -36,8 +36,7 @@ def tie_breakers(ids: Sequence[str], seed: int = SEED) -> Ints:
 
 def rounded(scores: Any) -> Floats:
     """Scores as float64 without arithmetic noise."""
-    noisy: Floats = np.asarray(scores, dtype=np.float64)
-    return noisy.round(_DECIMALS)
+    return np.asarray(scores, dtype=np.float64).round(_DECIMALS)
 
 
 def order_keys(scores: Floats, breakers: Ints) -> Ints:
@@ -46,14 +45,12 @@ def order_keys(scores: Floats, breakers: Ints) -> Ints:
     The rounded score counts in steps of 1e-6, and the tie breaker decides below that; room for 4 billion ids.
     """
     steps = np.round(scores * 10**_DECIMALS).astype(np.int64)
-    keys: Ints = steps * _ROOM + (_ROOM - 1 - breakers)
-    return keys
+    return np.asarray(steps * _ROOM + (_ROOM - 1 - breakers))
 
 
 def scores_of(keys: Ints) -> Floats:
     """The rounded scores that keys were made of."""
-    scores: Floats = (keys >> 32) / 10**_DECIMALS
-    return scores
+    return np.asarray((keys >> 32) / 10**_DECIMALS)
 
 
 def top(keys: Ints, depth: int) -> Ints:
