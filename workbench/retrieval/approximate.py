@@ -32,7 +32,7 @@ def approximate(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) 
         raise RunError("search: ann needs an index, and none was built", "run the sweep again")
     with open_collection(searched.index) as collection:
         nearest = _ask(collection, queries, min(k, len(searched.doc)), searched)
-        deeper = _until_enough(collection, queries, searched, depth)
+        deeper = _deep(collection, queries, searched, depth, min(len(searched.doc), max(64, 2 * depth.slices)))
         answers = [_continued(*pair, searched) for pair in zip(nearest, deeper, strict=True)]
         seconds = timed(
             lambda query: collection.query(query_embeddings=query[None, :], n_results=k, include=["distances"]), np.asarray(queries)
@@ -52,25 +52,20 @@ def _continued(nearest: _Answer, deeper: _Answer, searched: Corpus) -> _Answer:
     return _Answer(positions, np.concatenate([nearest.scores, deeper.scores[below]]))
 
 
-def _until_enough(collection: Any, queries: Vectors, searched: Corpus, depth: SearchDepth) -> list[_Answer]:
+def _deep(collection: Any, queries: Vectors, searched: Corpus, depth: SearchDepth, width: int) -> list[_Answer]:
+    """The nearest for each query, four times as many for those that do not reach the depth."""
     n = len(searched.doc)
-    documents = min(depth.documents, len(np.unique(searched.doc)))
-    answers = [_Answer(np.zeros(0, np.int64), np.zeros(0))] * len(queries)
-    waiting = np.arange(len(queries))
-    width = min(n, max(64, 2 * depth.slices))
-    while len(waiting):
-        found = _ask(collection, queries[waiting], width, searched)
-        for place, answer in zip(waiting, found, strict=True):
-            answers[place] = answer
-        if width == n:
-            break
-        waiting, width = waiting[_short(found, searched, depth, documents)], min(n, 4 * width)
+    answers = _ask(collection, queries, width, searched)
+    if width < n and len(short := _short(answers, searched, depth)):
+        for query, deeper in zip(short, _deep(collection, queries[short], searched, depth, min(n, 4 * width)), strict=True):
+            answers[query] = deeper
     return answers
 
 
-def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth, documents: int) -> Ints:
-    """Which answers do not reach the depth: int64."""
+def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth) -> Ints:
+    """The queries whose answers do not reach the depth: int64."""
     short = np.zeros(len(answers), dtype=np.bool_)
+    documents = min(depth.documents, len(np.unique(searched.doc)))
     for group, positions, _ in _equally_long(answers):
         few = first_seen(searched.doc[positions]).sum(axis=1) < documents
         short[group] = few | (enough(positions, searched, depth) > positions.shape[1])
