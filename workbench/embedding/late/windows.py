@@ -62,9 +62,8 @@ class Pool:
         """Ranges [first, last) of at least one token each: int64 (n)."""
         self._edges = [*window_starts(tokens, room).tolist(), tokens]
         self._window, self._done = 0, 0
-        self._ranges = list(zip(first.tolist(), last.tolist(), strict=True))
-        self._opening = sorted(range(len(self._ranges)), key=lambda place: -self._ranges[place][0])
-        self._closing = sorted(range(len(self._ranges)), key=lambda place: -self._ranges[place][1])
+        self._first, self._last = first, last
+        self._opening, self._closing = (np.argsort(-edge, kind="stable").tolist() for edge in (first, last))
         self._open: dict[int, Doubles] = {}
         width = min(tokens, room)
         # Twice the distance to the nearer edge, at the token's middle.
@@ -78,12 +77,12 @@ class Pool:
         sums = np.cumsum(np.concatenate([self._before[None], self._means(states)]), axis=0)
         self._before = sums[-1]
         start, self._done = self._done, self._done + len(sums) - 1
-        while self._opening and self._ranges[self._opening[-1]][0] < self._done:
+        while self._opening and self._first[self._opening[-1]] < self._done:
             place = self._opening.pop()
-            self._open[place] = sums[self._ranges[place][0] - start].copy()
-        while self._closing and self._ranges[self._closing[-1]][1] <= self._done:
+            self._open[place] = sums[self._first[place] - start].copy()
+        while self._closing and self._last[self._closing[-1]] <= self._done:
             place = self._closing.pop()
-            total = sums[self._ranges[place][1] - start] - self._open.pop(place)
+            total = sums[self._last[place] - start] - self._open.pop(place)
             yield place, (total / np.linalg.norm(total)).astype(np.float32)
 
     def _means(self, states: Vectors) -> Doubles:
