@@ -201,7 +201,7 @@ class LateChunkEncoder(ChunkEncoder):
 
     def refuses_headers(self) -> str:
         """A header is not part of the document."""
-        return "pooling: late does not go with enrich: true, a chunk's headings being in what its document is encoded of; leave one out"
+        return "pooling: late does not go with enrich: true, since a chunk's headings are already in its encoded document; leave one out"
 
 
 def _document_slices(documents: Sequence[Document], chunks: pd.DataFrame) -> list[DocumentSlices]:
@@ -216,6 +216,6 @@ def _document_slices(documents: Sequence[Document], chunks: pd.DataFrame) -> lis
 
 def _titled(document: Document, start: int, header: str) -> bool:
     if header and (start or header != document.title):
-        what = f"pooling: late has no place for the header {header[:60]!r} of {document.doc_id}:{start}: what it pools is in the document"
+        what = f"pooling: late has no place for the header {header[:60]!r} of {document.doc_id}:{start}: it is not in the document"
         raise InputError(what, "choose pooling: standard, or chunks without headers")
     return bool(header)
