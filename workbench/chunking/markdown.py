@@ -79,15 +79,15 @@ class _MarkdownCutter:
         return list(zip(fitting.starts.tolist(), fitting.ends.tolist(), strict=True))
 
     def _length(self, block: Block) -> int:
-        found = pieces(self.tokens, [(block.start, block.end)])
-        return int(found.last[0] - found.first[0])
+        piece = pieces(self.tokens, [(block.start, block.end)])
+        return int(piece.last[0] - piece.first[0])
 
 
-def _sections(found: Sequence[Block]) -> list[list[Block]]:
+def _sections(text_blocks: Sequence[Block]) -> list[list[Block]]:
     """Blocks grouped into sections: a heading that does not follow a heading begins one."""
     sections: list[list[Block]] = []
     above = None
-    for block in found:
+    for block in text_blocks:
         if not sections or (block.kind == "heading" and above != "heading"):
             sections.append([])
         sections[-1].append(block)

@@ -75,10 +75,10 @@ class SemanticChunker(CuttingChunker):
         texts = _compared(document.text, whole)
         distance = distances(text_vectors(texts, self.compared_by), self.window) if texts else np.zeros(max(0, len(whole) - 1))
         distance_at = dict(zip((start for start, _ in whole[1:]), distance, strict=True))
-        found = cut_long(document.text, self._tokens(document), whole, room)
-        seams = np.array([distance_at.get(start, _INSIDE) for start in found.starts[1:].tolist()])
-        for i, j in _SemanticCutter(found, seams, room).runs(_breaks(seams, self.percentile)):
-            yield int(found.starts[i]), int(found.ends[j - 1]), None
+        parts = cut_long(document.text, self._tokens(document), whole, room)
+        seams = np.array([distance_at.get(start, _INSIDE) for start in parts.starts[1:].tolist()])
+        for i, j in _SemanticCutter(parts, seams, room).runs(_breaks(seams, self.percentile)):
+            yield int(parts.starts[i]), int(parts.ends[j - 1]), None
 
 
 def _compared(text: str, whole: Sequence[Slice]) -> list[str]:

@@ -27,5 +27,5 @@ class SentenceChunker(SlidingChunker):
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         room = self._room(self.size, headers)
-        found = cut_long(document.text, self._tokens(document), sentences(document.text), room)
-        return [(start, end, None) for start, end in slices(found, room, self.overlap)]
+        parts = cut_long(document.text, self._tokens(document), sentences(document.text), room)
+        return [(start, end, None) for start, end in slices(parts, room, self.overlap)]

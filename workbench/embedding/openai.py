@@ -73,8 +73,8 @@ class OpenAIEmbedder(RemoteEmbedder):
         return rows, answer.usage.prompt_tokens if answer.usage else None
 
     def _checked(self, rows: Any, count: int) -> Vectors:
-        found = super()._checked(rows, count)
-        if self.dimensions is not None and found.shape[1] != self.dimensions:
-            what = f"{self.where} gave vectors of {found.shape[1]} dimensions, not the {self.dimensions} asked for"
+        vectors = super()._checked(rows, count)
+        if self.dimensions is not None and vectors.shape[1] != self.dimensions:
+            what = f"{self.where} gave vectors of {vectors.shape[1]} dimensions, not the {self.dimensions} asked for"
             raise RunError(what, "leave embedding.dimensions out: the server does not shorten vectors")
-        return found
+        return vectors

@@ -188,13 +188,13 @@ def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: P
     """
     # An empty prompt must be given: None would mean the model's default one.
     theirs = loaded.encode(list(_PROBES), prompt="", normalize_embeddings=True, show_progress_bar=False).astype(np.float64)
-    found = {}
+    smallest = {}
     for precision in ("float32", *(["bfloat16"] if openvino_model.has_bfloat16() else [])):
         compiled = openvino_model.compiled(graph, cast(Precision, precision))
         ours = (openvino_model.run if output == "sentence" else _means)(compiled, _PROBES, model, loaded.max_seq_length)
         cosines = (ours * theirs).sum(axis=1) / np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours.astype(np.float64), axis=1)
-        found[precision] = float(cosines.min()) if np.isfinite(cosines).all() else 0.0
-    return found
+        smallest[precision] = float(cosines.min()) if np.isfinite(cosines).all() else 0.0
+    return smallest
 
 
 def _means(compiled: Any, texts: Sequence[str], model: str, window: int) -> Vectors:

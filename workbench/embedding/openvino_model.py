@@ -61,16 +61,16 @@ def compiled(graph: Path, precision: Precision) -> Any:
 def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
     """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model whose tokeniser is used."""
     rows = token_ids(texts, name, window)
-    found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
+    result = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
     for batch, vectors in _answers(model, rows, name):
-        found[batch] = vectors
-    return found
+        result[batch] = vectors
+    return result
 
 
 def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors]:
     """The vectors of each row's tokens, float32 (tokens, hidden), by a graph for tokens; rows include their special tokens."""
-    found = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
-    return [found[place][: len(row)] for place, row in enumerate(rows)]
+    vectors_of = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
+    return [vectors_of[place][: len(row)] for place, row in enumerate(rows)]
 
 
 def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[Ints, Vectors]]:

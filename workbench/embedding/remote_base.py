@@ -156,9 +156,9 @@ class RemoteEmbedder(Embedder, ABC):
         try:
             return request(client)
         except openai.APIStatusError as error:
-            said = error.body if isinstance(error.body, str) else error.message
+            message = error.body if isinstance(error.body, str) else error.message
             # Not `from error`: its trace is kept in a file, and a server may repeat the key.
-            raise self._failed(error.status_code, said.replace(key, "…") if key else said) from None
+            raise self._failed(error.status_code, message.replace(key, "…") if key else message) from None
         except openai.APIConnectionError as error:
             raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
         except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
@@ -182,18 +182,18 @@ class RemoteEmbedder(Embedder, ABC):
         """Unit vectors of a server's rows; RunError unless there is one for each text, of one dimension, finite and not zero."""
         fix = f"see that the server serves an embedding model under the name {self.model!r}"
         try:
-            found = np.asarray(rows, dtype=np.float64)
+            matrix = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError):
             raise RunError(f"{self.where} gave vectors of different dimensions, or no numbers", fix) from None
-        if found.ndim != 2 or len(found) != count or not found.shape[1]:
-            given = len(found) if found.ndim else 0
+        if matrix.ndim != 2 or len(matrix) != count or not matrix.shape[1]:
+            given = len(matrix) if matrix.ndim else 0
             raise RunError(f"{self.where} gave {given} vectors for {count} texts", fix)
-        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not np.isfinite(norms).all():
             raise RunError(f"{self.where} gave a vector that is not finite", fix)
         if not norms.all():
             raise RunError(f"{self.where} gave a vector of zeros, which has no direction", fix)
-        return np.asarray(found / norms, dtype=np.float32)
+        return np.asarray(matrix / norms, dtype=np.float32)
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:
         """The error of a request that failed for good, by its HTTP status; None without an answer."""

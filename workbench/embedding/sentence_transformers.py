@@ -104,21 +104,21 @@ class SentenceTransformersEmbedder(Embedder):
         """Unit vectors, float32 (n, dimension), in the order of the texts."""
         if encoder_of(self.model, self.backend).backend == "openvino":
             prompt = self.prompt(role)
-            found = openvino_model.run(converted(self.model), [prompt + text for text in texts], self.model, self.window())
+            vectors = openvino_model.run(converted(self.model), [prompt + text for text in texts], self.model, self.window())
         else:
             # In one forward pass. An empty prompt must be given: None would mean the model's default one.
-            found = load(self.model, self.window()).encode(
+            vectors = load(self.model, self.window()).encode(
                 list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
             )
-        return self._finite(np.asarray(found, dtype=np.float32))
+        return self._finite(np.asarray(vectors, dtype=np.float32))
 
     def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
         """The vectors of tokens by rows of their ids, special ones included: float32 (tokens, hidden) a row; `late` pools them."""
         if self.encoder().backend == "openvino":
-            found = openvino_model.states(converted(self.model, "tokens"), rows, self.model)
+            states = openvino_model.states(converted(self.model, "tokens"), rows, self.model)
         else:
-            found = token_states(rows, self.model, self.window())
-        return [self._finite(states) for states in found]
+            states = token_states(rows, self.model, self.window())
+        return [self._finite(row) for row in states]
 
     def _finite(self, vectors: Vectors) -> Vectors:
         if not np.isfinite(vectors).all():

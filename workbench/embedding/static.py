@@ -95,8 +95,8 @@ def _recipe(model: str, dimensions: int) -> str:
 
 def _distil(model: str, dimensions: int) -> Vectors:
     kept = _meaningful(model_tokenizer(model))
-    found = _through_model(model, kept)
-    centred = found - found.mean(axis=0)
+    vectors = _through_model(model, kept)
+    centred = vectors - vectors.mean(axis=0)
     # Eigenvectors come by ascending eigenvalue.
     _, directions = np.linalg.eigh(centred.T @ centred)
     directions = directions[:, ::-1][:, :dimensions]

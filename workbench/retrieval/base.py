@@ -120,8 +120,8 @@ class Retriever(BaseModel, ABC):
 
     def identity(self) -> dict[str, Any]:
         """All that decides a ranking besides chunks, vectors and queries, as canonical JSON: settings, version, and models by their files."""
-        found = self.model_dump(mode="json") | {"version": self.version}
-        return found | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
+        identity = self.model_dump(mode="json") | {"version": self.version}
+        return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     @property
     def evaluated(self) -> str:

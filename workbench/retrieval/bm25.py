@@ -49,8 +49,8 @@ class Bm25Retriever(Retriever):
 
         stopwords = "en" if self.stopwords == "english" else []
         stemmer = Stemmer.Stemmer(self.stemmer) if self.stemmer != "none" else None
-        found = bm25s.tokenize(list(texts), stopwords=stopwords, stemmer=stemmer, return_ids=False, show_progress=False)
-        return [list(words) for words in found]
+        tokenised = bm25s.tokenize(list(texts), stopwords=stopwords, stemmer=stemmer, return_ids=False, show_progress=False)
+        return [list(words) for words in tokenised]
 
 
 def _scores(index: Any, queries: list[list[str]], chunks: int) -> Floats:

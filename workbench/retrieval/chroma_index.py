@@ -137,17 +137,17 @@ def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
 def _audit(collection: Any, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     """The collection holds exactly these chunks, and a sample of the vectors finds itself."""
     parts = batching.blocks(len(chunks), _ASKED)
-    held = sum(len(collection.get(ids=[chunk.chunk_id for chunk in chunks[part]], include=[])["ids"]) for part in parts)
-    if not held == collection.count() == len(chunks):
-        what = f"the index holds {held} of the {len(chunks)} ids that were added, and {collection.count()} in all"
+    stored = sum(len(collection.get(ids=[chunk.chunk_id for chunk in chunks[part]], include=[])["ids"]) for part in parts)
+    if not stored == collection.count() == len(chunks):
+        what = f"the index holds {stored} of the {len(chunks)} ids that were added, and {collection.count()} in all"
         raise IndexBuildError(what, "run again; if it stays, report it")
     sample = np.linspace(0, len(chunks) - 1, min(_AUDITED, len(chunks))).astype(int)
     answer = collection.query(query_embeddings=np.asarray(vectors[sample]), n_results=1, include=["distances"])
     nearest = np.array([distances[0] if distances else np.inf for distances in answer["distances"]])
     # Duplicates of a text share its vector, so a vector has found itself if its nearest is at distance 0.
-    found = float(np.mean(nearest < 1e-4))
-    if found < _SELF_RECALL:
-        raise IndexBuildError(f"only {found:.0%} of the sampled vectors find themselves in the index", "run again; if it stays, report it")
+    recall = float(np.mean(nearest < 1e-4))
+    if recall < _SELF_RECALL:
+        raise IndexBuildError(f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again; if it stays, report it")
 
 
 def _check_space(folder: Path, vectors: Vectors) -> None:

@@ -35,11 +35,11 @@ def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: 
         widths = np.minimum(enough(positions, searched, depth), matches)
         if (widths <= width).all():
             break
-    found = np.take_along_axis(scores, positions, axis=1)
-    queries = np.arange(len(found)) + first
-    hits = long_table(queries, {"chunk": positions, "score": found}, widths)
-    tied = (np.diff(found[:, :k], axis=1) == 0) & (np.arange(1, found[:, :k].shape[1]) < matches[:, None])
-    columns = {"query": queries, "spread": scores.std(axis=1), "top": found[:, 0], "tied": tied.any(axis=1)}
+    best = np.take_along_axis(scores, positions, axis=1)
+    queries = np.arange(len(best)) + first
+    hits = long_table(queries, {"chunk": positions, "score": best}, widths)
+    tied = (np.diff(best[:, :k], axis=1) == 0) & (np.arange(1, best[:, :k].shape[1]) < matches[:, None])
+    columns = {"query": queries, "spread": scores.std(axis=1), "top": best[:, 0], "tied": tied.any(axis=1)}
     return Ranking(hits, _documents(queries, scores, matched, searched, max(depth.documents, depth.listed)), pd.DataFrame(columns))
 
 

@@ -79,8 +79,8 @@ class _Block:
 def _error(queries: Vectors, length: float) -> Floats:
     """The largest error of a float32 product of each query with a vector of at most this length, float64 (q)."""
     rounding = queries.shape[1] * 2.0**-24
-    found: Floats = rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1)
-    return found
+    error: Floats = rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1)
+    return error
 
 
 def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
@@ -101,8 +101,8 @@ def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Ve
         _add_documents(documents, rows, query, (block.searched.doc[chunk], score), block)
 
 
-def _add_documents(documents: TopK, rows: slice, query: Ints, found: tuple[Ints, Floats], block: _Block) -> None:
-    doc, score = found
+def _add_documents(documents: TopK, rows: slice, query: Ints, scored: tuple[Ints, Floats], block: _Block) -> None:
+    doc, score = scored
     groups = np.flatnonzero((np.diff(query, prepend=-1) != 0) | (np.diff(doc, prepend=-1) != 0))
     if not len(groups):
         return
@@ -139,9 +139,9 @@ def _pairs(products: Vectors, floor: Floats) -> tuple[Ints, Ints]:
 def _exact_products(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
     """The products of pairs in float64; numpy adds each row by itself, so none depends on the others."""
     scores = np.empty(len(query))
-    asked = queries.astype(np.float64)
+    wide = queries.astype(np.float64)
     for part in batching.blocks(len(query), _PAIRS):
         products = vectors[chunk[part]].astype(np.float64)
-        products *= asked[query[part]]
+        products *= wide[query[part]]
         scores[part] = products.sum(axis=1)
     return scores

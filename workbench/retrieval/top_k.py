@@ -44,10 +44,10 @@ class TopK:
     def remove(self, rows: slice, query: Ints, item: int) -> Ints:
         """Remove one item for these queries and return its keys, int64 (queries); NO_KEY where it was not among the best."""
         keys, items = self.keys[rows], self.items[rows]
-        there = items[query] == item
-        found: Ints = np.where(there, keys[query], NO_KEY).max(axis=1, initial=NO_KEY)
-        keys[query] = np.where(there, NO_KEY, keys[query])
-        return found
+        present = items[query] == item
+        removed: Ints = np.where(present, keys[query], NO_KEY).max(axis=1, initial=NO_KEY)
+        keys[query] = np.where(present, NO_KEY, keys[query])
+        return removed
 
 
 class Spread:
@@ -74,5 +74,5 @@ class Spread:
     @property
     def values(self) -> Floats:
         """The deviations, float64 (queries); 0 where the rounded products differ by a step at most, as equal vectors' can in float32."""
-        found: Floats = np.sqrt(np.maximum(self._squares / self._n - (self._sums / self._n) ** 2, 0))
-        return np.where(found < 0.51, 0.0, STEP * found)
+        deviations: Floats = np.sqrt(np.maximum(self._squares / self._n - (self._sums / self._n) ** 2, 0))
+        return np.where(deviations < 0.51, 0.0, STEP * deviations)

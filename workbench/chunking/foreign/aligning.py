@@ -34,15 +34,15 @@ class _Way(NamedTuple):
 
 def _end_to_end(text: str, parts: Sequence[str]) -> list[Slice] | None:
     """The slices of parts with only blank between them, the only way without a gap; None where the parts do not follow each other."""
-    found: list[Slice] = []
+    slices: list[Slice] = []
     reach = 0
     for part in parts:
         start = _solid(text, reach) - _solid(part, 0)
         if start < reach or not text.startswith(part, start):
             return None
         reach = start + len(part)
-        found.append((start, reach))
-    return None if text[reach:].strip() else found
+        slices.append((start, reach))
+    return None if text[reach:].strip() else slices
 
 
 class _Aligner:
@@ -60,11 +60,11 @@ class _Aligner:
         way = self._best(gaps=False)
         if way is None or way.gap:
             way = self._best(gaps=True)
-        found: list[Slice] = []
+        slices: list[Slice] = []
         while way is not None and way.before is not None:
-            found.append((way.start, way.end))
+            slices.append((way.start, way.end))
             way = way.before
-        return found[::-1]
+        return slices[::-1]
 
     def _best(self, gaps: bool) -> _Way | None:
         ways = [_Way(0, 0.0, 0, 0, 0, None)]
@@ -77,14 +77,14 @@ class _Aligner:
 
     def _followed(self, ways: Sequence[_Way], part: str, gaps: bool) -> list[_Way]:
         """The ways extended by one part."""
-        found: dict[tuple[int, int], _Way] = {}
+        best: dict[tuple[int, int], _Way] = {}
         for way in ways:
             for start in self._starts(way, part, gaps):
                 extended = self._placed(way, start, start + len(part))
                 key = extended.start, extended.reach
-                if key not in found or _rank(extended) < _rank(found[key]):
-                    found[key] = extended
-        kept = sorted(found.values(), key=_rank)
+                if key not in best or _rank(extended) < _rank(best[key]):
+                    best[key] = extended
+        kept = sorted(best.values(), key=_rank)
         # The earliest leaves most places to the parts after it: with it a way is found if one exists.
         return kept[:_WIDEST] + ([min(kept[_WIDEST:], key=lambda way: way.start)] if gaps and len(kept) > _WIDEST else [])
 
@@ -113,8 +113,8 @@ def _places(text: str, part: str, start: int, last: int) -> Iterable[int]:
 
 def _solid(text: str, position: int) -> int:
     """The first character from a position on that is not blank; the text's end if there is none."""
-    found = _SOLID.search(text, position)
-    return found.start() if found else len(text)
+    match = _SOLID.search(text, position)
+    return match.start() if match else len(text)
 
 
 def _rank(way: _Way) -> tuple[int, float, int]:

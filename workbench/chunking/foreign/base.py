@@ -61,19 +61,19 @@ class ForeignChunker(CuttingChunker, ABC):
         """The identity of the code that cuts, such as a package and its version."""
 
     @abstractmethod
-    def _found(self, text: str, headers: Headers) -> Iterable[object]:
+    def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         """The foreign code's chunks of a text: anything that `placed` reads."""
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         where = f"chunking {self.name!r} on document {document.doc_id!r}"
         try:
-            found = list(self._found(document.text, headers))
+            chunks = list(self._foreign_chunks(document.text, headers))
         except WorkbenchError:
             raise
         except Exception as error:  # foreign code may raise anything
             raise RunError(f"{where} failed ({reason(error)})") from error
         try:
-            return [(start, end, None) for start, end in sorted(placed(document.text, found))]
+            return [(start, end, None) for start, end in sorted(placed(document.text, chunks))]
         except ValueError as error:
             raise InputError(f"{where}: {error}") from None
 
@@ -85,13 +85,13 @@ class _Part(NamedTuple):
     place: Slice | None
 
 
-def placed(text: str, found: Sequence[object]) -> list[Slice]:
+def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
     """Place foreign chunks as slices of their text. Errors: ValueError where a chunk is none.
 
     A chunk is a text, a pair (start, end), or a mapping or object with `start_index` and `end_index`, `text` or `page_content`.
     Offsets are used if all agree with the texts given with them, if any; otherwise all chunks are placed by their texts.
     """
-    parts = [part for part in map(_part, found) if part.text is None or part.text.strip()]
+    parts = [part for part in map(_part, chunks) if part.text is None or part.text.strip()]
     places = [part.place for part in parts if part.place is not None and _matches(text, part)]
     if len(places) == len(parts):
         return places
@@ -123,22 +123,22 @@ def argument_names(arguments: Mapping[str, JsonValue]) -> list[str]:
     return [f"{key}.{value}" for key, value in words]
 
 
-def _part(found: object) -> _Part:
-    if isinstance(found, str):
-        return _Part(found, None)
-    if isinstance(found, Mapping):
-        text, start, end = (found.get(name) for name in ("text", "start_index", "end_index"))
-    elif isinstance(found, Sequence) and len(found) == 2:
-        text, start, end = None, *found
+def _part(chunk: object) -> _Part:
+    if isinstance(chunk, str):
+        return _Part(chunk, None)
+    if isinstance(chunk, Mapping):
+        text, start, end = (chunk.get(name) for name in ("text", "start_index", "end_index"))
+    elif isinstance(chunk, Sequence) and len(chunk) == 2:
+        text, start, end = None, *chunk
     else:
-        text = getattr(found, "text", getattr(found, "page_content", None))
-        start, end = getattr(found, "start_index", None), getattr(found, "end_index", None)
+        text = getattr(chunk, "text", getattr(chunk, "page_content", None))
+        start, end = getattr(chunk, "start_index", None), getattr(chunk, "end_index", None)
     try:
         place = None if start is None or end is None else (operator.index(start), operator.index(end))
     except TypeError:
         place = None
     if place is None and not isinstance(text, str):
-        shown = " ".join(repr(found).split())[:60]
+        shown = " ".join(repr(chunk).split())[:60]
         raise ValueError(f"the chunk {shown} is no text, no (start, end) and has no start_index and end_index")
     return _Part(text if isinstance(text, str) else None, place)
 

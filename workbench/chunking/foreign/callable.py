@@ -66,9 +66,9 @@ class CallableChunker(ForeignChunker):
         packages = _packages().get(module.__name__.partition(".")[0], [])
         return [f"Python {platform.python_version()}", *(f"{one} {importlib.metadata.version(one)}" for one in packages)]
 
-    def _found(self, text: str, headers: Headers) -> Iterable[object]:
-        found: Iterable[object] = imported(self.callable)(text, **self.arguments)
-        return found
+    def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
+        chunks: Iterable[object] = imported(self.callable)(text, **self.arguments)
+        return chunks
 
 
 def imported(path: str) -> Callable[..., Any]:

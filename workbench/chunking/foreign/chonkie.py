@@ -57,7 +57,7 @@ class ChonkieChunker(LibraryChunker):
             arguments.setdefault("tokenizer", SliceTokenizer(self.vocabulary))
         return getattr(library, name)(**arguments, **ours)
 
-    def _found(self, text: str, headers: Headers) -> Iterable[object]:
+    def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         return list(self._fitting(headers).chunk(text))
 
 

@@ -52,7 +52,7 @@ class LangChainChunker(LibraryChunker):
             raise ValueError(f"{self.splitter} needs 'size'")
         return splitter(**arguments, chunk_size=size, chunk_overlap=overlap, length_function=token_counter(self.vocabulary))
 
-    def _found(self, text: str, headers: Headers) -> Iterable[object]:
+    def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         logger = logging.getLogger("langchain_text_splitters")
         level = logger.level
         # A line for every chunk above the size; the tables have that too.

@@ -38,11 +38,11 @@ def is_heading(tokens: Sequence[Token], index: int) -> bool:
 def outline(text: str) -> list[Heading]:
     """The headings of a text in their order; those without words are left out."""
     tokens, lines = markdown_tokens(text)
-    found = []
+    headings = []
     for index, token in enumerate(tokens):
         title = " ".join(tokens[index + 1].content.split()) if is_heading(tokens, index) else ""
         if title and token.map:
             line = lines[token.map[0]]
             indent = len(text[line : lines[token.map[0] + 1]]) - len(text[line : lines[token.map[0] + 1]].lstrip())
-            found.append(Heading(line + indent, int(token.tag[1:]), title))
-    return found
+            headings.append(Heading(line + indent, int(token.tag[1:]), title))
+    return headings

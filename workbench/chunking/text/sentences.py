@@ -33,11 +33,11 @@ def partition(text: str, starts: Sequence[int]) -> list[Slice]:
     return [(start, end) for start, end in parts if start < end]
 
 
-def cut_long(text: str, tokens: Tokens, found: Sequence[Slice], room: TokenBudget) -> Pieces:
+def cut_long(text: str, tokens: Tokens, cuts: Sequence[Slice], room: TokenBudget) -> Pieces:
     """Slices as pieces, each longer than its room replaced by fragments that fit, cut between words."""
-    whole = pieces(tokens, found)
+    whole = pieces(tokens, cuts)
     kept: list[Slice] = []
-    for (start, end), length in zip(found, (whole.last - whole.first).tolist(), strict=True):
+    for (start, end), length in zip(cuts, (whole.last - whole.first).tolist(), strict=True):
         kept += [(start, end)] if length <= room.at(start) else _fragments(text, tokens, (start, end), room)
     return pieces(tokens, kept)
 
