@@ -26,11 +26,7 @@ class OpenAIEmbedder(RemoteEmbedder):
     `price_per_million` what was spent is in timings.parquet.
     """
 
-    known: ClassVar[Mapping[str, int]] = {
-        "text-embedding-3-small": 8191,
-        "text-embedding-3-large": 8191,
-        "text-embedding-ada-002": 8191,
-    }
+    known: ClassVar[Mapping[str, int]] = dict.fromkeys(("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"), 8191)
 
     kind: Literal["openai"] = "openai"
     api_key_env: str = "OPENAI_API_KEY"

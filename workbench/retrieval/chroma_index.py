@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -112,11 +112,8 @@ def _client(folder: Path) -> Iterator[Any]:
     from chromadb.errors import ChromaError
 
     try:
-        client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
-        try:
+        with closing(chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))) as client:
             yield client
-        finally:
-            client.close()
     except ChromaError as error:
         if "disk is full" in str(error):
             raise
