@@ -6,7 +6,7 @@ decimals moves a score by half a step more. A product further below the last of 
 scored again in float64, a row at a time and always in one order, so that no score depends on a block.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from workbench.core import batching
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Corpus
-from workbench.retrieval.rank import STEP, Floats, order_keys, rounded
+from workbench.retrieval.rank import Floats, order_keys, rounded
 from workbench.retrieval.top_k import Spread, TopK
 from workbench.storage.vector_cache import Vectors
 
@@ -86,8 +86,8 @@ def _error(queries: Vectors, length: float) -> Floats:
 def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
     """Add a block's candidates for some queries: chunks that may be among the best, and those that may be the best of such a document."""
     queries, products, error = scored[0][rows], scored[1][rows], scored[2][rows]
-    floor = _floor(chunks, rows, error, lambda: products)
-    document_floor = _floor(documents, rows, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
+    floor = chunks.floor(rows, error, lambda: products)
+    document_floor = documents.floor(rows, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
     query, place = _pairs(products, np.minimum(floor, document_floor))
     product = products[query, place]
     groups = np.flatnonzero(np.diff(query * len(block.docs) + block.run[place], prepend=-1))
@@ -112,20 +112,6 @@ def _add_documents(documents: TopK, rows: slice, query: Ints, scored: tuple[Ints
     again = np.flatnonzero(doc == block.docs[0])
     keys[again] = np.maximum(keys[again], documents.remove(rows, query[again], int(block.docs[0])))
     documents.add(rows, query, doc, keys)
-
-
-def _floor(best: TopK, rows: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
-    """The least product that may belong to the best, float64 (queries): by earlier blocks, else by these products themselves."""
-    known = best.floor(rows, error)
-    if np.isfinite(known).all():
-        return known
-    met = products()
-    n, k = met.shape[1], best.depth
-    if n < k:
-        return known
-    # k of them reach the k-th product up to its error and a rounding, so whatever is ranked with them does so too, up to its own.
-    kth = np.partition(met, n - k, axis=1)[:, n - k].astype(np.float64)
-    return np.maximum(known, kth - 2 * error - STEP)
 
 
 def _pairs(products: Vectors, floor: Floats) -> tuple[Ints, Ints]:

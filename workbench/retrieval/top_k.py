@@ -1,5 +1,7 @@
 """The best items of queries over all blocks of products, and the spread of all products."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from workbench.models.tokenizers import Ints
@@ -24,10 +26,19 @@ class TopK:
         """The items' rounded scores, float64 (q, depth)."""
         return scores_of(self.keys)
 
-    def floor(self, rows: slice, error: Floats) -> Floats:
-        """The least product that may still enter the best: float64 (q); -inf before there are `depth` items."""
+    def floor(self, rows: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
+        """The least product that may still enter the best, float64 (q): by the items so far, else by the next products themselves."""
         last = self.keys[rows, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
-        return np.where(last > NO_KEY, scores_of(last) - STEP / 2 - error, -np.inf)
+        known = np.where(last > NO_KEY, scores_of(last) - STEP / 2 - error, -np.inf)
+        if np.isfinite(known).all():
+            return known
+        candidates = products()
+        below = candidates.shape[1] - self.depth
+        if below < 0:
+            return known
+        # `depth` of them reach the last of the best up to its error and a rounding, so all that are ranked with them do so up to theirs.
+        last_product = np.partition(candidates, below, axis=1)[:, below].astype(np.float64)
+        return np.maximum(known, last_product - 2 * error - STEP)
 
     def add(self, rows: slice, query: Ints, items: Ints, keys: Ints) -> None:
         """Add items with their keys, a row each, ordered by query; no item is added twice for a query."""
