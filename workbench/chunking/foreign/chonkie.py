@@ -41,7 +41,7 @@ class ChonkieChunker(LibraryChunker):
         return [f"{package} {importlib.metadata.version(package)}" for package in ("chonkie", "chonkie-core")]
 
     def _make(self, arguments: dict[str, Any], size: int | None, overlap: int) -> Any:
-        library, name = self.library(), self.chunker
+        library, name = self._library(), self.chunker
         known = inspect.signature(getattr(library, name)).parameters
         for key in arguments:
             if key not in known:

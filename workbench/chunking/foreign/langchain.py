@@ -42,7 +42,7 @@ class LangChainChunker(LibraryChunker):
         return [_PACKAGE, importlib.metadata.version(_PACKAGE)]
 
     def _make(self, arguments: dict[str, Any], size: int | None, overlap: int) -> Any:
-        library = self.library()
+        library = self._library()
         splitter = getattr(library, self.splitter)
         if not issubclass(splitter, library.TextSplitter):
             if size is not None:

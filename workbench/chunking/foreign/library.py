@@ -36,7 +36,7 @@ class LibraryChunker(ForeignChunker, ABC):
         return self.size, None if self.size is None else self.overlap
 
     @classmethod
-    def library(cls) -> Any:
+    def _library(cls) -> Any:
         """The imported library; ValueError with the pip command where it is not installed."""
         try:
             return importlib.import_module(cls.module)
@@ -46,7 +46,7 @@ class LibraryChunker(ForeignChunker, ABC):
     @classmethod
     def names(cls) -> list[str]:
         """The class names of the library's chunkers."""
-        return sorted(name for name in cls.library().__all__ if name.endswith(cls.suffix) and name not in cls.excluded)
+        return sorted(name for name in cls._library().__all__ if name.endswith(cls.suffix) and name not in cls.excluded)
 
     @field_validator("chunker", "splitter", check_fields=False)
     @classmethod
