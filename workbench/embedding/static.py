@@ -18,7 +18,7 @@ from workbench.embedding.torch_model import model_settings, token_states
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, model_fingerprint
 from workbench.models.tokenizers import Ints, model_tokenizer, special_ids
-from workbench.storage.result_store import Draft, Store
+from workbench.storage.result_store import Store
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
@@ -81,15 +81,12 @@ class StaticEmbedder(Embedder):
 @functools.lru_cache(maxsize=4)
 def _table(model: str, dimensions: int) -> Vectors:
     """A vector for each token, float32 (vocabulary, dimensions), zero for tokens without meaning; distilled once for all processes."""
-
-    def compute(draft: Draft) -> None:
-        draft.array("table", _distil(model, dimensions))
-
-    return np.array(Store(cache_folder()).obtain("static", _recipe(model, dimensions), compute).array("table"), dtype=np.float32)
+    store, key = Store(cache_folder()), _recipe(model, dimensions)
+    entry = store.obtain("static", key, lambda draft: draft.array("table", _distil(model, dimensions)))
+    return np.array(entry.array("table"), dtype=np.float32)
 
 
 def _recipe(model: str, dimensions: int) -> str:
-    """The key of a table."""
     return fingerprint("static", StaticEmbedder.version, model_fingerprint(model), dimensions, _SIF)
 
 
