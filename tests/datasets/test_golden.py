@@ -111,7 +111,18 @@ def test_a_split_keeps_its_questions_and_those_without_one(load: Load) -> None:
     rows = [ASKED | {"query_id": name, **more} for name, more in (("a", {"split": "dev"}), ("b", {"split": "test"}), ("c", {}))]
     assert [query.query_id for query in load(*rows, split="dev").queries] == ["a", "c"]
     assert [query.query_id for query in load(*rows).queries] == ["a", "b", "c"]
-    assert faults(load, *rows[:2], split="train") == ["there is no query; check the split and the file of questions"]
+
+
+def test_a_split_that_no_question_names_is_one_line_with_those_that_exist(load: Load) -> None:
+    rows = [ASKED | {"query_id": name, **more} for name, more in (("a", {"split": "dev"}), ("b", {"split": "test"}), ("c", {}))]
+    with pytest.raises(InputError, match=r"has no split 'tset' \(did you mean 'test'\?\); its splits are dev and test"):
+        load(*rows, split="tset")
+    with pytest.raises(InputError, match=r"has no split 'dev'; leave the split out, since no question names one"):
+        load(ASKED, split="dev")
+
+
+def test_a_file_without_questions_is_a_fault(load: Load) -> None:
+    assert faults(load) == ["there is no query; check the file of questions"]
 
 
 def test_line_separators_inside_a_json_string_do_not_end_its_line(load: Load) -> None:

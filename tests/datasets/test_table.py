@@ -136,6 +136,8 @@ def test_a_table_may_have_its_documents_elsewhere_and_says_when_it_has_none(load
 def test_a_split_keeps_its_questions(load: Load) -> None:
     questions = "query,relevant_doc_ids,split\na?,d,dev\nb?,d,test\nc?,d,\n"
     assert [query.text for query in load(questions, split="dev").queries] == ["a?", "c?"]
+    with pytest.raises(InputError, match=r"has no split 'devel' \(did you mean 'dev'\?\); its splits are dev and test"):
+        load(questions, split="devel")
 
 
 def test_parquet_knows_its_types(tmp_path: Path) -> None:

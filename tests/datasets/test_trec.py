@@ -115,6 +115,15 @@ def test_topics_as_json_lines_keep_their_fields_and_splits(folder: Path) -> None
     assert {qrel.query_id for qrel in part.qrels} == {"1"}
 
 
+def test_a_split_that_no_topic_names_is_one_line(folder: Path) -> None:
+    with pytest.raises(InputError, match="has no split 'dev'; leave the split out, since no question names one"):
+        TrecSource(path=str(folder), split="dev").load()
+    (folder / "topics.tsv").unlink()
+    (folder / "topics.jsonl").write_text('{"query_id": "1", "query": "who wrote it", "split": "dev"}')
+    with pytest.raises(InputError, match=r"has no split 'dve' \(did you mean 'dev'\?\); its splits are dev"):
+        TrecSource(path=str(folder), split="dve").load()
+
+
 def test_every_fault_of_a_collection_is_reported_at_once(folder: Path) -> None:
     with (folder / "topics.tsv").open("a") as topics, (folder / "qrels.txt").open("a") as qrels:
         topics.write("3 no tab\n4\tunjudged\n")

@@ -65,7 +65,7 @@ def _documents(draft: DatasetDraft) -> Iterator[str]:
     if not draft.documents:
         yield "there is no document; a corpus needs at least one"
     if not draft.queries:
-        yield "there is no query; check the split and the file of questions"
+        yield "there is no query; check the file of questions"
     for document, where in draft.documents:
         if not document.text.strip():
             yield f"{where} document {document.doc_id!r} is empty"

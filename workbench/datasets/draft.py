@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workbench.core.formatting import listed
+from workbench.core.suggestions import meant
 from workbench.errors import InputError
 from workbench.records import Document, Qrel, Query
 
@@ -65,6 +67,14 @@ def require(path: Path, what: str) -> Path:
     if not path.exists():
         raise InputError(f"{what} {path} does not exist", "give its path (dataset.path in an experiment)")
     return path
+
+
+def check_split(split: str | None, splits: Iterable[object], draft: DatasetDraft) -> None:
+    """Raise InputError for a split that is not among `splits`, where None is a question that names none."""
+    known = sorted({str(name) for name in splits if name not in (None, "")})
+    if split is not None and split not in known:
+        fix = f"its splits are {listed(known, len(known))}" if known else "leave the split out, since no question names one"
+        raise InputError(f"the dataset {draft.name} has no split {split!r}{meant(split, known)}", fix)
 
 
 def read_text(path: Path, draft: DatasetDraft, *, mark: bool = False) -> str:

@@ -8,7 +8,7 @@
 from typing import Any
 
 from workbench.core.fingerprint import fingerprint
-from workbench.datasets.draft import DatasetDraft, Quote, Rows, text_field
+from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split, text_field
 from workbench.datasets.formats.beir import append_evidence, query_of
 from workbench.records import Qrel
 
@@ -18,6 +18,8 @@ LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "releva
 
 def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
     """Rows of questions into the draft; with a split, those of it and those without one."""
+    rows = list(rows)
+    check_split(split, (row.get("split") for row, _ in rows), draft)
     for row, where in rows:
         if split is not None and row.get("split", split) != split:
             continue

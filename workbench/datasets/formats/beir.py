@@ -7,7 +7,7 @@ without one is a need of its own.
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.draft import DatasetDraft, EvidenceRow, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split, json_lines, read_text, require, text_field
 from workbench.datasets.formats.documents import read_documents
 from workbench.records import Qrel, Query
 
@@ -17,7 +17,9 @@ def read_beir(folder: Path, split: str | None) -> DatasetDraft:
     draft = DatasetDraft(folder.name)
     require(folder, "the BEIR folder")
     read_documents(require(folder / "corpus.jsonl", "the corpus"), draft)
-    for path in _qrel_files(folder, split):
+    judgements = {path.stem: path for path in sorted(require(folder / "qrels", "the folder of judgements").glob("*.tsv"))}
+    check_split(split, judgements, draft)
+    for path in [judgements[split]] if split else judgements.values():
         _read_qrels(path, draft)
     _read_queries(require(folder / "queries.jsonl", "the queries"), split, draft)
     evidence = folder / "evidence.jsonl"
@@ -25,12 +27,6 @@ def read_beir(folder: Path, split: str | None) -> DatasetDraft:
         kept = {query.query_id for query, _ in draft.queries} if split else None
         read_evidence(evidence, kept, draft)
     return draft
-
-
-def _qrel_files(folder: Path, split: str | None) -> list[Path]:
-    if split:
-        return [require(folder / "qrels" / f"{split}.tsv", f"the judgements of split {split!r}")]
-    return sorted(require(folder / "qrels", "the folder of judgements").glob("*.tsv"))
 
 
 def _read_qrels(path: Path, draft: DatasetDraft) -> None:

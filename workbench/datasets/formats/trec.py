@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from workbench.datasets.draft import DatasetDraft, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, check_split, json_lines, read_text, require, text_field
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.errors import DatasetError, InputError
@@ -59,7 +59,9 @@ def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]
     """Topics into the draft; returns the ids of those that are of another split."""
     left = set()
     if path.suffix.lower() == ".jsonl":
-        for row, where in json_lines(path, draft):
+        rows = list(json_lines(path, draft))
+        check_split(split, (row.get("split") for row, _ in rows), draft)
+        for row, where in rows:
             query_id = text_field(row, ("query_id", "_id", "id"), where, draft)
             text = text_field(row, ("query", "text"), where, draft)
             if query_id is not None and split is not None and row.get("split", split) != split:
@@ -68,6 +70,7 @@ def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]
                 metadata = {key: value for key, value in row.items() if key not in ("query_id", "_id", "id", "query", "text")}
                 draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
         return left
+    check_split(split, (), draft)
     for line, where in _lines(path, draft):
         query_id, tab, text = line.partition("\t")
         if tab:
