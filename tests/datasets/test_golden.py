@@ -168,6 +168,9 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     ("no_query", {"query": None}, "has no text in 'query'"),
     ("marked_in_words", {"answerable": "false"}, "query 'q' has 'answerable' 'false', which is neither true nor false"),
     ("id_as_list", {"query_id": ["q"]}, "has no text in 'query_id'"),
+    ("hard_negatives", {"irrelevant_docs": ["d"]}, "field 'irrelevant_docs' (did you mean 'irrelevant_doc_ids'?); rename it"),
+    ("evidences", {"evidences": []}, "has no use for field 'evidences' (did you mean 'evidence'?); rename it"),
+    ("capital", {"Split": "dev"}, "has no use for field 'Split' (did you mean 'split'?); rename it"),
 ]
 
 
@@ -176,6 +179,11 @@ def test_a_wrong_question_is_named_with_its_line(load: Load, more: dict[str, Any
     found = faults(load, ASKED | {"query_id": "good"}, ASKED | {"query_id": "q"} | more)
     assert len(found) <= 2
     assert [fault for fault in found if fault.startswith("questions.jsonl:2") and fault.endswith(expected)]
+
+
+def test_a_field_like_no_other_is_metadata_and_so_is_one_beside_the_field_that_it_looks_like(load: Load) -> None:
+    (query,) = load(ASKED | {"tags": ["x"], "difficulty": 2, "answer": "Ada", "answers": ["Ada", "Eve"]}).queries
+    assert dict(query.metadata) == {"tags": ["x"], "difficulty": 2, "answers": ["Ada", "Eve"]}
 
 
 def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:

@@ -70,6 +70,11 @@ def test_a_place_that_is_taken_is_refused_and_stays_as_it_is(tmp_path: Path) -> 
     ("metadata", "error", "message"),
     [
         ({"query": "x", "evidence": 1}, DatasetError, "query 'q' has metadata 'query', which is a field of the format"),
+        (
+            {"answers": ["x"]},
+            DatasetError,
+            "query 'q' has metadata 'answers', which looks like the field 'answer'; rename it in the source",
+        ),
         ({"score": float("inf")}, InputError, "a number is beyond what JSON holds"),
     ],
 )

@@ -4,11 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from workbench.core.formatting import listed
-from workbench.core.suggestions import meant
+from workbench.core.suggestions import meant, nearest_word
 from workbench.errors import InputError
 from workbench.records import Document, Qrel, Query
 
@@ -127,6 +128,15 @@ def json_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[dict[str, Any]
             yield row, where
         else:
             draft.faults.append(f"{where} is a JSON {type(row).__name__}, not an object")
+
+
+@cache
+def misspelt(fields: tuple[str, ...], known: tuple[str, ...]) -> dict[str, str]:
+    """Fields that look like a known one that is missing, with its name. Any other field is metadata."""
+    missing = [name for name in known if name not in fields]
+    written = {field: field.strip().lower().replace(" ", "_").replace("-", "_") for field in fields if field not in known}
+    nearest = {field: nearest_word(text, missing, likeness=0.8) for field, text in written.items()}
+    return {field: name for field, name in nearest.items() if name}
 
 
 def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: DatasetDraft) -> str | None:

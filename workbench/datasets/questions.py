@@ -14,6 +14,7 @@ from workbench.records import Qrel
 
 REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
 LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "relevant_chunks")
+FIELDS = (*LABELS, "answer", "answerable", "type", "split")
 
 
 def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:

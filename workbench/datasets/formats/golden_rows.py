@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.questions import LABELS, REFUSED
+from workbench.datasets.draft import misspelt
+from workbench.datasets.questions import FIELDS, LABELS, REFUSED
 from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Need, Qrel
 
@@ -19,16 +20,10 @@ def document_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
         yield {"doc_id": document.doc_id, "title": document.title, "text": document.text}
 
 
-def question_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Every query with its labels, spans with their text; DatasetError where a metadata field has the name of a label."""
-    taken = [
-        f"query {query.query_id!r} has metadata {key!r}, which is a field of the format; rename it in the source"
-        for query in dataset.queries
-        for key in query.metadata
-        if key in (*LABELS, "answer", "answerable")
-    ]
-    if taken:
-        raise DatasetError(f"dataset {dataset.name}", taken)
+def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
+    """Every query with its labels, spans with their text; DatasetError where a metadata field would be read as a label, or a misspelt one."""
+    rows: list[dict[str, Any]] = []
+    faults: list[str] = []
     texts = {document.doc_id: document.text for document in dataset.documents}
     qrels, needs = defaultdict[str, list[Qrel]](list), defaultdict[str, list[Need]](list)
     for qrel in dataset.qrels:
@@ -43,7 +38,15 @@ def question_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
             row["answer"] = query.answer
         if not query.answerable:
             row["answerable"] = False
-        yield row | dict(query.metadata)
+        owner, taken = f"query {query.query_id!r} has metadata", (*LABELS, "answer", "answerable")
+        faults += [f"{owner} {key!r}, which is a field of the format; rename it in the source" for key in query.metadata if key in taken]
+        row |= query.metadata
+        wrong = misspelt(tuple(row), FIELDS)
+        faults += [f"{owner} {key!r}, which looks like the field {name!r}; rename it in the source" for key, name in wrong.items()]
+        rows.append(row)
+    if faults:
+        raise DatasetError(f"dataset {dataset.name}", faults)
+    return rows
 
 
 def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:

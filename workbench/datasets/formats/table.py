@@ -18,13 +18,12 @@ from workbench.datasets.draft import DatasetDraft, Rows, parse_json, reason, req
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.formats.golden_rows import document_rows, question_rows
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
-from workbench.datasets.questions import LABELS, REFUSED, read_questions
+from workbench.datasets.questions import FIELDS, REFUSED, read_questions
 from workbench.errors import InputError
 from workbench.records import Dataset
 
 _IDS = ("relevant_doc_ids", *REFUSED)
 _PLAIN = ("query", "query_id", "answer", "split")
-_OTHERS = (*LABELS[1:], "answer", "answerable", "type", "split")
 
 
 def questions_of(folder: Path) -> Path | None:
@@ -43,7 +42,7 @@ def read_table(path: Path, documents: Path | None, split: str | None) -> Dataset
         raise InputError(f"{path} is a table of questions without documents", "name them: dataset.documents or --documents")
     read_documents(documents, draft)
     columns, rows = read_rows(path, draft)
-    if check_columns(columns, ("query",), _OTHERS, path, draft):
+    if check_columns(columns, ("query",), FIELDS[1:], path, draft):
         read_questions(_questions(rows, path.suffix.lower() == ".csv", draft), split, draft)
     anchor(draft)
     return draft

@@ -10,8 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.core.suggestions import nearest_word
-from workbench.datasets.draft import DatasetDraft, Rows, read_text
+from workbench.datasets.draft import DatasetDraft, Rows, misspelt, read_text
 from workbench.errors import InputError
 
 SUFFIXES = (".csv", ".parquet")
@@ -34,18 +33,12 @@ def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 
 def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: DatasetDraft) -> bool:
     """Faults for columns that are needed and missing, and for those that look like a known one misspelt; whether none is missing."""
-    absent = [name for name in (*needed, *others) if name not in columns]
-    meant = {}
-    for column in columns:
-        written = column.strip().lower().replace(" ", "_").replace("-", "_")
-        close = nearest_word(written, absent, likeness=0.8)
-        if column not in (*needed, *others) and close:
-            meant[close] = column
-            draft.faults.append(f"{path}:1 has no use for column {column!r} (did you mean {close!r}?); rename it")
-    missing = [name for name in needed if name in absent and name not in meant]
-    draft.faults += [f"{path}:1 has no column {name!r}; its columns are {', '.join(map(repr, columns)) or 'none'}" for name in missing]
+    wrong, missing = misspelt(tuple(columns), (*needed, *others)), [name for name in needed if name not in columns]
+    draft.faults += [f"{path}:1 has no use for column {column!r} (did you mean {name!r}?); rename it" for column, name in wrong.items()]
+    listed = ", ".join(map(repr, columns)) or "none"
+    draft.faults += [f"{path}:1 has no column {name!r}; its columns are {listed}" for name in missing if name not in wrong.values()]
     draft.unread.update((str(path), "(column without a name)") for column in columns if not column)
-    return not any(name in absent for name in needed)
+    return not missing
 
 
 def _read_csv(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
