@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.dataset_tables import write_table
 from workbench.cli.main import main
-from workbench.datasets.formats.table import write_table
 from workbench.datasets.formats.trec import write_qrels
 from workbench.datasets.recurrences import with_recurrences
 from workbench.datasets.sources import GoldenSource, NfcorpusSource, recognise

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.datasets.formats.table import write_table
+from tests.dataset_tables import write_table
 from workbench.datasets.sources import BeirSource, TableSource
 from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Qrel, Span

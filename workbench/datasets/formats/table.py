@@ -5,22 +5,16 @@ a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` 
 JSON value that it spells (`2020` a number, `"2020"` a text), else text. Parquet knows its own types.
 """
 
-import csv
-import io
-import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
 from workbench.datasets.draft import DatasetDraft, Rows, parse_json, reason, require
 from workbench.datasets.formats.documents import documents_of, read_documents
-from workbench.datasets.formats.golden_rows import document_rows, question_rows
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
 from workbench.datasets.questions import FIELDS, REFUSED, read_questions
 from workbench.errors import InputError
-from workbench.records import Dataset
 
 _IDS = ("relevant_doc_ids", *REFUSED)
 _PLAIN = ("query", "query_id", "answer", "split")
@@ -87,41 +81,3 @@ def _spelt(cell: str) -> Any:
         return parse_json(cell)
     except ValueError:
         return cell
-
-
-def write_table(dataset: Dataset, folder: Path, suffix: str = ".csv") -> None:
-    """`questions` and `documents` as CSV or parquet; read_table makes the same dataset of them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    spelt = suffix == ".csv"
-    questions = [{key: _cell(key, value, spelt) for key, value in row.items()} for row in question_rows(dataset)]
-    for name, rows in (("documents", list(document_rows(dataset))), ("questions", questions)):
-        columns = list(dict.fromkeys(key for row in rows for key in row))
-        (folder / f"{name}{suffix}").write_bytes((_csv if spelt else _parquet)(columns, rows))
-
-
-def _cell(key: str, value: Any, spelt: bool) -> Any:
-    if key in _PLAIN or (isinstance(value, str) and not spelt):
-        return value
-    if key in (*_IDS, "evidence") or (spelt and not isinstance(value, str)):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return json.dumps(value, ensure_ascii=False) if spelt and (value == "" or _spelt(value) != value) else value
-
-
-def _csv(columns: Iterable[str], rows: Iterable[dict[str, Any]]) -> bytes:
-    stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, list(columns), restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue().encode("utf-8")
-
-
-def _parquet(columns: Iterable[str], rows: list[dict[str, Any]]) -> bytes:
-    import pyarrow  # heavy
-    from pyarrow import parquet
-
-    stream = io.BytesIO()
-    try:
-        parquet.write_table(pyarrow.table({name: [row.get(name) for row in rows] for name in columns}), stream)
-    except (pyarrow.ArrowException, OverflowError) as error:
-        raise InputError(f"the fields are no columns of one type each ({str(error).splitlines()[0]})", "write CSV") from None
-    return stream.getvalue()
