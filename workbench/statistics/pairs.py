@@ -8,6 +8,7 @@ from scipy import stats
 from workbench.core.batching import blocks
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import rows_at_once
+from workbench.statistics.intervals import t_quantile
 from workbench.statistics.robust import by_unit, robust
 
 
@@ -35,9 +36,10 @@ class Pairs:
         ratio = np.divide(np.abs(self.mean), self.error, out=np.full(len(self.mean), np.nan), where=~np.isnan(self.error))
         return np.where(self.identical, 1.0, 2 * stats.t.sf(ratio, self.freedom))
 
-    def half_width(self, level: float) -> Floats:
+    @property
+    def half_width(self) -> Floats:
         """(p) half the width of the clustered t interval; 0 for identical pairs, NaN where the difference does not vary."""
-        return np.where(self.identical, 0.0, stats.t.ppf((1 + level) / 2, self.freedom) * self.error)
+        return np.where(self.identical, 0.0, t_quantile(self.freedom) * self.error)
 
 
 def all_pairs(values: Floats, codes: Ints, documents: Ints) -> Pairs:

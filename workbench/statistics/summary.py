@@ -18,7 +18,7 @@ NAN = float("nan")
 COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"]
 
 
-def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[str, Any]] = (), level: float = 0.95) -> pd.DataFrame:
+def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
     """A row for each metric and slice: `metric, slice, value, low, high, n, clusters, unscored, attainable`.
 
     `queries` is what `evaluate` returns; `clusters` (q) and `metadata` (q) are per query position. The slices are `all` and
@@ -29,7 +29,7 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
     if metadata and len(metadata) != len(clusters):
         raise InputError(f"metadata of {len(metadata)} queries for {len(clusters)} clusters", "give both for every query")
     known = _Known.of(queries, len(clusters))
-    found = {label: _rows(known, members, clusters, level) for label, members in query_slices(metadata, len(clusters)).items()}
+    found = {label: _rows(known, members, clusters) for label, members in query_slices(metadata, len(clusters)).items()}
     rows: list[dict[str, Any]] = []
     for place, name in enumerate(known.names):
         told = {label: rows_of[place] for label, rows_of in found.items()}
@@ -59,7 +59,7 @@ class _Known:
         return cls([str(name) for name in names], *numbers, *states)
 
 
-def _rows(known: _Known, members: Bools, clusters: Ints, level: float) -> list[dict[str, float]]:
+def _rows(known: _Known, members: Bools, clusters: Ints) -> list[dict[str, float]]:
     """A row for each metric over the queries that are members (q)."""
     unscored = (known.unscored & members).sum(axis=1).tolist()
     nothing = asdict(Interval(NAN, NAN, NAN, 0, 0)) | {"attainable": NAN}
@@ -67,7 +67,7 @@ def _rows(known: _Known, members: Bools, clusters: Ints, level: float) -> list[d
     proportion = np.array([Metric.parse(name).proportion for name in known.names], dtype=np.bool_)
     for places, here in alike(known.scored & members):
         if here.any():
-            intervals = mean_intervals(known.value[places][:, here], clusters[here], level, proportion=proportion[places])
+            intervals = mean_intervals(known.value[places][:, here], clusters[here], proportion=proportion[places])
             attainable = _means(known.attainable[places][:, here])
             for place, interval, most in zip(places.tolist(), intervals, attainable.tolist(), strict=True):
                 rows[place] |= asdict(interval) | {"attainable": most}
