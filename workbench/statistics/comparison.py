@@ -1,7 +1,8 @@
-"""How much two configurations differ on the same queries."""
+"""Differences between two configurations on the same queries, and their tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,9 @@ from workbench.statistics.resampling.randomisation import Randomised
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How `a` differs from `b`: the mean of a - b with its clustered 95 % interval, and p values, all two-sided.
+    """The mean of a - b with its clustered 95 % interval, and two-sided p values.
 
-    `p` is the clustered paired t test's (the randomisation's where the difference does not vary), `p_random` that of sign flips,
+    `p` is that of the clustered paired t test (of the randomisation if the difference does not vary), `p_random` that of sign flips,
     `p_adjusted` max-T over the family and never below `p`, `p_holm` Holm's of `p`.
     """
 
@@ -30,6 +31,13 @@ class Comparison:
     p_random: float
     p_adjusted: float
     p_holm: float
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest possible mean difference."""
+
+    low: float
+    high: float
 
 
 def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: npt.ArrayLike) -> Interval:
@@ -53,6 +61,22 @@ def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike) -> list[In
         for row, differs, interval in zip(rows.tolist(), (differences != 0).any(axis=1).tolist(), means, strict=True):
             intervals[row] = interval if differs else replace(interval, value=0.0, low=0.0, high=0.0)
     return [intervals[row] for row in range(len(a))]
+
+
+def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayLike, b_high: npt.ArrayLike) -> Bounds:
+    """Bounds of mean(a - b) over queries (q), each value known only to be between `low` and `high` since documents are not judged.
+
+    They are mean(a_low - b_high) and mean(a_high - b_low) over the queries with all four values (`metrics.unjudged.unjudged_values`);
+    NaN without such a query.
+    """
+    parts = [np.asarray(part, dtype=np.float64) for part in (a_low, a_high, b_low, b_high)]
+    if len({part.shape for part in parts}) > 1:
+        raise InputError("values by configuration have different shapes", "give those of the same queries")
+    values = np.array(parts)
+    first_low, first_high, second_low, second_high = values[:, ~np.isnan(values).any(axis=0)]
+    if not len(first_low):
+        return Bounds(float("nan"), float("nan"))
+    return Bounds(float((first_low - second_high).mean()), float((first_high - second_low).mean()))
 
 
 def p_values(pairs: Pairs, tests: Randomised) -> tuple[Floats, Floats]:
