@@ -64,10 +64,15 @@ Rows = Iterable[tuple[dict[str, Any], str]]
 
 
 def require(path: Path, what: str) -> Path:
-    """The path, if it is there; else one line that says what was looked for."""
+    """The path if it exists, else InputError for `what`."""
     if not path.exists():
         raise InputError(f"{what} {path} does not exist", "give its path (dataset.path in an experiment)")
     return path
+
+
+def first_file(folder: Path, names: Iterable[str]) -> Path | None:
+    """The first of these files that the folder has."""
+    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def check_split(split: str | None, splits: Iterable[object], draft: DatasetDraft) -> None:

@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core.locations import expand
 from workbench.datasets.checks import dataset_of
-from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.draft import DatasetDraft, first_file
 from workbench.datasets.formats.beir import read_beir
 from workbench.datasets.formats.golden import read_golden
 from workbench.datasets.formats.nfcorpus import read_nfcorpus
-from workbench.datasets.formats.table import questions_of, read_table
+from workbench.datasets.formats.table import QUESTIONS, read_table
 from workbench.datasets.formats.table_rows import is_table
-from workbench.datasets.formats.trec import read_trec, topics_of
+from workbench.datasets.formats.trec import TOPICS, read_trec
 from workbench.datasets.recurrences import with_recurrences
 from workbench.errors import InputError
 from workbench.records import Dataset
@@ -161,6 +161,6 @@ def recognise(path: str, split: str | None, **given: str | None) -> Source:
 def _looks_like(place: Path) -> str:
     if (place / "corpus.jsonl").exists():
         return "beir"
-    if topics_of(place) or place.suffix.lower() == ".tsv":
+    if first_file(place, TOPICS) or place.suffix.lower() == ".tsv":
         return "trec"
-    return "table" if questions_of(place) or (is_table(place) and place.is_file()) else "golden"
+    return "table" if first_file(place, QUESTIONS) or (is_table(place) and place.is_file()) else "golden"

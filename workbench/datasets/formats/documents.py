@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workbench.datasets.draft import DatasetDraft, Rows, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, Rows, first_file, json_lines, read_text, require, text_field
 from workbench.datasets.formats.markup import document_of_html
 from workbench.datasets.formats.table_rows import check_columns, is_table, read_rows
 from workbench.records import Document
@@ -13,8 +13,7 @@ _IDS = ("doc_id", "_id", "id")
 
 def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
     """The documents inside a dataset's folder: a file `documents` with one of the suffixes, else the folder `documents`."""
-    files = [folder / f"documents{suffix}" for suffix in suffixes]
-    return next((file for file in files if file.exists()), folder / "documents")
+    return first_file(folder, (f"documents{suffix}" for suffix in suffixes)) or folder / "documents"
 
 
 def read_documents(path: Path, draft: DatasetDraft) -> None:

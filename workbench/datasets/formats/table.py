@@ -10,19 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import DatasetDraft, Rows, parse_json, reason, require
+from workbench.datasets.draft import DatasetDraft, Rows, first_file, parse_json, reason, require
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
 from workbench.datasets.questions import FIELDS, REFUSED, read_questions
 from workbench.errors import InputError
 
+QUESTIONS = tuple(f"questions{suffix}" for suffix in SUFFIXES)
 _IDS = ("relevant_doc_ids", *REFUSED)
 _PLAIN = ("query", "query_id", "answer", "split")
-
-
-def questions_of(folder: Path) -> Path | None:
-    """The table `questions` of a folder."""
-    return next((file for suffix in SUFFIXES if (file := folder / f"questions{suffix}").exists()), None)
 
 
 def read_table(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
@@ -31,7 +27,7 @@ def read_table(path: Path, documents: Path | None, split: str | None) -> Dataset
     require(path, "the dataset")
     if path.is_dir():
         documents = documents or documents_of(path, (*SUFFIXES, ".jsonl"))
-        path = questions_of(path) or require(path / "questions.csv", "the questions")
+        path = first_file(path, QUESTIONS) or require(path / QUESTIONS[0], "the questions")
     if documents is None:
         raise InputError(f"{path} is a table of questions without documents", "name them: dataset.documents or --documents")
     read_documents(documents, draft)

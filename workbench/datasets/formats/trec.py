@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from workbench.datasets.draft import DatasetDraft, check_split, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, check_split, first_file, json_lines, read_text, require, text_field
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.errors import DatasetError, InputError
 from workbench.records import Qrel
 
-_TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
+TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
 _QRELS = ("qrels.txt", "qrels.tsv", "qrels")
 _IDS, _TEXTS = ("query_id", "_id", "id"), ("query", "text")
 _HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
@@ -38,21 +38,12 @@ def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str
     draft = DatasetDraft(path.stem)
     folder, topics = path.parent, require(path, "the dataset")
     if path.is_dir():
-        folder, topics = path, topics_of(path) or require(path / _TOPICS[0], "the topics")
+        folder, topics = path, first_file(path, TOPICS) or require(path / TOPICS[0], "the topics")
     read_documents(documents or documents_of(folder), draft)
     others = _read_topics(topics, split, draft)
-    judgements = require(qrels or _first(folder, _QRELS) or folder / _QRELS[0], "the judgements")
+    judgements = require(qrels or first_file(folder, _QRELS) or folder / _QRELS[0], "the judgements")
     draft.qrels += [(qrel, where) for qrel, where in _qrels(judgements, draft) if qrel.query_id not in others]
     return draft
-
-
-def topics_of(folder: Path) -> Path | None:
-    """The topics file of a folder, by its usual names."""
-    return _first(folder, _TOPICS)
-
-
-def _first(folder: Path, names: Iterable[str]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]:
