@@ -1,4 +1,4 @@
-"""What a reader found, before it is believed: rows with the place each came from, and the faults met on the way."""
+"""The unchecked content of a dataset's files: rows with their places, and the faults of reading them."""
 
 import json
 from collections import Counter
@@ -16,7 +16,7 @@ from workbench.records import Document, Qrel, Query
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """One alternative of one need, as it stands in a file; `text` is None where the file does not repeat it."""
+    """One alternative of one need, as a file has it; `text` is None if the file does not repeat it."""
 
     query_id: str
     need: str
@@ -29,7 +29,7 @@ class EvidenceRow:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A relevant chunk given as text, still to be found; `doc_id` None looks for it in every document."""
+    """A relevant chunk given as text, to be found in a document; in any document if `doc_id` is None."""
 
     query_id: str
     need: str
@@ -40,9 +40,9 @@ class Quote:
 
 @dataclass
 class DatasetDraft:
-    """Everything that was read; `where` beside each row is `file:line`. Made by a reader, judged by `checks.faults`.
+    """The rows that a reader made, each beside its place `file:line`, for `checks.faults`.
 
-    `unread` counts rows by the field that was not understood and its file; `notes` are no faults, but should be known.
+    `unread` counts the rows with a field that nothing reads, by file and field; `notes` are remarks that are no faults.
     """
 
     name: str
@@ -56,7 +56,7 @@ class DatasetDraft:
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def leave(self, row: dict[str, Any], known: Collection[str], file: object) -> None:
-        """Count the fields of a row that nothing reads, unless they are empty."""
+        """Count the fields of a row that are not `known`, unless they are empty."""
         self.unread.update((str(file), key) for key, value in row.items() if key not in known and value not in (None, "", {}, []))
 
 
@@ -84,7 +84,7 @@ def check_split(split: str | None, splits: Iterable[object], draft: DatasetDraft
 
 
 def read_text(path: Path, draft: DatasetDraft, *, mark: bool = False) -> str:
-    """A file's text as UTF-8; what cannot be decoded, or a byte order mark unless allowed, becomes a fault."""
+    """A file's text as UTF-8; bytes that cannot be decoded, or a byte order mark unless allowed, are a fault."""
     raw = path.read_bytes()
     try:
         text = raw.decode("utf-8")
@@ -98,7 +98,7 @@ def read_text(path: Path, draft: DatasetDraft, *, mark: bool = False) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """A JSON value. Errors: ValueError, also for NaN, half a character and what is nested beyond Python's limit."""
+    """Parse JSON; ValueError also for NaN, half a surrogate pair and nesting beyond Python's limit."""
     try:
         value = json.loads(text, parse_constant=_refuse)
         if "\\ud" in text or "\\uD" in text:
@@ -109,7 +109,7 @@ def parse_json(text: str) -> Any:
 
 
 def reason(error: ValueError) -> str:
-    """Why a text is not JSON, with the column where that is known."""
+    """Why a text is not JSON, with the column if that is known."""
     return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
@@ -118,8 +118,8 @@ def _refuse(constant: str) -> None:
 
 
 def json_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[dict[str, Any], str]]:
-    """The objects of a JSON Lines file with their `file:line`; a line that is no object becomes a fault."""
-    # Not splitlines(): a document may hold U+2028 or U+0085, which JSON leaves unescaped.
+    """The objects of a JSON Lines file with their `file:line`; any other line is a fault."""
+    # Not splitlines(): a document may contain U+2028 or U+0085, which JSON leaves unescaped.
     for number, line in enumerate(read_text(path, draft).split("\n"), 1):
         if not line.strip():
             continue
@@ -145,7 +145,7 @@ def misspelt(fields: tuple[str, ...], known: tuple[str, ...]) -> dict[str, str]:
 
 
 def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: DatasetDraft) -> str | None:
-    """The first of the keys that the row has, as text; a number is an id written without quotes. None, with a fault, if there is none."""
+    """The value of the first of the keys that the row has, as text (a number is an unquoted id); None, with a fault, without any."""
     for key in keys:
         value = row.get(key)
         if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Evidence that stands in the documents more than once: any of its places will do."""
+"""Make every place of a repeated piece of evidence an alternative."""
 
 from workbench.datasets.text_search import TextSearch
 from workbench.records import Dataset, Need, Span
@@ -7,8 +7,8 @@ from workbench.records import Dataset, Need, Span
 def with_recurrences(dataset: Dataset) -> Dataset:
     """Every verbatim recurrence of a span, in its own or another document, becomes an alternative of the span's need.
 
-    The alternatives given come first, then the recurrences by document and position. Judgements stay as they are: that a
-    document repeats the words does not make it relevant. Doing it twice changes nothing.
+    The given alternatives come first, then the recurrences by document and position. Judgements do not change, since repeating the
+    words does not make a document relevant. A second call changes nothing.
     """
     if not dataset.needs:
         return dataset

@@ -1,7 +1,7 @@
-"""BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv and, where evidence is known, evidence.jsonl.
+"""BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv and perhaps evidence.jsonl.
 
-`evidence.jsonl` holds {query_id, doc_id, start, end, text}; rows of one query that share a `need` are alternatives, a row
-without one is a need of its own.
+`evidence.jsonl` has rows {query_id, doc_id, start, end, text}; rows of one query that share a `need` are alternatives, a row
+without one is a separate need.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from workbench.records import Qrel, Query
 
 
 def read_beir(folder: Path, split: str | None) -> DatasetDraft:
-    """All of a BEIR folder; with a split, the queries that are judged in it or marked unanswerable."""
+    """Read a BEIR folder; with a split, the queries that it judges and the unanswerable ones."""
     draft = DatasetDraft(folder.name)
     require(folder, "the BEIR folder")
     read_documents(require(folder / "corpus.jsonl", "the corpus"), draft)
@@ -60,7 +60,7 @@ def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> None:
 
 
 def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: DatasetDraft) -> Query:
-    """A query from its metadata: `answerable: false` or `type: unanswerable` marks it unanswerable, `answer` is expected."""
+    """Make a query: its metadata mark it unanswerable (`answerable: false`, `type: unanswerable`) and have its `answer`."""
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
     if not isinstance(marked, bool):
         draft.faults.append(f"{where} query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
@@ -69,7 +69,7 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
 
 
 def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> None:
-    """Evidence rows; `kept` limits them to the queries of a split."""
+    """Read evidence rows; `kept` limits them to the queries of a split."""
     for number, (row, where) in enumerate(json_lines(path, draft)):
         query_id = text_field(row, ("query_id",), where, draft)
         if query_id is None or (kept is not None and query_id not in kept):
@@ -80,7 +80,7 @@ def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> Non
 
 
 def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, draft: DatasetDraft) -> None:
-    """One span as one alternative of a need; a span that is not {doc_id, start, end} becomes a fault."""
+    """Add a span as one alternative of a need; a span that is not {doc_id, start, end} is a fault."""
     doc_id = text_field(row, ("doc_id",), where, draft)
     start, end, text = row.get("start"), row.get("end"), row.get("text")
     if doc_id is None:

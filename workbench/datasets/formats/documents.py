@@ -12,12 +12,12 @@ _IDS = ("doc_id", "_id", "id")
 
 
 def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
-    """The documents inside a dataset's folder: a file `documents` with one of the suffixes, else the folder `documents`."""
+    """The documents in a dataset's folder: a file `documents` with one of the suffixes, else the folder `documents`."""
     return first_file(folder, (f"documents{suffix}" for suffix in suffixes)) or folder / "documents"
 
 
 def read_documents(path: Path, draft: DatasetDraft) -> None:
-    """Everything at the path into the draft; a file that is of no known kind is a fault."""
+    """Read all documents at the path into the draft; a file of another kind is a fault."""
     require(path, "the documents")
     if path.is_dir():
         _read_folder(path, draft)
@@ -30,7 +30,7 @@ def read_documents(path: Path, draft: DatasetDraft) -> None:
 
 
 def read_document_rows(rows: Rows, file: Path, draft: DatasetDraft) -> None:
-    """Rows {doc_id, title, text} into the draft."""
+    """Read rows {doc_id, title, text} into the draft."""
     for row, where in rows:
         draft.leave(row, (*_IDS, "title", "text"), file)
         doc_id = text_field(row, _IDS, where, draft)

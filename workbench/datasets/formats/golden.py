@@ -2,7 +2,7 @@
 
 A golden dataset is a folder with `documents/` (Markdown, text or HTML; the doc_id is the path below it without its suffix) or
 `documents.jsonl` ({doc_id, title, text}), and `questions.jsonl` or `questions.json`; or one JSON file {documents, questions}.
-A plain list is a JSON file of questions; its documents are named beside it. `questions` says what a question holds.
+A plain list is a JSON file of questions; its documents are given separately. `questions` lists the fields of a question.
 """
 
 from pathlib import Path
@@ -54,7 +54,7 @@ def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
 
 
 def _numbered(rows: Any, what: str, draft: DatasetDraft) -> Rows:
-    """Rows of a JSON list with their place; what is no object becomes a fault."""
+    """Rows of a JSON list with their places; an item that is no object is a fault."""
     found = []
     for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
         if isinstance(row, dict):

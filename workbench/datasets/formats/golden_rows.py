@@ -1,4 +1,4 @@
-"""A dataset as the rows of the golden format, and a golden folder written whole or not at all."""
+"""Write a dataset as a golden folder, whole or not at all."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def write_golden(dataset: Dataset, folder: Path) -> None:
-    """documents.jsonl and questions.jsonl in a new folder, made beside it and renamed: nothing half written is ever there."""
+    """Write documents.jsonl and questions.jsonl to a new folder, which is made under another name and renamed when complete."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(f"{folder} is there and not an empty folder", "name a new one with --to")
     files = {"documents.jsonl": _lines(document_rows(dataset)), "questions.jsonl": _lines(question_rows(dataset))}

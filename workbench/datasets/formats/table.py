@@ -2,7 +2,7 @@
 
 Columns are the fields of a question. Document ids are a JSON list, `{doc_id: grade}`, or separated by `;` or `|`; `evidence` and
 a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` are taken as they stand; any other CSV cell is the
-JSON value that it spells (`2020` a number, `"2020"` a text), else text. Parquet knows its own types.
+JSON value that it spells (`2020` a number, `"2020"` a text), else text. Parquet cells have types.
 """
 
 import re
@@ -39,7 +39,7 @@ def read_table(path: Path, documents: Path | None, split: str | None) -> Dataset
 
 
 def _questions(rows: Rows, spelt: bool, draft: DatasetDraft) -> Rows:
-    """Rows as the golden format has them; `spelt`: every cell is text."""
+    """Convert rows to those of the golden format; `spelt` says that every cell is text."""
     return [({key: _value(key, value, spelt, where, draft) for key, value in row.items()}, where) for row, where in rows]
 
 

@@ -1,4 +1,4 @@
-"""Rows of CSV and parquet files: CSV cells are text, parquet cells what they are; an empty cell is absent."""
+"""Rows of CSV and parquet files: CSV cells are text, parquet cells have their types; an empty cell is absent."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ def is_table(path: Path) -> bool:
 
 
 def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
-    """The columns and the rows of a table, each row with its place; what cannot be read becomes a fault."""
+    """The columns and the rows of a table, each row with its place; rows that cannot be read are faults."""
     read = _read_parquet if path.suffix.lower() == ".parquet" else _read_csv
     columns, rows = read(path, draft)
     for name in dict.fromkeys(columns):
@@ -32,7 +32,7 @@ def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 
 
 def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: DatasetDraft) -> bool:
-    """Faults for columns that are needed and missing, and for those that look like a known one misspelt; whether none is missing."""
+    """Add faults for missing columns and for those that look like a misspelt one; return whether all needed columns exist."""
     wrong, missing = misspelt(tuple(columns), (*needed, *others)), [name for name in needed if name not in columns]
     draft.faults += [f"{path}:1 has no use for column {column!r} (did you mean {name!r}?); rename it" for column, name in wrong.items()]
     listed = ", ".join(map(repr, columns)) or "none"
@@ -77,7 +77,7 @@ def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 
 
 def _plain(value: Any) -> Any:
-    """A parquet value as JSON would hold it: pandas' NaN is absent, its 3.0 among them the number 3; dates are text."""
+    """A parquet value as JSON has it: pandas' NaN is absent, dates and decimals are text."""
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, date | time):
