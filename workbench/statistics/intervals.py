@@ -67,7 +67,7 @@ def units_of(values: Floats, clusters: npt.ArrayLike) -> Units:
     return units(names)
 
 
-def t_quantile(freedom: npt.ArrayLike) -> Floats:
+def t_quantile(freedom: Floats | int) -> Floats:
     """The two-sided 95 % quantile of Student's t for these degrees of freedom."""
     return np.asarray(stats.t.ppf((1 + LEVEL) / 2, freedom))
 

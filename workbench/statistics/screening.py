@@ -72,8 +72,9 @@ class Screening:
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> "Screening":
         """The screening that `as_json` wrote."""
-        rows = tuple(Screened(**{name: np.nan if value is None else value for name, value in row.items()}) for row in fields["rows"])
-        return cls(**{**fields, "rows": rows, "alike": tuple(map(tuple, fields["alike"]))})
+        rows: list[dict[str, Any]] = [{name: np.nan if value is None else value for name, value in row.items()} for row in fields["rows"]]
+        alike = tuple(map(tuple, fields["alike"]))
+        return cls(**{**fields, "rows": tuple(Screened(**row) for row in rows), "alike": alike})
 
 
 def screened(

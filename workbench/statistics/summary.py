@@ -48,7 +48,7 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
         for places, here in alike(scored & members):
             if here.any():
                 intervals = mean_intervals(value[places][:, here], clusters[here], proportion=proportion[places])
-                for place, interval, most in zip(places.tolist(), intervals, _means(attainable[places][:, here]), strict=True):
+                for place, interval, most in zip(places.tolist(), intervals, _means(attainable[places][:, here]).tolist(), strict=True):
                     rows[place, label] |= asdict(interval) | {"attainable": most}
     ordered = (rows[place, label] for place in range(len(names)) for label in slices)
     return pd.DataFrame([row for row in ordered if row["slice"] == "all" or row["n"] or row["unscored"]], columns=_COLUMNS)
@@ -68,8 +68,8 @@ def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[st
     return slices
 
 
-def _means(values: Floats) -> list[float]:
+def _means(values: Floats) -> Floats:
     """(r) the means of the numbers in each row (r, n); NaN for a row without any."""
     counts = (~np.isnan(values)).sum(axis=1)
     means: Floats = np.divide(np.nansum(values, axis=1), counts, out=np.full(len(values), np.nan), where=counts > 0)
-    return means.tolist()
+    return means
