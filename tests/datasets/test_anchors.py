@@ -38,7 +38,7 @@ def found(draft: DatasetDraft) -> tuple[list[tuple[Span, ...]], dict[str, int], 
     dataset = GoldenSource(path="").dataset(draft)
     given: dict[str, list[Span]] = {}
     for row in draft.evidence:
-        given.setdefault(row.need, []).append(Span(row.doc_id, row.start, row.end))
+        given.setdefault(row.need, []).append(row.span)
     return [tuple(spans) for spans in given.values()], {qrel.doc_id: qrel.relevance for qrel in dataset.qrels}, notes(draft)
 
 

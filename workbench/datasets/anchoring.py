@@ -23,16 +23,14 @@ def anchor(draft: DatasetDraft) -> None:
     grades = {(qrel.query_id, qrel.doc_id): qrel.relevance for qrel, _ in draft.qrels}
     # A copy, since a document that one quote makes relevant must not decide where the next one belongs.
     given = dict(grades)
-    evidence = {(row.query_id, Span(row.doc_id, row.start, row.end)) for row in draft.evidence}
+    evidence = {(row.query_id, row.span) for row in draft.evidence}
     for quote in draft.quotes:
         if quote.doc_id is not None and quote.doc_id not in documents:
             draft.faults.append(f"{_place(quote)} points to document {quote.doc_id!r}, and there is no such document")
         elif spans := _find(quote, search):
             chosen = _choose(quote, spans, given, draft)
             if evidence.isdisjoint((quote.query_id, span) for span in chosen):
-                draft.evidence += [
-                    EvidenceRow(quote.query_id, quote.need, span.doc_id, span.start, span.end, None, quote.where) for span in chosen
-                ]
+                draft.evidence += [EvidenceRow(quote.query_id, quote.need, span, None, quote.where) for span in chosen]
             _judge(quote, [span.doc_id for span in chosen], grades, draft)
         else:
             within = "no document" if quote.doc_id is None else f"no place of document {quote.doc_id!r}"

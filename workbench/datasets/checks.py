@@ -38,7 +38,7 @@ def dataset_of(draft: DatasetDraft) -> Dataset:
         raise DatasetError(f"dataset {draft.name}", lines)
     needs: dict[tuple[str, str], list[Span]] = {}
     for row in draft.evidence:
-        needs.setdefault((row.query_id, row.need), []).append(Span(row.doc_id, row.start, row.end))
+        needs.setdefault((row.query_id, row.need), []).append(row.span)
     place = {query.query_id: number for number, (query, _) in enumerate(draft.queries)}
     qrels = dict.fromkeys(qrel for qrel, _ in draft.qrels)
     made = [Need(query_id, tuple(dict.fromkeys(spans))) for (query_id, _), spans in needs.items()]
@@ -98,18 +98,17 @@ def _evidence(row: EvidenceRow, documents: Mapping[str, Document], queries: Coll
     place = f"{row.where} evidence of query {row.query_id!r}"
     if row.query_id not in queries:
         yield f"{place} belongs to no query"
-    document = documents.get(row.doc_id)
-    if document is None:
-        yield f"{place} points to document {row.doc_id!r}, and there is no such document"
+    doc_id, start, end = row.span.doc_id, row.span.start, row.span.end
+    if doc_id not in documents:
+        yield f"{place} points to document {doc_id!r}, and there is no such document"
         return
-    if not 0 <= row.start < row.end <= len(document.text):
-        yield f"{place} is [{row.start}, {row.end}) in document {row.doc_id!r} of {len(document.text)} characters"
-        return
-    found = document.text[row.start : row.end]
-    if row.text is not None and found != row.text:
-        yield f"{place} says {_short(row.text)}, but document {row.doc_id!r} has {_short(found)} at [{row.start}, {row.end})"
-    elif not found.strip():
-        yield f"{place} is blank: [{row.start}, {row.end}) in document {row.doc_id!r}"
+    text = documents[doc_id].text
+    if not 0 <= start < end <= len(text):
+        yield f"{place} is [{start}, {end}) in document {doc_id!r} of {len(text)} characters"
+    elif row.text is not None and text[start:end] != row.text:
+        yield f"{place} says {_short(row.text)}, but document {doc_id!r} has {_short(text[start:end])} at [{start}, {end})"
+    elif not text[start:end].strip():
+        yield f"{place} is blank: [{start}, {end}) in document {doc_id!r}"
 
 
 def _short(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.core.formatting import listed
 from workbench.core.suggestions import meant, nearest_word
 from workbench.errors import InputError
-from workbench.records import Document, Qrel, Query
+from workbench.records import Document, Qrel, Query, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,7 @@ class EvidenceRow:
 
     query_id: str
     need: str
-    doc_id: str
-    start: int
-    end: int
+    span: Span
     text: str | None
     where: str
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split, json_lines, read_text, require, text_field
 from workbench.datasets.formats.documents import read_documents
-from workbench.records import Qrel, Query
+from workbench.records import Qrel, Query, Span
 
 
 def read_beir(folder: Path, split: str | None) -> DatasetDraft:
@@ -88,4 +88,4 @@ def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, d
     if not (isinstance(start, int) and isinstance(end, int)):
         draft.faults.append(f"{where} has evidence of query {query_id} without whole numbers 'start' and 'end'")
         return
-    draft.evidence.append(EvidenceRow(query_id, need, doc_id, start, end, text if isinstance(text, str) else None, where))
+    draft.evidence.append(EvidenceRow(query_id, need, Span(doc_id, start, end), text if isinstance(text, str) else None, where))

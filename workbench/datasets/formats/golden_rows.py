@@ -5,6 +5,7 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +61,7 @@ def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
 
 
 def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:
-    return [
-        {"doc_id": span.doc_id, "start": span.start, "end": span.end, "text": texts[span.doc_id][span.start : span.end]}
-        for span in need.alternatives
-    ]
+    return [asdict(span) | {"text": texts[span.doc_id][span.start : span.end]} for span in need.alternatives]
 
 
 def write_golden(dataset: Dataset, folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import DatasetDraft, Rows, first_file, parse_json, reason, require
+from workbench.datasets.draft import DatasetDraft, first_file, parse_json, reason, require
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
 from workbench.datasets.questions import FIELDS, REFUSED, read_questions
@@ -33,17 +33,15 @@ def read_table(path: Path, documents: Path | None, split: str | None) -> Dataset
     read_documents(documents, draft)
     columns, rows = read_rows(path, draft)
     if check_columns(columns, ("query",), FIELDS[1:], path, draft):
-        read_questions(_questions(rows, path.suffix.lower() == ".csv", draft), split, draft)
+        spelt = path.suffix.lower() == ".csv"
+        questions = (({key: _value(key, value, spelt, where, draft) for key, value in row.items()}, where) for row, where in rows)
+        read_questions(questions, split, draft)
     anchor(draft)
     return draft
 
 
-def _questions(rows: Rows, spelt: bool, draft: DatasetDraft) -> Rows:
-    """Convert rows to those of the golden format; `spelt` says that every cell is text."""
-    return [({key: _value(key, value, spelt, where, draft) for key, value in row.items()}, where) for row, where in rows]
-
-
 def _value(key: str, value: Any, spelt: bool, where: str, draft: DatasetDraft) -> Any:
+    """A cell as the golden format has it; `spelt` says that every cell is text."""
     if key in _IDS:
         return _ids(key, value, where, draft)
     if key in ("evidence", "relevant_chunks") and isinstance(value, str):
