@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from tests.dataset_tables import write_table
 from workbench.cli.main import main
+from workbench.datasets.anchoring import with_recurrences
 from workbench.datasets.formats.trec import write_qrels
-from workbench.datasets.recurrences import with_recurrences
 from workbench.datasets.sources import GoldenSource, NfcorpusSource, recognise
 from workbench.records import Dataset
 

@@ -1,10 +1,12 @@
-"""Turn relevant chunks given as text into evidence: find each in the documents and make it one need."""
+"""Find evidence in the documents: relevant chunks given as text, and other places of the same text."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, Quote
 from workbench.datasets.text_search import TextSearch
-from workbench.records import Qrel, Span
+from workbench.records import Dataset, Need, Qrel, Span
 
 # Query and document.
 Pair = tuple[str, str]
@@ -35,6 +37,25 @@ def anchor(draft: DatasetDraft) -> None:
         else:
             within = "no document" if quote.doc_id is None else f"no place of document {quote.doc_id!r}"
             draft.faults.append(f"{_place(quote)} is in {within}")
+
+
+def with_recurrences(dataset: Dataset) -> Dataset:
+    """Every verbatim recurrence of a span, in its own or another document, becomes an alternative of the span's need.
+
+    The given alternatives come first, then the recurrences by document and position. Judgements do not change, since repeating the
+    words does not make a document relevant. A second call changes nothing.
+    """
+    if not dataset.needs:
+        return dataset
+    texts = {document.doc_id: document.text for document in dataset.documents}
+    # Texts recur among needs: each is searched once.
+    places = cache(TextSearch(dataset.documents).verbatim)
+    needs = []
+    for need in dataset.needs:
+        wanted = dict.fromkeys(texts[span.doc_id][span.start : span.end] for span in need.alternatives)
+        recurring = (span for text in wanted for span in places(text))
+        needs.append(Need(need.query_id, tuple(dict.fromkeys((*need.alternatives, *recurring)))))
+    return replace(dataset, needs=tuple(needs))
 
 
 def _find(quote: Quote, search: TextSearch) -> list[Span]:

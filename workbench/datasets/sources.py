@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core.locations import expand
+from workbench.datasets.anchoring import with_recurrences
 from workbench.datasets.checks import dataset_of
 from workbench.datasets.draft import DatasetDraft, first_file
 from workbench.datasets.formats.beir import read_beir
@@ -15,7 +16,6 @@ from workbench.datasets.formats.nfcorpus import read_nfcorpus
 from workbench.datasets.formats.table import QUESTIONS, read_table
 from workbench.datasets.formats.table_rows import is_table
 from workbench.datasets.formats.trec import TOPICS, read_trec
-from workbench.datasets.recurrences import with_recurrences
 from workbench.errors import InputError
 from workbench.records import Dataset
 

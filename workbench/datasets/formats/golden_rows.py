@@ -54,10 +54,8 @@ def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
     grades = {qrel.doc_id: qrel.relevance for qrel in qrels}
     refused = {key: [doc_id for doc_id, given in grades.items() if given == grade] for key, grade in REFUSED.items()}
     relevant = {doc_id: grade for doc_id, grade in grades.items() if grade not in REFUSED.values()}
-    found: dict[str, Any] = {}
-    if relevant:
-        found["relevant_doc_ids"] = list(relevant) if set(relevant.values()) == {1} else relevant
-    return found | {key: doc_ids for key, doc_ids in refused.items() if doc_ids}
+    graded = {"relevant_doc_ids": list(relevant) if set(relevant.values()) == {1} else relevant}
+    return {key: doc_ids for key, doc_ids in (graded | refused).items() if doc_ids}
 
 
 def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:
