@@ -1,6 +1,7 @@
 """The unchecked content of a dataset's files: rows with their places, and the faults of reading them."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -59,6 +60,7 @@ class DatasetDraft:
 
 
 Rows = Iterable[tuple[dict[str, Any], str]]
+_HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
 
 
 def require(path: Path, what: str) -> Path:
@@ -115,22 +117,37 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON number")
 
 
-def json_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[dict[str, Any], str]]:
-    """The objects of a JSON Lines file with their `file:line`; any other line is a fault."""
+def text_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
+    """The lines of a file that are not blank, with their `file:line`."""
     # Not splitlines(): a document may contain U+2028 or U+0085, which JSON leaves unescaped.
     for number, line in enumerate(read_text(path, draft).split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
+        if line.strip():
+            yield line.removesuffix("\r"), f"{path}:{number}"
+
+
+def tabbed_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
+    """The lines of a file of columns, without its header."""
+    return ((line, where) for line, where in text_lines(path, draft) if not (where == f"{path}:1" and _HEADER.match(line)))
+
+
+def json_lines(path: Path, draft: DatasetDraft) -> Rows:
+    """The objects of a JSON Lines file with their `file:line`; any other line is a fault."""
+    for line, where in text_lines(path, draft):
         try:
-            row = parse_json(line)
+            value = parse_json(line)
         except ValueError as error:
             draft.faults.append(f"{where} is not JSON ({reason(error)})")
-            continue
-        if isinstance(row, dict):
-            yield row, where
         else:
-            draft.faults.append(f"{where} is a JSON {type(row).__name__}, not an object")
+            yield from objects([(value, where)], draft)
+
+
+def objects(values: Iterable[tuple[Any, str]], draft: DatasetDraft) -> Rows:
+    """The values that are JSON objects; any other is a fault."""
+    for value, where in values:
+        if isinstance(value, dict):
+            yield value, where
+        else:
+            draft.faults.append(f"{where} is a JSON {type(value).__name__}, not an object")
 
 
 @cache

@@ -7,7 +7,7 @@ without one is a separate need.
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split, json_lines, require, tabbed_lines, text_field
 from workbench.datasets.formats.documents import read_documents
 from workbench.records import Qrel, Query, Span
 
@@ -30,10 +30,7 @@ def read_beir(folder: Path, split: str | None) -> DatasetDraft:
 
 
 def _read_qrels(path: Path, draft: DatasetDraft) -> None:
-    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
-        where = f"{path}:{number}"
-        if not line.strip() or (number == 1 and line.startswith(("query-id", "query_id"))):
-            continue
+    for line, where in tabbed_lines(path, draft):
         try:
             query_id, doc_id, relevance = line.split("\t")
             draft.qrels.append((Qrel(query_id, doc_id, int(relevance)), where))

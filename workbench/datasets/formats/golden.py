@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import DatasetDraft, Rows, json_lines, misspelt, parse_json, read_text, reason, require
+from workbench.datasets.draft import DatasetDraft, Rows, json_lines, misspelt, objects, parse_json, read_text, reason, require
 from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
 from workbench.datasets.questions import FIELDS, read_questions
 from workbench.errors import InputError
@@ -55,13 +55,8 @@ def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
 
 def _numbered(rows: Any, what: str, draft: DatasetDraft) -> Rows:
     """Rows of a JSON list with their places; an item that is no object is a fault."""
-    found = []
-    for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
-        if isinstance(row, dict):
-            found.append((row, f"{what} {number}"))
-        else:
-            draft.faults.append(f"{what} {number} is a JSON {type(row).__name__}, not an object")
-    return found
+    listed = rows if isinstance(rows, list) else [rows]
+    return objects(((row, f"{what} {number}") for number, row in enumerate(listed, 1)), draft)
 
 
 def _json_file(path: Path, draft: DatasetDraft) -> Any:

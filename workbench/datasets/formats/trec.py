@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from workbench.datasets.draft import DatasetDraft, check_split, first_file, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, Rows, check_split, first_file, json_lines, require, tabbed_lines, text_field
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.errors import DatasetError, InputError
@@ -19,7 +19,6 @@ from workbench.records import Qrel
 TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
 _QRELS = ("qrels.txt", "qrels.tsv", "qrels")
 _IDS, _TEXTS = ("query_id", "_id", "id"), ("query", "text")
-_HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
 Row = TypeVar("Row")
 
 
@@ -61,8 +60,8 @@ def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]
     return others
 
 
-def _tabbed_topics(path: Path, draft: DatasetDraft) -> Iterator[tuple[dict[str, Any], str]]:
-    for line, where in _lines(path, draft):
+def _tabbed_topics(path: Path, draft: DatasetDraft) -> Rows:
+    for line, where in tabbed_lines(path, draft):
         query_id, tab, text = line.partition("\t")
         if tab:
             yield {"query_id": query_id, "query": text}, where
@@ -118,14 +117,8 @@ def _whole(path: Path, read: Callable[[Path, DatasetDraft], Iterator[tuple[Row, 
     return rows
 
 
-def _lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
-        if line.strip() and not (number == 1 and _HEADER.match(line)):
-            yield line.removesuffix("\r"), f"{path}:{number}"
-
-
 def _cells(path: Path, count: int, form: str, draft: DatasetDraft) -> Iterator[tuple[list[str], str]]:
-    for line, where in _lines(path, draft):
+    for line, where in tabbed_lines(path, draft):
         # Not split(): an id may hold U+00A0 or U+0085.
         cells = re.split("[ \t]+", line.strip(" \t"))
         if len(cells) == count:
