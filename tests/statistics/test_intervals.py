@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from benchmarks.verdict.coverage import SIZES, coverage
+from benchmarks.verdict.coverage import SIZES, coverage, mean_interval
 from workbench.errors import InputError
-from workbench.statistics.intervals import mean_interval, mean_intervals
+from workbench.statistics.intervals import mean_intervals
 
 VALUES = st.lists(st.floats(0, 1), min_size=20, max_size=40)
 

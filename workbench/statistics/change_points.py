@@ -75,7 +75,7 @@ def _split(values: NDArray[np.float64], start: int, end: int) -> list[tuple[int,
     part = values[start:end]
     if len(part) < FEWEST_RUNS or np.ptp(part) == 0:
         return []
-    for parts in (_steps(len(part)), _stretches(len(part))):
+    for parts in _steps_and_stretches(len(part)):
         p = 2 * _p(part, parts)
         if p <= LEVEL:
             place = int(np.argmax(_gaps(part, parts)))
@@ -87,15 +87,10 @@ def _split(values: NDArray[np.float64], start: int, end: int) -> list[tuple[int,
     return []
 
 
-def _steps(n: int) -> Parts:
-    ends = np.arange(_LEAST, n - _LEAST + 1)
-    return np.zeros_like(ends), ends
-
-
-def _stretches(n: int) -> Parts:
+def _steps_and_stretches(n: int) -> list[Parts]:
     starts, ends = np.triu_indices(n + 1, _LEAST)
-    inside = (starts >= _LEAST) & (ends <= n - _LEAST)
-    return starts[inside], ends[inside]
+    fitting = ends <= n - _LEAST
+    return [(starts[inside], ends[inside]) for inside in (fitting & (starts == 0), fitting & (starts >= _LEAST))]
 
 
 def _p(values: NDArray[np.float64], parts: Parts) -> float:

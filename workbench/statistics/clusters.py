@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.core.batching import blocks
+from workbench.core.batching import blocks, rows
 from workbench.metrics.coverage import Bools, Ints
 from workbench.metrics.inputs import Labels
 
 FEWEST_CLUSTERS = 10
-_BLOCK = 2_000_000
+# A value and its square.
+BYTES_A_VALUE = 16
 
 
 def query_clusters(labels: Labels) -> Ints:
@@ -70,11 +71,6 @@ def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
     groups: dict[bytes, list[int]] = {}
     for row, key in enumerate(np.packbits(scored, axis=1)):
         groups.setdefault(key.tobytes(), []).append(row)
-    for rows in groups.values():
-        for block in blocks(len(rows), rows_at_once(scored.shape[1])):
-            yield np.array(rows[block], dtype=np.int64), scored[rows[0]]
-
-
-def rows_at_once(queries: int) -> int:
-    """The number of rows of values (r, q) that are worked on at once: some 2 million values."""
-    return max(1, _BLOCK // max(1, queries))
+    for places in groups.values():
+        for block in blocks(len(places), rows(BYTES_A_VALUE * scored.shape[1])):
+            yield np.array(places[block], dtype=np.int64), scored[places[0]]

@@ -26,11 +26,6 @@ class Interval:
     clusters: int
 
 
-def mean_interval(values: npt.ArrayLike, clusters: npt.ArrayLike, *, proportion: bool = False) -> Interval:
-    """The mean of n scored values (n) and its interval, by `mean_intervals`."""
-    return mean_intervals(np.asarray(values, dtype=np.float64)[None], clusters, proportion=np.array([proportion]))[0]
-
-
 def mean_intervals(values: Floats, clusters: npt.ArrayLike, *, proportion: Bools) -> list[Interval]:
     """The means of r rows of n scored values (r, n) with 95 % intervals; `clusters` (n) are the source documents.
 

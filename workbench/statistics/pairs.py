@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from workbench.core.batching import blocks
+from workbench.core.batching import blocks, rows
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.clusters import rows_at_once
+from workbench.statistics.clusters import BYTES_A_VALUE
 from workbench.statistics.intervals import t_quantile
 from workbench.statistics.robust import by_unit, robust
 
@@ -46,13 +46,13 @@ def all_pairs(values: Floats, codes: Ints, documents: Ints) -> Pairs:
     """Every pair of the configurations in `values` (c, q; NaN where unscored), for queries in units `codes` (q) and `documents` (q)."""
     a, b = np.triu_indices(len(values), 1)
     # One block even without pairs, for arrays of the right shape.
-    parts = blocks(max(1, len(a)), rows_at_once(values.shape[1]))
-    rows = [_rows(values[a[part]] - values[b[part]], codes, documents) for part in parts]
-    columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
+    parts = blocks(max(1, len(a)), rows(BYTES_A_VALUE * values.shape[1]))
+    computed = [_columns(values[a[part]] - values[b[part]], codes, documents) for part in parts]
+    columns = [np.concatenate(column) for column in zip(*computed, strict=True)]
     return Pairs(a.astype(np.int64), b.astype(np.int64), *columns)
 
 
-def _rows(differences: Floats, codes: Ints, documents: Ints) -> tuple[Floats, Floats, Floats, Ints, Ints, Floats, Bools]:
+def _columns(differences: Floats, codes: Ints, documents: Ints) -> tuple[Floats, Floats, Floats, Ints, Ints, Floats, Bools]:
     means = robust(differences, codes)
     clusters = (by_unit((~np.isnan(differences)).astype(np.float64), documents) > 0).sum(axis=1).astype(np.int64)
     identical = (np.nan_to_num(differences) == 0).all(axis=1)
