@@ -245,7 +245,7 @@ def test_a_broken_json_file_is_named_with_its_line(tmp_path: Path) -> None:
             "leave.md:1 begins with a byte order mark, which shifts every offset by one; save the file without it",
         ),
         ("Text.".encode("utf-16"), "leave.md:1 is not UTF-8 (byte 0xff); save the file as UTF-8"),
-        ("Text.".encode("utf-16-le"), "leave.md document 'leave' holds NUL characters, which is what a binary or UTF-16 file looks like"),
+        ("Text.".encode("utf-16-le"), "leave.md document 'leave' contains NUL characters, as binary and UTF-16 files do"),
         (b" \r\n\t", "leave.md document 'leave' is empty"),
     ],
     ids=["latin-1", "byte order mark", "utf-16", "utf-16 without mark", "blank"],

@@ -95,7 +95,7 @@ def test_a_byte_order_mark_and_line_ends_of_excel_are_read(load: Load) -> None:
             "questions.csv:1 has no use for column 'relevant_docs_ids' (did you mean 'relevant_doc_ids'?); rename it",
         ),
         ("query,relevant_doc_ids,x,x\na?,d,1,2\n", "questions.csv:1 has 2 columns 'x'"),
-        ("query,relevant_doc_ids\na?,d,e\n", "questions.csv:2 has 3 cells, and the header has 2; quote what holds a comma"),
+        ("query,relevant_doc_ids\na?,d,e\n", "questions.csv:2 has 3 cells, and the header has 2; quote cells with a comma"),
         (
             'query,relevant_doc_ids\n"a\nb?",d\nc?,"[d]"\n',
             "questions.csv:4 has 'relevant_doc_ids' that is not JSON (Expecting value at column 2)",

@@ -48,11 +48,11 @@ def test_trec_eval_reads_what_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "a b", "a\tb", "a\nb", "\ufeffa"])
 def test_an_id_that_the_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(InputError, match="cannot stand in a TREC file"):
+    with pytest.raises(InputError, match="cannot be written to a TREC file"):
         write_qrels(tmp_path / "qrels", [Qrel("q", "d", 1), Qrel("q", wrong, 1)])
-    with pytest.raises(InputError, match="cannot stand in a TREC file"):
+    with pytest.raises(InputError, match="cannot be written to a TREC file"):
         write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, 1.0)], wrong)
-    with pytest.raises(InputError, match="the score inf cannot stand"):
+    with pytest.raises(InputError, match="the score inf cannot be written"):
         write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, float("inf"))], "tag")
     assert list(tmp_path.iterdir()) == []
 

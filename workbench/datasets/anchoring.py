@@ -60,8 +60,8 @@ def with_recurrences(dataset: Dataset) -> Dataset:
 
 def _find(quote: Quote, search: TextSearch) -> list[Span]:
     for places in (search.verbatim, search.loosely):
-        if found := [span for span in places(quote.text) if quote.doc_id in (None, span.doc_id)]:
-            return found
+        if spans := [span for span in places(quote.text) if quote.doc_id in (None, span.doc_id)]:
+            return spans
     return []
 
 

@@ -70,21 +70,20 @@ def _texts(draft: DatasetDraft) -> Iterator[str]:
         if not document.text.strip():
             yield f"{where} document {document.doc_id!r} is empty"
         if "\x00" in document.text:
-            yield f"{where} document {document.doc_id!r} holds NUL characters, which is what a binary or UTF-16 file looks like"
+            yield f"{where} document {document.doc_id!r} contains NUL characters, as binary and UTF-16 files do"
     for query, where in draft.queries:
         if not query.text.strip():
             yield f"{where} query {query.query_id!r} is empty"
 
 
 def _judgements(draft: DatasetDraft, documents: Collection[str], queries: Collection[str]) -> Iterator[str]:
-    seen: dict[tuple[str, str], int] = {}
+    grades: dict[tuple[str, str], int] = {}
     for qrel, where in draft.qrels:
         if qrel.doc_id not in documents:
             yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, and there is no such document"
         if qrel.query_id not in queries:
             yield f"{where} judges query {qrel.query_id!r}, and there is no such query"
-        earlier = seen.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance)
-        if earlier != qrel.relevance:
+        if grades.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance) != qrel.relevance:
             yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r} a second time, differently"
     relevant = Counter(qrel.query_id for qrel, _ in draft.qrels if qrel.relevance > 0)
     for query, where in draft.queries:

@@ -21,8 +21,7 @@ class TextSearch:
 
     def verbatim(self, text: str) -> list[Span]:
         """Every place of the text, also overlapping ones, by document and position."""
-        found = self._joined.find(text)
-        return [Span(self._documents[row].doc_id, start, start + len(text)) for row, start in found]
+        return [Span(self._documents[row].doc_id, start, start + len(text)) for row, start in self._joined.find(text)]
 
     def loosely(self, text: str) -> list[Span]:
         """Every place of the text's words with any white space between them, as offsets into the document."""

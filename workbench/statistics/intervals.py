@@ -30,13 +30,13 @@ def mean_intervals(values: Floats, clusters: npt.ArrayLike, *, proportion: Bools
     """The means of r rows of n scored values (r, n) with 95 % intervals; `clusters` (n) are the source documents.
 
     Proportions (r), and rows that are all 0 or 1, get a Wilson interval with an effective n, others the cluster-robust t interval. There
-    are no bounds for one query, nor where values other than 0 and 1 show no variance: an interval without width would claim certainty.
+    are no bounds for one query, or if values other than 0 and 1 do not vary: an interval without width would claim certainty.
     """
     observed = units_of(values, clusters)
     binary = ((values == 0) | (values == 1)).all(axis=1)
     shares = binary | proportion
     for wrong in values[shares & ((values < 0) | (values > 1)).any(axis=1)]:
-        raise InputError(f"values from {wrong.min():g} to {wrong.max():g} are no proportions", "they lie between 0 and 1")
+        raise InputError(f"values from {wrong.min():g} to {wrong.max():g} are no proportions", "give values between 0 and 1")
     intervals: dict[int, Interval] = {}
     for rows, method in ((shares, _wilson), (~shares, robust_intervals)):
         intervals |= zip(np.flatnonzero(rows).tolist(), method(values[rows], observed), strict=True)
@@ -56,9 +56,9 @@ def units_of(values: Floats, clusters: npt.ArrayLike) -> Units:
     if values.ndim != 2 or names.ndim != 1 or values.shape[1] != len(names):
         raise InputError(f"{values.shape[1:]} values and {names.shape} clusters do not match", "give one cluster for each value")
     if not len(names):
-        raise InputError("there is no mean of no values", "leave out what no query was scored on")
+        raise InputError("there is no mean of no values", "leave out metrics without a scored query")
     if not np.isfinite(values).all():
-        raise InputError("a value is NaN or infinite", "leave out what is unscored, and count it")
+        raise InputError("a value is NaN or infinite", "leave out unscored queries, and count them")
     return units(names)
 
 
@@ -71,9 +71,9 @@ def _wilson(values: Floats, observed: Units) -> list[Interval]:
     """Wilson's interval (1927) with the effective n of a clustered sample: n / design effect · (t(n - 1) / t(freedom))².
 
     The design effect is the variance of the mean over that of as many independent successes, p (1 - p) / (n - 1); for successes at
-    least 1. It is seen only in the F units that hold a rare outcome (anything but 1 where the mean is above a half), and is drawn
-    towards its largest value, that of units of one mind, Σ size² / n (Kish 1965), which has the weight 4 / (F² + 4): with F = 0 there
-    is nothing else to go by. The last factor pays for few units (Korn and Graubard 1998). One query a unit gives the plain interval
+    least 1. Only the F units with a rare outcome (anything but 1 if the mean is above a half) inform it, so the estimate is drawn
+    towards its largest value, that of units of one mind, Σ size² / n (Kish 1965), which has the weight 4 / (F² + 4): with F = 0 it
+    is the only information. The last factor pays for few units (Korn and Graubard 1998). One query a unit gives the plain interval
     for successes.
     """
     n, mean, means = values.shape[1], values.mean(axis=1), robust(values, observed.codes)
@@ -91,12 +91,12 @@ def _design(values: Floats, codes: Ints, error: Floats, binary: Bools) -> Floats
     n, mean, sizes = values.shape[1], values.mean(axis=1), np.bincount(codes)
     variance = mean * (1 - mean) / (n - 1)
     largest = float((sizes**2).sum()) / n
-    seen = np.full(len(values), largest)
-    np.divide(error**2, variance, out=seen, where=variance != 0)
-    seen = np.where(variance != 0, np.maximum(np.where(binary, 1.0, 0.0), seen), seen)
+    estimate = np.full(len(values), largest)
+    np.divide(error**2, variance, out=estimate, where=variance != 0)
+    estimate = np.where(variance != 0, np.maximum(np.where(binary, 1.0, 0.0), estimate), estimate)
     rare = np.where(mean[:, None] >= 0.5, values < 1, values > 0)
     units_with = (by_unit(rare.astype(np.float64), codes) > 0).sum(axis=1)
-    drawn: Floats = (units_with**2 * seen + 4 * np.maximum(largest, seen)) / (units_with**2 + 4)
+    drawn: Floats = (units_with**2 * estimate + 4 * np.maximum(largest, estimate)) / (units_with**2 + 4)
     return drawn
 
 

@@ -65,7 +65,7 @@ def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:
 def write_golden(dataset: Dataset, folder: Path) -> None:
     """Write documents.jsonl and questions.jsonl to a new folder, which is made under another name and renamed when complete."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise InputError(f"{folder} is there and not an empty folder", "name a new one with --to")
+        raise InputError(f"{folder} exists and is not an empty folder", "name a new one with --to")
     files = {"documents.jsonl": _lines(document_rows(dataset)), "questions.jsonl": _lines(question_rows(dataset))}
     place = folder.resolve()
     aside = place.with_name(f".{place.name}.{os.getpid()}")
@@ -84,4 +84,4 @@ def _lines(rows: Iterable[dict[str, Any]]) -> str:
     try:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     except ValueError as error:
-        raise InputError(f"a number is beyond what JSON holds ({error})", "mend the metadata of the questions") from None
+        raise InputError(f"a number does not fit JSON ({error})", "mend the metadata of the questions") from None

@@ -50,7 +50,7 @@ def _obtained() -> Path:
             return _found() or _downloaded(cache)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:  # requests' errors are OSErrors
         what = f"{type(error).__name__}: {error.strerror}" if isinstance(error, OSError) and error.strerror else type(error).__name__
-        fix = "give dataset.path a folder that holds it, or set WORKBENCH_DATA to the folder above it"
+        fix = "give dataset.path a folder that contains it, or set WORKBENCH_DATA to the folder above it"
         raise InputError(f"NFCorpus could not be fetched into {cache} ({what})", fix) from error
 
 
@@ -87,7 +87,7 @@ def _check_counts(folder: Path) -> None:
     whole, test = read_beir(folder, None), read_beir(folder, "test")
     found = dict(zip(COUNTS, (len(whole.documents), len(whole.queries), len(test.qrels)), strict=True))
     if found != COUNTS:
-        raise InputError(f"the downloaded NFCorpus has {found}, not {COUNTS}", "give dataset.path a folder that holds the published one")
+        raise InputError(f"the downloaded NFCorpus has {found}, not {COUNTS}", "give dataset.path a folder with the published one")
 
 
 def _check_digest(archive: Path, record: Path) -> None:

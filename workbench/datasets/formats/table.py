@@ -1,7 +1,7 @@
 """A table of questions, CSV or parquet, and the documents it is about.
 
 Columns are the fields of a question. Document ids are a JSON list, `{doc_id: grade}`, or separated by `;` or `|`; `evidence` and
-a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` are taken as they stand; any other CSV cell is the
+a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` are text; any other CSV cell is the
 JSON value that it spells (`2020` a number, `"2020"` a text), else text. Parquet cells have types.
 """
 

@@ -53,7 +53,7 @@ def _read_csv(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
         for cells in reader:
             where, before = f"{path}:{before + 1}", reader.line_num
             if cells and len(cells) != len(columns):
-                draft.faults.append(f"{where} has {len(cells)} cells, and the header has {len(columns)}; quote what holds a comma")
+                draft.faults.append(f"{where} has {len(cells)} cells, and the header has {len(columns)}; quote cells with a comma")
             elif cells:
                 rows.append((dict(zip(columns, cells, strict=True)), where))
     except csv.Error as error:

@@ -141,13 +141,13 @@ def _finite(cell: str) -> float:
 
 def _id(text: str) -> str:
     if not text or re.search(r"[ \t\r\n]", text) or text.startswith("\ufeff"):
-        raise InputError(f"{text!r} cannot stand in a TREC file", "ids and tags there are not empty and have no blanks")
+        raise InputError(f"{text!r} cannot be written to a TREC file", "give ids and tags without blanks")
     return text
 
 
 def _score(score: float) -> str:
     if not math.isfinite(score):
-        raise InputError(f"the score {score} cannot stand in a TREC file", "give a finite number")
+        raise InputError(f"the score {score} cannot be written to a TREC file", "give a finite number")
     return repr(float(score))
 
 

@@ -1,4 +1,4 @@
-"""Sign flips of whole units: what sums of differences would be if either configuration could have had either result."""
+"""Sums of differences under sign flips of whole units, as if either configuration could have had either result."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _OFF, _NEAR = 1e-12, 1e-3
 
 
 def sign_blocks(units: int, flips: int, seed: int) -> Iterator[Floats]:
-    """Blocks (b, units) of -1 and 1: `flips` random rows in all; the blocks do not depend on what is multiplied with them."""
+    """Blocks (b, units) of -1 and 1: `flips` random rows in all; independent of the values that are multiplied with them."""
     random = np.random.default_rng(seed)
     for block in blocks(flips, _BLOCK):
         yield random.integers(0, 2, size=(block.stop - block.start, units)).astype(np.float64) * 2 - 1
@@ -37,7 +37,7 @@ class Totals:
 
     U is a monotone function of the one-sample t statistic of the G sums, t = U √((G - 1) / (G - U²)). Where configurations have values
     for the same queries S_ab = S_0b - S_0a, so the flips of the c rows S_0b (`basis`: c, units) give those of all pairs a - b. Pairs for
-    which that does not hold, or that lie so near each other that it would lose digits, are multiplied out: `apart`, with their `rows`.
+    which that is not so, or whose difference is so small that it would lose digits, are multiplied out: `apart`, with their `rows`.
     """
 
     a: Ints
