@@ -36,10 +36,8 @@ def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> Dataset
 
 
 def _found() -> Path | None:
-    for folder in (data_folder() / "nfcorpus", cache_folder() / "nfcorpus"):
-        if (folder / "corpus.jsonl").is_file():
-            return folder
-    return None
+    folders = (data_folder() / "nfcorpus", cache_folder() / "nfcorpus")
+    return next((folder for folder in folders if (folder / "corpus.jsonl").is_file()), None)
 
 
 def _obtained() -> Path:
