@@ -13,8 +13,7 @@ from workbench.analysis.values import detail
 from workbench.analysis.verdict import verdict_of
 from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
-from workbench.statistics.bounds import Bounds, judged_bounds
-from workbench.statistics.comparison import Comparison
+from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
 from workbench.statistics.intervals import Interval
 from workbench.statistics.screening import Screening
 from workbench.statistics.verdict import Reason, Verdict
