@@ -38,9 +38,7 @@ def repeats(case: Case, rows: Ints) -> Bools:
 
 def _overlapping(starts: Ints, ends: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """Pairs (earlier, later) of slices that share at least half of the shorter of the two; `rows` rise with the rank."""
-    order = np.argsort(starts, kind="stable")
-    left, right = meeting(starts[order], ends[order], starts, ends)
-    right = order[right]
+    left, right = meeting(starts, ends, starts, ends)
     shared = np.minimum(ends[left], ends[right]) - np.maximum(starts[left], starts[right])
     shorter = np.minimum((ends - starts)[left], (ends - starts)[right])
     kept = (rows[left] < rows[right]) & (2 * shared >= shorter)

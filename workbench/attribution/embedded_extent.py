@@ -51,7 +51,6 @@ def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], 
 def _evident(labels: Labels, chunks: pd.DataFrame) -> Bools:
     """(chunks) which chunks share a character with any evidence."""
     offsets = labels.offsets[chunks["doc"].to_numpy()]
-    order = np.argsort(labels.alternative_start, kind="stable")
     lows, highs = offsets + chunks["start"].to_numpy(), offsets + chunks["end"].to_numpy()
-    found = meeting(labels.alternative_start[order], labels.alternative_end[order], lows, highs)[0]
+    found = meeting(labels.alternative_start, labels.alternative_end, lows, highs)[0]
     return np.bincount(found, minlength=len(chunks)) > 0

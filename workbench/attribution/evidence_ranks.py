@@ -25,9 +25,7 @@ def evidence_ranks(case: Case, rows: Ints) -> EvidenceRanks:
     starts, ends = origin + labels.solid(table.starts)[piece], origin + labels.solid(table.ends)[piece]
     lows = query * labels.width + labels.solid(labels.alternative_start[rows])
     highs = query * labels.width + labels.solid(labels.alternative_end[rows])
-    order = np.argsort(starts, kind="stable")
-    span, place = meeting(starts[order], ends[order], lows, highs)
-    place = order[place]
+    span, place = meeting(starts, ends, lows, highs)
     whole, position = (starts[place] <= lows[span]) & (ends[place] >= highs[span]), hits.position[listed[place]]
     ranks = EvidenceRanks(np.full(len(rows), np.inf), np.full(len(rows), np.inf))
     np.minimum.at(ranks.whole, span[whole], position[whole])
