@@ -5,7 +5,7 @@ import pandas as pd
 
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Floats, Ints, meeting
-from workbench.metrics.delivery import NO_CUT, Ordered, Slices, delivered, ordered, slices
+from workbench.metrics.delivery import Ordered, Slices, delivered, ordered, slices
 from workbench.metrics.evaluate import score
 from workbench.metrics.families.documents import judged
 from workbench.metrics.names import Metric
@@ -22,7 +22,7 @@ def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
     `kept` is where the delivered text of a slice ends, `start` where none of it was delivered; positions are those of the document.
     """
     labels = case.labels
-    hits, table, text = case.shared(ordered, NO_CUT), case.shared(slices, NO_CUT), case.shared(delivered, cut)
+    hits, table, text = case.shared(ordered), case.shared(slices), case.shared(delivered, cut)
     key = hits.query * len(table.starts) + hits.piece
     order = np.argsort(key)
     rows = order[np.searchsorted(key[order], text.query * len(table.starts) + text.piece)]
@@ -32,7 +32,8 @@ def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
     np.maximum.at(last, hits.query[rows], hits.position[rows])
     beyond = hits.position - last[hits.query]
     evident = _evident(case, hits, table) & ~within & (beyond > _NEXT)
-    wanted = np.flatnonzero(within | (beyond <= _NEXT) | (evident & (_nth(hits.query, evident) <= _FURTHER)))
+    nth = pd.Series(evident).groupby(hits.query).cumsum().to_numpy()
+    wanted = np.flatnonzero(within | (beyond <= _NEXT) | (evident & (nth <= _FURTHER)))
     piece = hits.piece[wanted]
     doc, offsets = table.doc[piece], labels.offsets[table.doc[piece]]
     places = {"start": table.starts[piece] - offsets, "end": table.ends[piece] - offsets, "kept": kept[wanted] - offsets}
@@ -50,9 +51,9 @@ def context_tokens(case: Case, cut: Cut) -> float:
 def query_details(case: Case, metric: Metric) -> pd.DataFrame:
     """A row for each query: the share of the first k that is judged and the metric's bounds, over documents, and the margins."""
     unknown = np.full(case.labels.queries, np.nan)
-    found = {"judged": unknown, "unjudged_low": unknown, "unjudged_high": unknown}
+    found = dict.fromkeys(("judged", "unjudged_low", "unjudged_high"), unknown)
     if metric.family == "documents" and metric.k is not None:
-        bounds = unjudged_values(case.labels, case.retrieved, metric)
+        bounds = unjudged_values(case, metric)
         found = {"judged": judged(case, metric.cut).value, "unjudged_low": bounds.low, "unjudged_high": bounds.high}
     return pd.DataFrame(found | {name: score(case, Metric.parse(name))["value"].to_numpy(np.float64) for name in _MARGINS})
 
@@ -66,14 +67,6 @@ def _evident(case: Case, hits: Ordered, table: Slices) -> Bools:
     found = np.zeros(len(hits.query), dtype=np.bool_)
     found[meeting(lows, highs, starts, ends)[0]] = True
     return found
-
-
-def _nth(query: Ints, flags: Bools) -> Ints:
-    """(n) how many flagged rows of its query there are up to each row."""
-    counted = np.cumsum(flags)
-    before = np.concatenate([np.zeros(1, dtype=np.int64), counted])[np.searchsorted(query, query)]
-    nth: Ints = (counted - before).astype(np.int64)
-    return nth
 
 
 def _scores(case: Case, table: Slices, keys: Ints) -> Floats:

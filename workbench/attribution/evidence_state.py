@@ -8,7 +8,7 @@ import pandas as pd
 from workbench.attribution.embedded_extent import EmbeddedExtent
 from workbench.metrics.case import Case
 from workbench.metrics.coverage import Bools, Ints, Union, meeting, totals
-from workbench.metrics.delivery import NO_CUT, slices
+from workbench.metrics.delivery import slices
 from workbench.metrics.inputs import Labels
 
 
@@ -60,7 +60,7 @@ def whole_needs(labels: Labels, chunks: pd.DataFrame) -> Bools:
 
 def _embedded_whole(case: Case, extent: EmbeddedExtent, lows: Ints, highs: Ints) -> Bools:
     """(n) whether a slice holds [low, high) whole and no window cut any of that off the chunks that deliver the slice."""
-    labels, table, chunks = case.labels, case.shared(slices, NO_CUT), case.retrieved.chunks
+    labels, table, chunks = case.labels, case.shared(slices), case.retrieved.chunks
     starts, ends = labels.solid(table.starts), labels.solid(table.ends)
     span, piece = meeting(starts, ends, lows, highs)
     whole = (starts[piece] <= lows[span]) & (ends[piece] >= highs[span])

@@ -22,6 +22,9 @@ class Cut(NamedTuple):
         return self.k or 0
 
 
+NO_CUT = Cut()
+
+
 class MetricValues(NamedTuple):
     """A metric of q queries: `value` (q), its `attainable` maximum (q; None where it makes no sense).
 
@@ -43,7 +46,7 @@ class Case:
         self.depths = depths
         self._shared: dict[tuple[object, Cut], object] = {}
 
-    def shared(self, compute: "Callable[[Case, Cut], Result]", cut: Cut) -> Result:
+    def shared(self, compute: "Callable[[Case, Cut], Result]", cut: Cut = NO_CUT) -> Result:
         """`compute(case, cut)`, remembered."""
         key = (compute, cut)
         if key not in self._shared:

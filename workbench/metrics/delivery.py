@@ -8,8 +8,6 @@ from workbench.context.packing import pack
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Ints
 
-NO_CUT = Cut()
-
 
 class Slices(NamedTuple):
     """The s distinct delivered slices of a chunk table: `starts`, `ends` (s, global characters, sorted), `doc` (s).
@@ -55,7 +53,7 @@ def ordered(case: Case, _: Cut) -> Ordered:
     """Every query's hits as distinct slices, each at its best rank."""
     hits = case.retrieved.hits
     query = hits["query"].to_numpy(dtype=np.int64)
-    piece = case.shared(slices, NO_CUT).of_chunk[hits["chunk"].to_numpy(dtype=np.int64)]
+    piece = case.shared(slices).of_chunk[hits["chunk"].to_numpy(dtype=np.int64)]
     packed = pack(query, piece, np.zeros_like(query))
     rows = packed.delivered
     return Ordered(query[rows], packed.position[rows], piece[rows])
@@ -66,12 +64,18 @@ def delivered(case: Case, cut: Cut) -> Delivered:
 
     A slice is charged every token that starts in it, also where it overlaps another: a prompt pays for both.
     """
-    return packed_text(case, case.shared(ordered, NO_CUT), cut)
+    return packed_text(case, case.shared(ordered), cut)
+
+
+def delivered_documents(case: Case, cut: Cut) -> Ints:
+    """The document of each delivered slice as a key, query * documents + document."""
+    text = case.shared(delivered, cut)
+    return text.query * case.labels.documents + case.shared(slices).doc[text.piece]
 
 
 def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
     """The text delivered under the cut if these were the hits."""
-    table = case.shared(slices, NO_CUT)
+    table = case.shared(slices)
     if cut.tokens is None:
         packed = pack(hits.query, hits.piece, np.zeros_like(hits.query), k=cut.depth)
         query, piece = hits.query[packed.delivered], hits.piece[packed.delivered]

@@ -5,6 +5,7 @@ table. Characters of all documents lie on one line: position p of document d is 
 after each document, so that the end of one never touches the start of the next.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -131,6 +132,12 @@ class Labels:
         """The sorted global positions of blank characters in the documents that hold evidence; others are never asked for."""
         found = [_blanks(self.texts[doc]) + self.offsets[doc] for doc in np.unique(self.alternative_doc)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+    def places(self, starts: Ints, ends: Ints) -> Iterator[tuple[int, int, int]]:
+        """Document, start and end in it of each slice between two global characters."""
+        doc = np.searchsorted(self.offsets, starts, side="right") - 1
+        origin = self.offsets[doc]
+        return zip(doc.tolist(), (starts - origin).tolist(), (ends - origin).tolist(), strict=True)
 
     def solid(self, positions: Ints) -> Ints:
         """Global characters as a count of the non-blank ones before them."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools, Ints, Union, meeting, ratio
-from workbench.metrics.delivery import NO_CUT, Slices, slices
+from workbench.metrics.delivery import Slices, slices
 
 
 def span_precision_omega(case: Case, _: Cut) -> MetricValues:
@@ -14,7 +14,7 @@ def span_precision_omega(case: Case, _: Cut) -> MetricValues:
     delivered text (the first of equals). Chroma (its report's precision Ω): T is the union of the slices that touch any evidence,
     a shared border included, and the denominator |T ∪ A|.
     """
-    labels, table = case.labels, case.shared(slices, NO_CUT)
+    labels, table = case.labels, case.shared(slices)
     touching = case.spans == "chroma"
     alternative, piece = meeting(table.starts, table.ends, labels.alternative_start, labels.alternative_end, touching=touching)
     if not touching:
