@@ -1,4 +1,4 @@
-"""How much of each chunk was embedded: a window cuts the embedder's input at its end, and what lies beyond is nowhere in the index."""
+"""How much of each chunk was embedded: a window cuts the embedder's input, and the index never sees the text beyond it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from workbench.models.tokenizers import tokenise
 class EmbeddedExtent(NamedTuple):
     """`ends` (chunks) is where in its document the searched text of each chunk ends; `cut` (chunks) says whether a window cut it.
 
-    Where a cut chunk shares no character with any evidence its end is left at the chunk's: nobody asks for it.
+    The end of a cut chunk that shares no character with any evidence stays that of the chunk: no attribution reads it.
     """
 
     ends: Ints
@@ -29,11 +29,9 @@ def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, input
     """
     ends = chunks["end"].to_numpy(np.int64).copy()
     cut = truncated > 0 if len(truncated) else np.zeros(len(chunks), dtype=np.bool_)
-    rows = np.flatnonzero(cut & _evident(labels, chunks)) if vocabulary is not None else np.zeros(0, dtype=np.int64)
-    if vocabulary is None or not len(rows):
-        return EmbeddedExtent(ends, cut)
-    texts = [inputs[row] for row in rows.tolist()]
-    ends[rows] = embedded_ends(chunks.iloc[rows], truncated[rows], texts, vocabulary)
+    rows = np.flatnonzero(cut & _evident(labels, chunks))
+    if vocabulary is not None and len(rows):
+        ends[rows] = embedded_ends(chunks.iloc[rows], truncated[rows], [inputs[row] for row in rows.tolist()], vocabulary)
     return EmbeddedExtent(ends, cut)
 
 
