@@ -1,8 +1,12 @@
-"""The causes of a failure in order of precedence: of several that apply to a question the earliest layer's is named."""
+"""The causes of a failure in order of precedence: of several that apply to a question, the one of the earliest layer counts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 Layer = Literal["indexing", "chunking", "embedding", "retrieval", "packing", "answering"]
 
@@ -68,10 +72,17 @@ CAUSES: tuple[Cause, ...] = (
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
 )
 CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
-# Those that keep evidence from the context; the others come after it.
+# The causes that keep evidence from the context; the others come after it.
 EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer != "answering")
 
 
 def earliest(names: Iterable[str]) -> str:
-    """The cause that takes precedence; empty where there is none."""
+    """The cause that takes precedence; empty without any."""
     return min((name for name in names if name), key=CAUSE_NAMES.index, default="")
+
+
+def causes_by_query(misses: pd.DataFrame, queries: int) -> NDArray[np.object_]:
+    """(queries) the earliest cause of each query's misses (`query`, `cause`); empty where it misses nothing."""
+    codes = np.full(queries, len(CAUSE_NAMES), dtype=np.int64)
+    np.minimum.at(codes, misses["query"].to_numpy(np.int64), misses["cause"].map(CAUSE_NAMES.index).to_numpy(np.int64))
+    return np.array([*CAUSE_NAMES, ""], dtype=object)[codes]

@@ -38,9 +38,5 @@ def misses_of(run: RunTables, configuration: str) -> pd.DataFrame:
 
 def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
     """(queries) the cause of each query's misses that comes first in precedence; empty where it misses nothing."""
-    misses = misses_of(run, configuration)
-    names = np.array([*CAUSE_NAMES, ""], dtype=object)
-    codes = np.full(len(run.questions), len(CAUSE_NAMES), dtype=np.int64)
-    own = misses["cause"].map({name: place for place, name in enumerate(CAUSE_NAMES)}).to_numpy(np.int64)
-    np.minimum.at(codes, places(run, misses["query_id"]), own)
-    return names[codes]
+    misses = run.of("causes", configuration)
+    return causes.causes_by_query(misses.assign(query=places(run, misses["query_id"])), len(run.questions))
