@@ -61,11 +61,9 @@ def query_details(case: Case, metric: Metric) -> pd.DataFrame:
 def _evident(case: Case, hits: Ordered, table: Slices) -> Bools:
     """(hits) which slices share a character with evidence of their query."""
     labels, width = case.labels, case.labels.width
-    lows = labels.alternative_query * width + labels.alternative_start
-    highs = labels.alternative_query * width + labels.alternative_end
     starts, ends = hits.query * width + table.starts[hits.piece], hits.query * width + table.ends[hits.piece]
     found = np.zeros(len(hits.query), dtype=np.bool_)
-    found[meeting(lows, highs, starts, ends)[0]] = True
+    found[meeting(*labels.evidence, starts, ends)[0]] = True
     return found
 
 

@@ -92,6 +92,12 @@ class Labels:
         return self.need_query[self.alternative_need]
 
     @cached_property
+    def evidence(self) -> tuple[Ints, Ints]:
+        """Start and end of each alternative on a line with one copy of the corpus for each query."""
+        origin = self.alternative_query * self.width
+        return origin + self.alternative_start, origin + self.alternative_end
+
+    @cached_property
     def has_evidence(self) -> Bools:
         """Which queries have at least one need."""
         return np.bincount(self.need_query, minlength=self.queries) > 0

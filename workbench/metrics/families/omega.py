@@ -23,7 +23,7 @@ def span_precision_omega(case: Case, _: Cut) -> MetricValues:
     width, queries = labels.width, labels.queries
     origin = labels.alternative_query * width
     text = Union.of(origin[alternative] + table.starts[piece], origin[alternative] + table.ends[piece])
-    evidence = Union.of(origin + labels.alternative_start, origin + labels.alternative_end)
+    evidence = Union.of(*labels.evidence)
     found, whole = text.shared_by_group(evidence, width, queries), text.by_group(width, queries)
     if touching:
         whole = whole + evidence.by_group(width, queries) - found
