@@ -179,13 +179,6 @@ class Retrieved:
             if not np.all((query > 0) | ((query == 0) & (rank > 0))):
                 raise InputError(f"the table {name} is not in strict order of query and rank", "sort it by query, rank")
 
-    def top_scores(self, queries: int) -> Floats:
-        """(queries) the score of each query's first hit; -inf where nothing was retrieved."""
-        first = self.hits.drop_duplicates("query")
-        scores = np.full(queries, -np.inf)
-        scores[first["query"].to_numpy()] = first["score"].to_numpy()
-        return scores
-
 
 def _ints(values: list[int]) -> Ints:
     return np.array(values, dtype=np.int64)
