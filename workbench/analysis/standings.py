@@ -102,11 +102,12 @@ def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     table = run.metrics
     found: dict[str, dict[str, Mean]] = {}
     for _, row in table[(table["slice"] == "all") & table["metric"].isin(list(run.measures))].iterrows():
-        found.setdefault(str(row["configuration"]), {})[str(row["metric"])] = _mean(row)
+        found.setdefault(str(row["configuration"]), {})[str(row["metric"])] = mean_of(row)
     return found
 
 
-def _mean(row: "pd.Series[Any]") -> Mean:
+def mean_of(row: "pd.Series[Any]") -> Mean:
+    """A row of the table `metrics` as a mean."""
     bounds = (float(row["value"]), float(row["low"]), float(row["high"]))
     return Mean(str(row["metric"]), *bounds, int(row["n"]), int(row["clusters"]), int(row["unscored"]), float(row["attainable"]))
 
