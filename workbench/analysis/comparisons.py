@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, per_query
-from workbench.analysis.verdict import verdict_of
 from workbench.results.run_tables import RunTables
 from workbench.results.tables import conform, empty
 from workbench.schemas import SCHEMAS

@@ -1,6 +1,6 @@
-"""Quality beside what it costs: which configurations no other one beats at the same cost or less."""
+"""The costs of configurations, and the configurations that no other one beats at the same cost or less."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ Cost = Literal["encoding", "encoded", "index", "delivered", "p50", "p95"]
 
 
 class CostKind(NamedTuple):
-    """What a cost is called, what it is counted in, and how it is defined."""
+    """The name of a cost, its unit and its definition."""
 
     label: str
     unit: str
@@ -33,7 +33,7 @@ COSTS: dict[Cost, CostKind] = {
     "p50": CostKind("median time a question", "ms", _ASKED),
     "p95": CostKind("95th percentile of the time a question", "ms", _ASKED),
 }
-# Measured times repeat no better than this, so differences below decide nothing.
+# Measured times repeat no better than this, so smaller differences decide nothing.
 _TIMED: tuple[Cost, ...] = ("encoding", "p50", "p95")
 _TIMED_DIGITS = 2
 _SAME_DIGITS = 9
@@ -41,7 +41,7 @@ _SAME_DIGITS = 9
 
 @dataclass(frozen=True)
 class CostedConfiguration:
-    """A configuration's mean of the primary metric and its costs (NaN: not known).
+    """A configuration's mean of the primary metric and its costs (NaN: unknown).
 
     `frontier` names the costs for which no other configuration has at least its quality at less cost, or more quality at no more
     cost. One beyond the embedder's window is not `ranked`: it is on no frontier and keeps no other from it.
@@ -51,22 +51,23 @@ class CostedConfiguration:
     quality: Mean
     costs: dict[Cost, float]
     ranked: bool
-    frontier: frozenset[Cost] = field(default_factory=frozenset)
+    frontier: frozenset[Cost]
 
 
 def frontier(run: RunTables, found: Standings) -> tuple[CostedConfiguration, ...]:
     """All finished configurations with their costs, the ranked ones first and in their order."""
-    rows = []
-    for standing, ranked in [*((one, True) for one in found.ranked), *((one, False) for one in found.windowed)]:
-        rows.append((standing.name, standing.means[str(found.primary)], costs_of(run, standing), ranked))
-    sign = 1 if found.primary.higher_is_better else -1
-    quality = np.array([sign * mean.value if ranked else np.nan for _, mean, _, ranked in rows])
-    best = {cost: undominated(quality, _comparable(cost, np.array([row[2][cost] for row in rows]))) for cost in COSTS}
-    return tuple(CostedConfiguration(*row, frozenset(cost for cost in COSTS if best[cost][place])) for place, row in enumerate(rows))
+    standings, sign = (*found.ranked, *found.windowed), 1 if run.primary.higher_is_better else -1
+    means, costs = [one.means[str(run.primary)] for one in standings], [costs_of(run, one) for one in standings]
+    quality = np.array([np.nan if one.beyond_window else sign * mean.value for one, mean in zip(standings, means, strict=True)])
+    best = {cost: undominated(quality, _comparable(cost, np.array([one[cost] for one in costs]))) for cost in COSTS}
+    return tuple(
+        CostedConfiguration(one.name, means[row], costs[row], not one.beyond_window, frozenset(cost for cost in COSTS if best[cost][row]))
+        for row, one in enumerate(standings)
+    )
 
 
 def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
-    """What a configuration costs; NaN where that is not known."""
+    """The costs of a configuration; NaN if unknown."""
     facts, timed = standing.facts, timings_of(run, standing.name)
     embeds = facts["embedding"] is not None
     return {
