@@ -34,11 +34,6 @@ class Grid:
         return sorted({overlap for _, overlap in self.cells})
 
 
-def size_grid(run: RunTables, standings: Sequence[Standing], metric: Measure) -> Grid | None:
-    """The largest of the grids; None where there is none."""
-    return max(size_grids(run, standings, metric), key=lambda grid: len(grid.cells), default=None)
-
-
 def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -> list[Grid]:
     """The grids of fixed or recursive chunkings with at least two sizes and two overlaps, one for each choice of all other settings."""
     cells: dict[str, dict[tuple[int, int], float]] = {}

@@ -47,11 +47,13 @@ def against_delivered(text: str, start: int, end: int, delivered: Sequence[tuple
         if text[position:low].strip():
             found.append((position, low, "missed"))
             position = low
+        if found and found[-1][2] == "delivered":
+            position = found.pop()[0]
         found.append((position, high, "delivered"))
         position = high
     if text[position:end].strip():
         found.append((position, end, "missed"))
-    return _joined(found)
+    return found
 
 
 def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
@@ -63,16 +65,6 @@ def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
         if low < high:
             found.append((low, high, role))
             reach = high
-    return found
-
-
-def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
-    found: list[Stretch] = []
-    for low, high, role in stretches:
-        if found and found[-1][2] == role and found[-1][1] == low:
-            found[-1] = (found[-1][0], high, role)
-        else:
-            found.append((low, high, role))
     return found
 
 
