@@ -62,7 +62,7 @@ def _copies(text: str, chunk: Chunk, copies: int) -> list[Chunk]:
 class WindowedBm25Retriever(Bm25Retriever):
     """BM25 over the first `window` tokens of each text, as an embedder with a window reads it."""
 
-    kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]
+    kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]  # a kind by its literal, as every component
     window: int
 
     def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:

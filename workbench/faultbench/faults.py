@@ -2,38 +2,27 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from workbench.faultbench.cases import Observation
-from workbench.faultbench.indexes import Indexes
-from workbench.faultbench.pipeline import Change, Pipeline, Question, complete, deliver, in_one_chunk, retrieved, span_of
-from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
+from workbench.faultbench.indexes import Base
+from workbench.faultbench.pipeline import Change, Question, complete, in_one_chunk, retrieved, span_of
+from workbench.faultbench.readers import (
+    Reader,
+    accepted,
+    add_unsupported,
+    answer_anyway,
+    contradict,
+    miss_the_point,
+    overlap,
+    read_worded,
+    refuse,
+)
 from workbench.faultbench.run import Index
 from workbench.records import Chunk, Need, Span
 
-# More than k chunks ever cost: the sound pipeline cuts nothing.
-BUDGET = 6000
 _LOTS = 2
 _NEAR = 4
 _REFUSALS = 4
-
-
-@dataclass(frozen=True)
-class Base:
-    """A sound pipeline as a question meets it: a chunking and the number of chunks retrieved."""
-
-    indexes: Indexes
-    k: int
-
-    @property
-    def name(self) -> str:
-        """`recursive-256-0-k5`."""
-        return f"{self.indexes.name}-k{self.k}"
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """The pipeline with nothing broken."""
-        return Pipeline(self.indexes.sound, self.k, BUDGET)
 
 
 def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Change]]:
@@ -47,7 +36,7 @@ def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Chang
     depth = _needed(question, base)
     if depth is None:
         return {}
-    found = {cause: [Change(cause, name, {"index": index}) for name, index in made.items()] for cause, made in base.indexes.broken.items()}
+    found = {cause: [Change(cause, name, {"index": index}) for name, index in made.items()] for cause, made in base.broken.items()}
     found["rank"] = [Change("rank", f"k-{k}", {"k": k}) for k in sorted({depth - 1, depth // 2} - {0})] + found["rank"]
     found["budget"] = [Change("budget", f"{tokens}-tokens", {"budget": tokens}) for tokens in _budgets(question, base, depth)]
     return found | _of_readers(seed)
@@ -87,10 +76,10 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
     depth = _needed(question, base)
     if depth is None:
         return {}
-    rest = [span_of(chunk) for chunk in _best(base.indexes.sound, question, base.k)[depth:]]
+    rest = [span_of(chunk) for chunk in _best(base.sound.index, question, base)[depth:]]
     trimmed = bool(rest) and not any(_touched(need, rest) for need in needs)
     documents = {span.doc_id for need in needs for span in need.alternatives}
-    broken = base.indexes.broken
+    broken = base.broken
     wordings = range(len(accepted(query)) - 1)
     return {
         "plain": [Change("plain", "plain", {})],
@@ -105,7 +94,7 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
         "split": [
             Change("split", f"split-at-{name}", {"index": index})
             for name, index in broken["boundary"].items()
-            if not in_one_chunk(needs, _best(index, question, base.k), texts)
+            if not in_one_chunk(needs, _best(index, question, base), texts)
         ],
     }
 
@@ -133,19 +122,18 @@ def _reader(kind: str, variant: str, reader: Reader) -> Change:
 
 def _needed(question: Question, base: Base) -> int | None:
     """How many of the best chunks it takes until each need lies in one of them; None where k are not enough."""
-    chunks = _best(base.indexes.sound, question, base.k)
+    chunks = _best(base.sound.index, question, base)
     enough = (depth for depth in range(1, len(chunks) + 1) if in_one_chunk(question.needs, chunks[:depth], question.texts))
     return next(enough, None) if question.needs and question.query.answer else None
 
 
-def _best(index: Index, question: Question, k: int) -> list[Chunk]:
-    """The chunks retrieved for a question."""
-    return retrieved(deliver(index, question.query.query_id, k, BUDGET)[0])
+def _best(index: Index, question: Question, base: Base) -> list[Chunk]:
+    return retrieved(index, question.query.query_id, base.sound.k)
 
 
 def _cost(question: Question, base: Base, depth: int) -> int:
     """The tokens of the best chunks."""
-    sound = base.indexes.sound
+    sound = base.sound.index
     return sum(sound.entries[place].tokens for place in sound.best[question.query.query_id][0][:depth].tolist())
 
 
@@ -156,5 +144,4 @@ def _budgets(question: Question, base: Base, depth: int) -> list[int]:
 
 
 def _touched(need: Need, spans: Sequence[Span]) -> bool:
-    alternatives = need.alternatives
-    return any(a.doc_id == s.doc_id and a.start < s.end and s.start < a.end for a in alternatives for s in spans)
+    return any(overlap(alternative, span) for alternative in need.alternatives for span in spans)
