@@ -27,7 +27,6 @@ class Won:
     """The ids of the queries on which one configuration does better, by the cause of the other's miss, causes in their order."""
 
     winner: str
-    loser: str
     causes: dict[str, tuple[str, ...]]
 
     @property
@@ -95,7 +94,7 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
             won_by_a, won_by_b = ({cause: len(ids) for cause, ids in side.items()} for side in by_cause(here))
             parts.append(Part(name, difference, won_by_a, won_by_b, int((here & ties).sum()), small(groups[here])))
     of_a, of_b = by_cause(both)
-    return Contrast(run.primary, Won(a, b, of_a), Won(b, a, of_b), tuple(parts), _judged(run, a, b, both))
+    return Contrast(run.primary, Won(a, of_a), Won(b, of_b), tuple(parts), _judged(run, a, b, both))
 
 
 def small(groups: Ints) -> str:

@@ -43,13 +43,7 @@ def slices(run: RunTables) -> Mapping[str, Bools]:
 
 def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
     """The position of each query id among the questions."""
-    found: Ints = _index(run).get_indexer(pd.Index(query_ids)).astype(np.int64)
-    return found
-
-
-@lru_cache(maxsize=4)
-def _index(run: RunTables) -> "pd.Index[str]":
-    found: pd.Index[str] = pd.Index(run.questions["query_id"])
+    found: Ints = pd.Index(run.questions["query_id"]).get_indexer(pd.Index(query_ids)).astype(np.int64)
     return found
 
 

@@ -6,23 +6,8 @@ import re
 from workbench.faultbench.statements import NUMBER, names
 
 _YES_OR_NO = re.compile(r"(yes|no)\b(?=\s*(?:[,;:.(]|$))", re.IGNORECASE)
-_COUNTED = (
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "fifteen",
-    "twenty",
-    "thirty",
-    "sixty",
-)
+_BELOW_TEN = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+_COUNTED = (*_BELOW_TEN, "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "sixty")
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _LISTS = (_COUNTED, tuple(word.capitalize() for word in _COUNTED), _MONTHS, _WEEKDAYS)

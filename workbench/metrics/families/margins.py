@@ -1,6 +1,8 @@
-"""How far the best relevant document scores above the best other one."""
+"""How well scores separate: the best relevant document from the best other one, and answerable queries from unanswerable ones."""
 
 import numpy as np
+import numpy.typing as npt
+from scipy import stats
 
 from workbench.metrics.case import Case, Cut, MetricValues
 
@@ -25,3 +27,18 @@ def margin_spread(case: Case, cut: Cut) -> MetricValues:
     varies = spread > 0
     value = np.divide(raw.value, spread, out=np.zeros(len(spread)), where=varies)
     return MetricValues(value, unscored=(*raw.unscored, (NO_SPREAD, ~varies)))
+
+
+def answerable_auroc(top_scores: npt.ArrayLike, answerable: npt.ArrayLike) -> float | None:
+    """P(top score of an answerable query > that of an unanswerable one), ties counted half; None unless both kinds exist.
+
+    `top_scores` (q) are the scores of each query's first hit, -inf for no results, which thus looks unanswerable; `answerable` (q) is
+    bool. It is Mann-Whitney's U / (answerable · unanswerable).
+    """
+    scores, wanted = np.asarray(top_scores, dtype=np.float64), np.asarray(answerable, dtype=np.bool_)
+    good = int(wanted.sum())
+    bad = len(wanted) - good
+    if not good or not bad:
+        return None
+    above = stats.rankdata(scores)[wanted].sum() - good * (good + 1) / 2
+    return float(above / (good * bad))
