@@ -58,7 +58,7 @@ def chunk_faults(
         found.append(ChunkFault("tokens never embedded", int(beyond.sum()), int(lengths.sum()), "tokens", definition))
     if dataset.needs:
         found.append(_cut_evidence(labels, dataset, chunks))
-    small = _tokens(labels, chunks) < FEWEST_TOKENS
+    small = labels.tokens_in(*labels.positions(chunks, "start", "end")) < FEWEST_TOKENS
     found.append(of_chunks("too small", small, f"fewer than {FEWEST_TOKENS} tokens of text, header not counted"))
     if (several := _several_topics(labels, chunks)) is None:
         definition = "not counted: no document has headings that would tell topics apart"
@@ -76,13 +76,6 @@ def _cut_evidence(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> Chu
     query_ids = dict.fromkeys(dataset.needs[need].query_id for need in split)
     definition = "no chunk, as it is delivered, holds any of the need's alternatives whole"
     return ChunkFault("evidence cut by a boundary", len(split), len(dataset.needs), "needs", definition, tuple(query_ids)[:_EXAMPLES])
-
-
-def _tokens(labels: Labels, chunks: pd.DataFrame) -> Ints:
-    """(chunks) how many tokens of the documents start in each chunk."""
-    offsets = labels.offsets[chunks["doc"].to_numpy()]
-    starts, ends = (np.searchsorted(labels.token_starts, offsets + chunks[side].to_numpy()) for side in ("start", "end"))
-    return ends - starts
 
 
 def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
@@ -122,7 +115,7 @@ def section_borders(text: str) -> Ints:
 
 
 def _left_out(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> ChunkFault:
-    starts, ends = (labels.offsets[chunks["doc"].to_numpy()] + chunks[side].to_numpy() for side in ("start", "end"))
+    starts, ends = labels.positions(chunks, "start", "end")
     # The empty position after each document counts as held, so that no gap reaches from one into the next.
     held = Union.of(np.concatenate([starts, labels.offsets[1:] - 1]), np.concatenate([ends, labels.offsets[1:]]))
     gaps = labels.places(np.concatenate([labels.offsets[:1], held.ends[:-1]]), held.starts)

@@ -1,4 +1,4 @@
-"""What a query was given: the delivered slices with the next ones, and the details that a mean hides."""
+"""The context of each query, with the slices that nearly reached it, and the details that a mean hides."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from workbench.metrics.families.documents import judged
 from workbench.metrics.names import Metric
 from workbench.metrics.unjudged import unjudged_values
 
-# Slices of the context that are kept: the delivered ones, the next ones, and further ones with evidence.
+# How many slices are listed after the delivered ones: the next ones, and further ones with evidence.
 _NEXT, _FURTHER = 2, 3
 _MARGINS = ("margin", "margin_spread")
 
@@ -23,29 +23,26 @@ def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
     """
     labels = case.labels
     hits, table, text = case.shared(ordered), case.shared(slices), case.shared(delivered, cut)
-    key = hits.query * len(table.starts) + hits.piece
-    order = np.argsort(key)
-    rows = order[np.searchsorted(key[order], text.query * len(table.starts) + text.piece)]
     kept, within = table.starts[hits.piece].copy(), np.zeros(len(hits.query), dtype=np.bool_)
-    kept[rows], within[rows] = text.ends, True
+    kept[text.row], within[text.row] = text.ends, True
     last = np.zeros(labels.queries, dtype=np.int64)
-    np.maximum.at(last, hits.query[rows], hits.position[rows])
+    np.maximum.at(last, text.query, hits.position[text.row])
     beyond = hits.position - last[hits.query]
     evident = _evident(case, hits, table) & ~within & (beyond > _NEXT)
     nth = pd.Series(evident).groupby(hits.query).cumsum().to_numpy()
     wanted = np.flatnonzero(within | (beyond <= _NEXT) | (evident & (nth <= _FURTHER)))
     piece = hits.piece[wanted]
     doc, offsets = table.doc[piece], labels.offsets[table.doc[piece]]
+    keys = hits.query[wanted] * len(table.starts) + piece
     places = {"start": table.starts[piece] - offsets, "end": table.ends[piece] - offsets, "kept": kept[wanted] - offsets}
     ranked = {"query": hits.query[wanted], "rank": hits.position[wanted], "doc": doc}
-    return pd.DataFrame(ranked | places | {"score": _scores(case, table, key[wanted])})
+    return pd.DataFrame(ranked | places | {"score": _scores(case, table, keys)})
 
 
 def context_tokens(case: Case, cut: Cut) -> float:
     """The mean number of tokens delivered to a query up to the cut; text that is delivered twice counts twice."""
-    text, starts = case.shared(delivered, cut), case.labels.token_starts
-    tokens = np.searchsorted(starts, text.ends) - np.searchsorted(starts, text.starts)
-    return float(tokens.sum()) / case.labels.queries
+    text = case.shared(delivered, cut)
+    return float(case.labels.tokens_in(text.starts, text.ends).sum()) / case.labels.queries
 
 
 def query_details(case: Case, metric: Metric) -> pd.DataFrame:

@@ -48,7 +48,5 @@ def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], 
 
 def _evident(labels: Labels, chunks: pd.DataFrame) -> Bools:
     """(chunks) which chunks share a character with any evidence."""
-    offsets = labels.offsets[chunks["doc"].to_numpy()]
-    lows, highs = offsets + chunks["start"].to_numpy(), offsets + chunks["end"].to_numpy()
-    found = meeting(labels.alternative_start, labels.alternative_end, lows, highs)[0]
+    found = meeting(labels.alternative_start, labels.alternative_end, *labels.positions(chunks, "start", "end"))[0]
     return np.bincount(found, minlength=len(chunks)) > 0

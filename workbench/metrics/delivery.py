@@ -30,8 +30,9 @@ class Ordered(NamedTuple):
 
 
 class Delivered(NamedTuple):
-    """The text up to a cut: `query`, `piece` (a row of Slices), and global characters `starts`, `ends`."""
+    """The text up to a cut: `row` of Ordered, `query`, `piece` (a row of Slices), and global characters `starts`, `ends`."""
 
+    row: Ints
     query: Ints
     piece: Ints
     starts: Ints
@@ -41,12 +42,10 @@ class Delivered(NamedTuple):
 def slices(case: Case, _: Cut) -> Slices:
     """All distinct delivered slices of the chunk table."""
     chunks = case.retrieved.chunks
-    doc = chunks["doc"].to_numpy(dtype=np.int64)
-    starts = case.labels.offsets[doc] + chunks["delivered_start"].to_numpy(dtype=np.int64)
-    lengths = chunks["delivered_end"].to_numpy(dtype=np.int64) - chunks["delivered_start"].to_numpy(dtype=np.int64)
-    longest = int(lengths.max(initial=0)) + 1
-    first, of_chunk = np.unique(starts * longest + lengths, return_index=True, return_inverse=True)[1:]
-    return Slices(starts[first], (starts + lengths)[first], doc[first], of_chunk)
+    starts, ends = case.labels.positions(chunks, "delivered_start", "delivered_end")
+    longest = int((ends - starts).max(initial=0)) + 1
+    first, of_chunk = np.unique(starts * longest + ends - starts, return_index=True, return_inverse=True)[1:]
+    return Slices(starts[first], ends[first], chunks["doc"].to_numpy(np.int64)[first], of_chunk)
 
 
 def ordered(case: Case, _: Cut) -> Ordered:
@@ -75,18 +74,14 @@ def delivered_documents(case: Case, cut: Cut) -> Ints:
 
 def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
     """The text delivered under the cut if these were the hits."""
-    table = case.shared(slices)
-    if cut.tokens is None:
-        packed = pack(hits.query, hits.piece, np.zeros_like(hits.query), k=cut.depth)
-        query, piece = hits.query[packed.delivered], hits.piece[packed.delivered]
-        return Delivered(query, piece, table.starts[piece], table.ends[piece])
-    token_starts = case.labels.token_starts
-    first_token = np.searchsorted(token_starts, table.starts)
-    tokens = (np.searchsorted(token_starts, table.ends) - first_token)[hits.piece]
-    packed = pack(hits.query, hits.piece, tokens, cut.k, cut.tokens)
-    rows = packed.delivered
-    query, piece, kept = hits.query[rows], hits.piece[rows], packed.kept[rows]
-    ends = table.ends[piece]
-    short = kept < tokens[rows]
-    ends[short] = token_starts[first_token[piece[short]] + kept[short]]
-    return Delivered(query, piece, table.starts[piece], ends)
+    table, tokens = case.shared(slices), np.zeros_like(hits.piece)
+    if cut.tokens is not None:
+        tokens = case.labels.tokens_in(table.starts, table.ends)[hits.piece]
+    packed = pack(hits.query, hits.piece, tokens, cut.depth if cut.tokens is None else cut.k, cut.tokens)
+    row = np.flatnonzero(packed.delivered)
+    piece, kept = hits.piece[row], packed.kept[row]
+    starts, ends, short = table.starts[piece], table.ends[piece], kept < tokens[row]
+    if short.any():
+        token_starts = case.labels.token_starts
+        ends[short] = token_starts[np.searchsorted(token_starts, starts[short]) + kept[short]]
+    return Delivered(row, hits.query[row], piece, starts, ends)

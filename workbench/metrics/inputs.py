@@ -139,6 +139,15 @@ class Labels:
         found = [_blanks(self.texts[doc]) + self.offsets[doc] for doc in np.unique(self.alternative_doc)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
+    def tokens_in(self, starts: Ints, ends: Ints) -> Ints:
+        """How many tokens start in each slice between two global characters."""
+        return np.searchsorted(self.token_starts, ends) - np.searchsorted(self.token_starts, starts)
+
+    def positions(self, chunks: pd.DataFrame, *columns: str) -> list[Ints]:
+        """Columns of a chunk table that count from the start of the chunk's document, as global characters."""
+        origin = self.offsets[chunks["doc"].to_numpy(np.int64)]
+        return [origin + chunks[name].to_numpy(np.int64) for name in columns]
+
     def places(self, starts: Ints, ends: Ints) -> Iterator[tuple[int, int, int]]:
         """Document, start and end in it of each slice between two global characters."""
         doc = np.searchsorted(self.offsets, starts, side="right") - 1
