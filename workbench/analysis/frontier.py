@@ -20,7 +20,7 @@ class CostKind(NamedTuple):
     definition: str
 
 
-_ASKED = "to embed a question and to search, of up to 50 questions asked alone"
+_QUESTION_TIME = "to embed a question and to search, of up to 50 questions asked alone"
 COSTS: dict[Cost, CostKind] = {
     "encoding": CostKind(
         "encoding", "s", "taken to embed the chunks when that was done; texts that another configuration had embedded took none"
@@ -30,8 +30,8 @@ COSTS: dict[Cost, CostKind] = {
     "delivered": CostKind(
         "delivered text", "tokens a question", "up to where the primary metric looks; text that is there twice counts twice"
     ),
-    "p50": CostKind("median time a question", "ms", _ASKED),
-    "p95": CostKind("95th percentile of the time a question", "ms", _ASKED),
+    "p50": CostKind("median time a question", "ms", _QUESTION_TIME),
+    "p95": CostKind("95th percentile of the time a question", "ms", _QUESTION_TIME),
 }
 # Measured times repeat no better than this, so smaller differences decide nothing.
 _TIMED: tuple[Cost, ...] = ("encoding", "p50", "p95")
@@ -44,7 +44,7 @@ class CostedConfiguration:
     """A configuration's mean of the primary metric and its costs (NaN: unknown).
 
     `frontier` names the costs for which no other configuration has at least its quality at less cost, or more quality at no more
-    cost. One beyond the embedder's window is not `ranked`: it is on no frontier and keeps no other from it.
+    cost. One beyond the embedder's window is not `ranked`: it is on no frontier and excludes no other.
     """
 
     name: str

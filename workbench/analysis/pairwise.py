@@ -14,7 +14,7 @@ from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 
-# Values may differ where the loser misses nothing.
+# Values may differ although the loser misses nothing.
 OTHER = "other"
 OTHER_TOLD = "all that was looked for was delivered: the values differ by blanks at seams, by order, or by what else was delivered"
 FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
@@ -56,7 +56,7 @@ class Contrast:
     """Two configurations on one metric; the first part holds all queries.
 
     `judged` are the shares of a's and of b's first k documents that have a judgement, for metrics over documents: where they differ,
-    so does what the metric could see. None for the others.
+    so do the documents that the metric could count. None for the others.
     """
 
     metric: Measure

@@ -1,4 +1,4 @@
-"""Size against overlap, where a run varied both with all other settings the same."""
+"""Grids of size against overlap, with all other settings the same."""
 
 import json
 from collections import Counter
@@ -62,7 +62,7 @@ def _in_common(settings: Settings) -> dict[str, Any]:
 
 
 def _titles(grids: Sequence[dict[str, Any]]) -> list[str]:
-    """A title for each grid: its main settings, then whatever else tells it from the others."""
+    """A title for each grid: its main settings, then whatever else distinguishes it."""
     titles = [_title(settings) for settings in grids]
     if len(set(titles)) == len(titles):
         return titles

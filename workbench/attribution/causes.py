@@ -13,9 +13,9 @@ Layer = Literal["indexing", "chunking", "embedding", "retrieval", "packing", "an
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause: its layer, what it means, and `because`, which completes "misses evidence because …".
+    """A cause: its layer, its meaning, and `because`, which completes "misses evidence because …".
 
-    `of_documents` is its meaning where relevant documents are all that is labelled; empty where it takes evidence to name it.
+    `of_documents` is its meaning if only relevant documents are labelled; empty if only evidence can show the cause.
     """
 
     name: str

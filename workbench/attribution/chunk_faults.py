@@ -23,7 +23,7 @@ _PLACE = ("doc", "start", "end")
 
 @dataclass(frozen=True)
 class ChunkFault:
-    """A fault: how many of how many things have it, how it is defined, and the first of them."""
+    """A fault: how many of the things counted have it, its definition, and the first examples."""
 
     name: str
     found: int
@@ -38,8 +38,8 @@ def chunk_faults(
 ) -> list[ChunkFault]:
     """All faults of a configuration's chunks.
 
-    `inputs` (chunks) is what is embedded of each chunk, and `lengths` (chunks) its tokens before the embedder's `window` cut it; no window
-    where nothing is embedded, or all of it.
+    `inputs` (chunks) are the embedder's inputs, `lengths` (chunks) their tokens before its `window` cuts them; `window` is None if nothing
+    is embedded, or all of it.
     """
 
     def of_chunks(name: str, chosen: Bools, definition: str) -> ChunkFault:
@@ -79,7 +79,7 @@ def _cut_evidence(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> Chu
 
 
 def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
-    """(chunks) whether a chunk covers several sections; None where no document has headings."""
+    """(chunks) whether a chunk covers several sections; None if no document has headings."""
     found = np.zeros(len(chunks), dtype=np.bool_)
     any_headings = False
     docs = chunks["doc"].to_numpy()
@@ -98,16 +98,16 @@ def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
 
 @lru_cache(maxsize=4)
 def _sections(labels: Labels) -> tuple[Ints, ...]:
-    """The section borders of every document: they are the same for every configuration."""
+    """The section borders of every document, the same for every configuration."""
     return tuple(section_borders(text) for text in labels.texts)
 
 
 def section_borders(text: str) -> Ints:
-    """Where the sections of a text begin, and its end; a heading with nothing under it belongs to the section that follows."""
+    """The starts of a text's sections, and its end; a heading with nothing under it belongs to the section that follows."""
     borders, headed = [0], False
     for heading in outline(text):
         above = text[borders[-1] : heading.start]
-        # Below its first line, if that is a heading.
+        # Without its first line, if that is a heading.
         if (above.lstrip().partition("\n")[2] if headed else above).strip():
             borders.append(heading.start)
         headed = True
@@ -116,7 +116,7 @@ def section_borders(text: str) -> Ints:
 
 def _left_out(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> ChunkFault:
     starts, ends = labels.positions(chunks, "start", "end")
-    # The empty position after each document counts as held, so that no gap reaches from one into the next.
+    # The empty position after each document counts as covered, so that no gap reaches from one into the next.
     held = Union.of(np.concatenate([starts, labels.offsets[1:] - 1]), np.concatenate([ends, labels.offsets[1:]]))
     gaps = labels.places(np.concatenate([labels.offsets[:1], held.ends[:-1]]), held.starts)
     outside = [(doc, count) for doc, low, high in gaps if (count := _solid(labels.texts[doc][low:high]))]

@@ -19,7 +19,7 @@ _MARGINS = ("margin", "margin_spread")
 def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
     """The slices of every query up to the cut, the two after them and three further ones with evidence, by query and rank.
 
-    `kept` is where the delivered text of a slice ends, `start` where none of it was delivered; positions are those of the document.
+    `kept` is the end of the delivered text of a slice, its `start` if none was delivered; positions are those of the document.
     """
     labels = case.labels
     hits, table, text = case.shared(ordered), case.shared(slices), case.shared(delivered, cut)

@@ -12,7 +12,7 @@ from workbench.models.tokenizers import tokenise
 
 
 class EmbeddedExtent(NamedTuple):
-    """`ends` (chunks) is where in its document the searched text of each chunk ends; `cut` (chunks) says whether a window cut it.
+    """The end of each chunk's searched text in its document, `ends` (chunks), and whether a window cut it, `cut` (chunks).
 
     The end of a cut chunk that shares no character with any evidence stays that of the chunk: no attribution reads it.
     """
@@ -24,8 +24,8 @@ class EmbeddedExtent(NamedTuple):
 def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str | None) -> EmbeddedExtent:
     """Locate the end of what was embedded of each chunk.
 
-    `truncated` (chunks) counts the tokens beyond the window, in the embedder's `vocabulary`, of each of its `inputs` (chunks); where nothing
-    is embedded, chunks are searched to their ends, `truncated` is empty and there is no vocabulary.
+    `truncated` (chunks) counts the tokens beyond the window, in the embedder's `vocabulary`, of each of its `inputs` (chunks). Without an
+    embedder chunks are searched to their ends, `truncated` is empty and `vocabulary` None.
     """
     ends = chunks["end"].to_numpy(np.int64).copy()
     cut = truncated > 0 if len(truncated) else np.zeros(len(chunks), dtype=np.bool_)
@@ -36,8 +36,8 @@ def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, input
 
 
 def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str) -> Ints:
-    """(chunks) where in its document the embedded text of each chunk ends, as `embedded_extent` defines its arguments."""
-    # What the window cuts off is the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
+    """(chunks) the end of each chunk's embedded text in its document; arguments as in `embedded_extent`."""
+    # The window cuts off the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
     pairs = zip((tokens.starts for tokens in tokenise(inputs, vocabulary)), truncated.tolist(), map(len, inputs), strict=True)
     kept = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
     lengths = np.fromiter(map(len, inputs), dtype=np.int64, count=len(inputs))

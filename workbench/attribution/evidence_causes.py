@@ -1,7 +1,7 @@
-"""Why evidence did not reach the context: one cause for each piece that a metric looked for and did not find delivered.
+"""The causes of missed evidence: one for each piece that a metric looks for and that the context lacks.
 
-A cause applies where mending its layer alone would deliver the evidence; of several the earliest layer's is named. A need with several
-alternatives is judged by its soundest one.
+A cause applies if a repair of its layer alone would deliver the evidence; of several, the one of the earliest layer is named. A need with
+several alternatives is judged by its soundest one.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ _COLUMNS = ["query", "need", "doc", "cause", "rank"]
 
 
 def context_cut(metric: Metric, k: int) -> Cut:
-    """Where the context ends for a metric: at its own cut if it looks at delivered text, else after the k chunks retrieved."""
-    looks = metric.family in ("spans", "chunks", "hits") and metric.cut != NO_CUT
-    return metric.cut if looks else Cut(k=k)
+    """The end of the context for a metric: its own cut if it reads delivered text, else the k chunks retrieved."""
+    reads_text = metric.family in ("spans", "chunks", "hits") and metric.cut != NO_CUT
+    return metric.cut if reads_text else Cut(k=k)
 
 
 def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.DataFrame:
@@ -35,8 +35,8 @@ def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.Dat
 
     Span and chunk metrics miss needs (`doc` is -1), the others relevant documents (`need` is -1), as does a chunk metric for queries
     without evidence. `rank` is the best one of a delivered slice with all of the evidence, else of one with a part, or that of the
-    document; 0 where it is not among those listed. Hits are listed as deep as the deepest cut of any metric asked for: a repeat or a rank
-    beyond that is not seen. A metric that counts faults misses nothing.
+    document; 0 if it is not listed. Hits are listed down to the deepest cut of any metric of the run, so no repeat or rank beyond that is
+    known. A metric that counts faults misses nothing.
     """
     if not metric.higher_is_better:
         return pd.DataFrame(columns=_COLUMNS)

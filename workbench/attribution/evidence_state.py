@@ -15,7 +15,7 @@ from workbench.metrics.inputs import Labels
 class EvidenceState(NamedTuple):
     """(alternatives) `chunked`: all of it is in searched chunks. `whole`: some delivered slice holds all of it besides.
 
-    `embedded`: all of it was embedded, in chunks that deliver one slice with all of it where there is such a slice.
+    `embedded`: all of it was embedded, for a `whole` one in chunks that deliver one slice with all of it.
     """
 
     chunked: Bools

@@ -1,4 +1,4 @@
-"""An answer changed so that it says otherwise: yes for no, another number, another month."""
+"""Contradictions of an answer: yes for no, another number, another month."""
 
 import random
 import re
@@ -15,7 +15,7 @@ _MONTH_NEXT = re.compile(rf"\s+(?:{'|'.join(_MONTHS)})\b")
 
 
 def alter(answer: str, named: str, lots: random.Random) -> str | None:
-    """The answer with one value changed to one that `named` does not hold; None where it has no value that can be changed.
+    """The answer with one value changed to one that `named` does not hold; None if it has no value that can be changed.
 
     A yes or no that opens an answer becomes the whole answer turned round: its reasons would not fit any more.
     """

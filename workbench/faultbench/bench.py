@@ -35,8 +35,8 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
     """`at_least` cases of every cause, as many double faults, as many right answers and half as many right refusals.
 
     Besides, as far as the dataset allows, a quarter as many of each kind of right answer that looks like a failure. Each turn takes at
-    most one case a question and kind, so that no question makes them all. The same dataset and seed give the same cases. InputError
-    without evidence spans, and where the questions make too few cases of a kind.
+    most one case of a question and kind, so that no question makes them all. The same dataset and seed give the same cases. InputError
+    without evidence spans, or if the questions make too few cases of a kind.
     """
     if at_least < 1:
         raise InputError(f"at_least is {at_least}", "ask for 1 case of each cause or more")
@@ -59,7 +59,7 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
 
 
 def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base]]:
-    """Every question, by lot, with a sound pipeline; then all again with the next one, so that no question is used up first.
+    """Every question, by lot, with a sound pipeline; then all again with the next pipeline, so that no question is used up first.
 
     The number is a lot that picks the variant.
     """
@@ -89,7 +89,7 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
 
 
 def _case(kind: str, faults: Changes, question: Question, base: Base) -> PlantedCase | None:
-    """The case with these faults, if they do to the query what their kind says."""
+    """The case with these faults, if their effect on the query is that of their kind."""
     causes = tuple(fault.kind for fault in faults) if kind in (*CAUSE_NAMES, _DOUBLE) else ()
     seen = proven(question, base.sound, faults) if causes else observe(changed(base.sound, faults), question)
     if seen is None or not (_as_planted(causes, seen, question) if causes else went_well(seen)):

@@ -29,7 +29,7 @@ def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Chang
     """By cause, every fault that the bench knows for a question; whether it makes the query fail is yet to be proven.
 
     A question is used if it has an expected answer and its every need is met by one chunk alone, so that a boundary is to blame only
-    where one was planted.
+    if one was planted.
     """
     if not question.query.answerable:
         return {"unrefused": [_reader("unrefused", f"near-{near}", functools.partial(answer_anyway, near=near)) for near in range(_NEAR)]}
@@ -43,10 +43,10 @@ def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Chang
 
 
 def in_place(cause: str, need: Need, seen: Observation, texts: Mapping[str, str]) -> bool:
-    """Whether a need that is not met is missed in the way a planted cause says; the causes not named here can do so in one way only.
+    """Whether a need that is not met is missed as its planted cause says; a cause not named here can cause a miss in one way only.
 
-    not_indexed: none of its documents is left. boundary: the context holds a part of it. window: no chunk holds it whole within what is
-    searched. duplicate: with every chunk there once it is among the best k.
+    not_indexed: none of its documents is left. boundary: the context holds a part of it. window: no chunk holds it whole in its searched
+    text. duplicate: with every chunk listed once it is among the best k.
     """
     if cause == "not_indexed":
         return all(span.doc_id not in seen.documents for span in need.alternatives)
@@ -121,7 +121,7 @@ def _reader(kind: str, variant: str, reader: Reader) -> Change:
 
 
 def _needed(question: Question, base: Base) -> int | None:
-    """How many of the best chunks it takes until each need lies in one of them; None where k are not enough."""
+    """The number of best chunks until each need is in one of them; None if k are not enough."""
     chunks = _best(base.sound.index, question, base)
     enough = (depth for depth in range(1, len(chunks) + 1) if in_one_chunk(question.needs, chunks[:depth], question.texts))
     return next(enough, None) if question.needs and question.query.answer else None

@@ -18,7 +18,7 @@ _BATCHES = 6
 _FRACTIONS = {"third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3}
 _WINDOWS = (16, 32, 64, 128)
 _COPIES = 3
-# As deep as the deepest k reaches where there are copies of every chunk.
+# As deep as the deepest k reaches with copies of every chunk.
 LISTED = DEEPEST * _COPIES
 _SOUND = Bm25Retriever(k=DEEPEST)
 # Words unchanged, and a word that counts as often as it occurs: the ranking of a first search written by hand.

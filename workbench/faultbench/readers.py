@@ -1,7 +1,7 @@
 """The bench's readers: one that is perfect by construction, and one for each way an answer fails.
 
-A reader knows the labels. That is the device of the bench: the perfect one gives the expected answer if all evidence is in the
-context and refuses otherwise, which makes the generator innocent of every failure of the stages before it. No model is asked.
+A reader knows the labels: the perfect one gives the expected answer if all evidence is in the
+context and refuses otherwise, which makes the generator innocent of every failure of the stages before it. No model is used.
 """
 
 import random
@@ -22,7 +22,7 @@ _REFUSALS = (
 
 
 class Reading(NamedTuple):
-    """What a reader is given: the query and its needs, the texts of all documents, the context, and whether it meets every need."""
+    """The input of a reader: the query and its needs, the texts of all documents, the context, and whether it meets every need."""
 
     query: Query
     needs: tuple[Need, ...]
@@ -69,7 +69,7 @@ def read_perfectly(reading: Reading) -> Reply:
 
 
 def read_worded(reading: Reading, wording: int) -> Reply | None:
-    """As the perfect reader, in another of the accepted wordings; None where there are not as many."""
+    """As the perfect reader, in another of the accepted wordings; None without that many."""
     wordings = accepted(reading.query)[1:]
     return _supported(wordings[wording], correct=True) if reading.complete and wording < len(wordings) else None
 

@@ -35,13 +35,13 @@ class Union:
         return cls(firsts, lasts, np.concatenate([[0], np.cumsum(lasts - firsts)]).astype(np.int64))
 
     def below(self, positions: Ints) -> Ints:
-        """How much of the union lies before each position."""
+        """The length of the union before each position."""
         started = np.searchsorted(self.starts, positions, side="right")
         last_end = np.concatenate([np.zeros(1, dtype=np.int64), self.ends])[started]
         return self.before[started] - np.maximum(last_end - positions, 0)
 
     def covered(self, starts: Ints, ends: Ints) -> Ints:
-        """How much of each interval [start, end) lies in the union."""
+        """The length of each interval [start, end) that the union covers."""
         return self.below(ends) - self.below(starts)
 
     def by_group(self, width: int, groups: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Which slices of text reach the context: by rank, identical ones once, up to a cut."""
+"""The slices of text that reach the context: by rank, identical ones once, up to a cut."""
 
 from typing import NamedTuple
 

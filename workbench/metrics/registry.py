@@ -1,4 +1,4 @@
-"""All retrieval metrics: a new one is its function and one line here, or an entry point of another package."""
+"""All retrieval metrics: to add one, write its function and a line here, or an entry point of another package."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

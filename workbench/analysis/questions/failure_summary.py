@@ -1,4 +1,4 @@
-"""What mostly goes wrong with one configuration: how many queries miss evidence by which cause, and the slice it serves worst."""
+"""The failures of one configuration: the queries that miss something by each cause, and its worst slice."""
 
 from collections import Counter
 from dataclasses import dataclass

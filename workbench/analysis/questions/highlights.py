@@ -1,6 +1,6 @@
-"""Evidence in its text: which stretches were delivered, which were missed, and the rest cut short around them.
+"""Evidence in its text: the stretches that were delivered or missed, and the rest shortened around them.
 
-What is made here are plain strings with their roles; templates escape them.
+Pieces are plain strings with their roles; templates escape them.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Literal
 Role = Literal["plain", "delivered", "missed"]
 Stretch = tuple[int, int, Role]
 
-# Characters of plain text that are kept beside a mark, and where there is none.
+# Characters of plain text that are kept beside a mark, and in a text without marks.
 BESIDE = 120
 ALONE = 260
 
@@ -57,7 +57,7 @@ def against_delivered(text: str, start: int, end: int, delivered: Sequence[tuple
 
 
 def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Stretches by their start, what an earlier one holds taken from the later ones."""
+    """Stretches by their start, each without the text of the earlier ones."""
     found: list[Stretch] = []
     reach = 0
     for low, high, role in sorted(stretches):
@@ -69,7 +69,7 @@ def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _between(text: str, *, left: bool, right: bool, most: int) -> str:
-    """Plain text with its far parts replaced by an ellipsis; `left` and `right` say on which sides something is kept beside."""
+    """Plain text with its far parts replaced by an ellipsis; `left` and `right` are the sides with a mark."""
     if left and right:
         return text if len(text) <= 2 * most + 20 else f"{_head(text, most)} … {_tail(text, most)}"
     if right:
@@ -78,7 +78,7 @@ def _between(text: str, *, left: bool, right: bool, most: int) -> str:
 
 
 def _head(text: str, most: int) -> str:
-    # Whole words, where the last one does not begin too far back.
+    # Whole words, unless the last one begins too far back.
     kept = text[:most]
     return kept.rsplit(None, 1)[0] if " " in kept[-30:] else kept
 

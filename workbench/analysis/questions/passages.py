@@ -17,7 +17,7 @@ class Passage(NamedTuple):
 
 
 def passage_of(run: RunTables, doc_id: str, start: int, end: int) -> Passage:
-    """The stretch that holds [start, end) of a document; InputError where the run holds none that does."""
+    """The stretch that holds [start, end) of a document; InputError without one in the run."""
     found = _by_document(run).get(doc_id, [])
     place = bisect_right(found, start, key=lambda passage: passage.start) - 1
     if place < 0 or end > found[place].start + len(found[place].text):

@@ -58,13 +58,13 @@ class ShownQuery:
 
 
 def worst_queries(run: RunTables, configuration: str, most: int) -> list[ShownQuery]:
-    """Up to `most` questions with the worst values of the primary metric; those that reach what is attainable are left out."""
+    """Up to `most` questions with the worst values of the primary metric; those that reach their attainable value are left out."""
     values = per_query(run, configuration, str(run.primary))
     return [_shown(run, configuration, place, float(values[place])) for place in _faulty(run, configuration, values)[:most].tolist()]
 
 
 def _faulty(run: RunTables, configuration: str, values: Floats) -> Ints:
-    """The places of the questions below what is attainable, the worst first."""
+    """The places of the questions below their attainable value, the worst first."""
     higher = run.primary.higher_is_better
     attainable = detail(run, configuration, "attainable")
     best = np.where(np.isnan(attainable), np.inf, attainable) if higher else np.zeros(len(values))

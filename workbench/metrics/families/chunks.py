@@ -34,7 +34,7 @@ def _evident(case: Case, _: Cut) -> Ints:
 
 
 def _available(case: Case, _: Cut) -> Ints:
-    """(queries) how many of all slices are relevant."""
+    """(queries) the number of relevant slices."""
     labels, table = case.labels, case.shared(slices)
     by_evidence = np.bincount(case.shared(_evident) // max(len(table.starts), 1), minlength=labels.queries)
     query, doc = np.divmod(labels.relevant_pairs, labels.documents)

@@ -49,18 +49,18 @@ def average_precision(case: Case, cut: Cut) -> MetricValues:
 
 
 def recall_cap(case: Case, cut: Cut) -> MetricValues:
-    """found / min(k, R): recall over what k places can hold."""
+    """found / min(k, R): the share of the relevant documents that fit into k places."""
     return MetricValues(_among(case, cut, case.labels.relevant_pairs) / _reachable(case, cut), _ones(case))
 
 
 def judged(case: Case, cut: Cut) -> MetricValues:
-    """The share of the first k documents, or of all where there are fewer, that have any judgement."""
+    """The share of the first k documents, or of all if fewer are retrieved, that have any judgement."""
     shown = np.bincount(first_documents(case, cut) // case.labels.documents, minlength=case.labels.queries)
     return MetricValues(ratio(_among(case, cut, case.labels.judged_pairs), shown.astype(np.float64)), _ones(case))
 
 
 def irrelevant(case: Case, cut: Cut) -> MetricValues:
-    """1 if a hard negative is among the first k: a document of relevance below 0 or, where a dataset grades none so, 0."""
+    """1 if a hard negative is among the first k: a document of relevance below 0 or, in a dataset without such grades, 0."""
     return MetricValues((_among(case, cut, case.labels.irrelevant_pairs) > 0).astype(np.float64))
 
 
@@ -78,7 +78,7 @@ def _among(case: Case, cut: Cut, pairs: Ints) -> Floats:
 
 
 def _counts(case: Case) -> Ints:
-    """R; 1 where there is none, which keeps divisions quiet for queries that are not applicable."""
+    """R, at least 1, so that queries without relevant documents divide by something."""
     return np.maximum(case.labels.relevant_counts, 1)
 
 
@@ -91,7 +91,7 @@ def _ones(case: Case) -> Floats:
 
 
 def _trec(case: Case, cut: Cut, measure: str) -> Floats:
-    # Of a run that is cut deeper, the measures at k are the same; so one run serves all that will be asked for.
+    # Measures at k are the same for a run that is cut deeper, so one run serves all depths.
     return case.shared(_trec_eval, Cut() if cut.k in case.depths else cut)[measure]
 
 

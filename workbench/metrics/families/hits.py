@@ -1,4 +1,4 @@
-"""Metrics over the documents of the first k delivered chunks: what most RAG test code calls recall and precision."""
+"""Metrics over the documents of the first k delivered chunks, which most RAG test code calls recall and precision."""
 
 import numpy as np
 

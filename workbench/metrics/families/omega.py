@@ -1,4 +1,4 @@
-"""Span precision under perfect retrieval: what a chunking costs before any retriever errs."""
+"""Span precision under perfect retrieval: the cost of a chunking before any retriever errs."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:
     labels = case.labels
     count, width = len(labels.alternative_need), labels.width
     text = Union.of(alternative * width + table.starts[piece], alternative * width + table.ends[piece])
-    # No slice holds a character of it: it cannot be delivered, so it is no cheap way to meet the need.
+    # An alternative in no slice cannot be delivered, so it is no cheap way to meet the need.
     cost = np.where(np.bincount(alternative, minlength=count) > 0, text.by_group(width, count), np.inf)
     order = np.lexsort((cost, labels.alternative_need))
     chosen = np.zeros(count, dtype=np.bool_)

@@ -131,7 +131,7 @@ def met_by(labels: Labels, text: Delivered) -> Bools:
 
 
 def delivered_characters(labels: Labels, text: Delivered) -> tuple[Ints, Ints]:
-    """(alternatives) how many non-blank characters of each the text holds for its query, and how many it has."""
+    """(alternatives) the non-blank characters of each that the text holds for its query, and all its non-blank characters."""
     width = labels.width
     solid = Union.of(text.query * width + labels.solid(text.starts), text.query * width + labels.solid(text.ends))
     lows = labels.alternative_query * width + labels.solid(labels.alternative_start)
