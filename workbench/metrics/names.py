@@ -34,8 +34,9 @@ class Metric:
             raise InputError(f"the metric {self.name} needs a cut", f"write {self.name}@5")
         if self.tokens is not None and (self.kind.cut == "k" or self.k is not None):
             raise InputError(f"the metric {self.name} is not cut at tokens", f"write {self.name}@5")
-        _check_range(self, self.k, MOST_K, "k")
-        _check_range(self, self.tokens, MOST_TOKENS, "the number of tokens")
+        for number, most, what in ((self.k, MOST_K, "k"), (self.tokens, MOST_TOKENS, "the number of tokens")):
+            if number is not None and not 1 <= number <= most:
+                raise InputError(f"{what} of the metric {self} is out of range", f"it goes from 1 to {most:,}")
 
     @classmethod
     def parse(cls, text: str) -> "Metric":
@@ -89,11 +90,6 @@ class Metric:
         if self.tokens is not None:
             return f"@{self.tokens}t"
         return "" if self.k is None else f"@{self.k}"
-
-
-def _check_range(metric: Metric, number: int | None, most: int, what: str) -> None:
-    if number is not None and not 1 <= number <= most:
-        raise InputError(f"{what} of the metric {metric} is out of range", f"it goes from 1 to {most:,}")
 
 
 def _suggestion(name: str, cut: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.analysis.questions.passages import Passage
+
 Role = Literal["plain", "delivered", "missed"]
 Stretch = tuple[int, int, Role]
 
@@ -23,7 +25,9 @@ class Piece:
     role: Role = "plain"
 
 
-def marked(text: str, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE) -> list[Piece]:
+def marked(
+    text: str | Passage, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE
+) -> list[Piece]:
     """The slice [start, end) of a text with its stretches marked and long plain parts cut to `beside` characters next to a mark."""
     pieces, position = [], start
     inside = [(max(low, start), min(high, end), role) for low, high, role in disjoint(stretches) if low < end and high > start]
@@ -36,7 +40,7 @@ def marked(text: str, start: int, end: int, stretches: Sequence[Stretch], beside
     return [piece for piece in pieces if piece.text]
 
 
-def against_delivered(text: str, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
+def against_delivered(text: str | Passage, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
     """The span [start, end) as stretches that were delivered or missed; blanks between two stretches belong to the first."""
     found: list[Stretch] = []
     position = start
