@@ -8,9 +8,8 @@ import random
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from workbench.faultbench.altered import alter
 from workbench.faultbench.cases import CheckedClaim
-from workbench.faultbench.statements import content_words, names_one_of, numbers, statements
+from workbench.faultbench.statements import alter, content_words, names_one_of, numbers, statements
 from workbench.records import Need, Query, Span
 
 _REFUSALS = (
