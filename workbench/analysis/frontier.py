@@ -1,5 +1,6 @@
-"""The costs of configurations, and the configurations that no other one beats at the same cost or less."""
+"""Quality against cost: the configurations that no other one beats at the same cost or less, and recall as more text is delivered."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -33,6 +34,8 @@ COSTS: dict[Cost, CostKind] = {
     "p50": CostKind("median time a question", "ms", _QUESTION_TIME),
     "p95": CostKind("95th percentile of the time a question", "ms", _QUESTION_TIME),
 }
+# Budgets in tokens at which recall is measured in every run on data with evidence.
+CURVE = (500, 1000, 2000, 4000)
 # Measured times repeat no better than this, so smaller differences decide nothing.
 _TIMED: tuple[Cost, ...] = ("encoding", "p50", "p95")
 _TIMED_DIGITS = 2
@@ -64,6 +67,12 @@ def frontier(run: RunTables, found: Standings) -> tuple[CostedConfiguration, ...
         CostedConfiguration(one.name, means[row], costs[row], not one.beyond_window, frozenset(cost for cost in COSTS if best[cost][row]))
         for row, one in enumerate(standings)
     )
+
+
+def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]]:
+    """By configuration its recall of evidence at the budgets of `CURVE`; empty without evidence."""
+    names = [f"span_recall@{tokens}t" for tokens in CURVE]
+    return {one.name: [one.means[name].value for name in names] for one in standings if all(name in one.means for name in names)}
 
 
 def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
