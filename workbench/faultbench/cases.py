@@ -78,3 +78,8 @@ class PlantedCase:
     cause: str
     broken: tuple[str, ...]
     observation: Observation
+
+
+def overlap(a: Span, b: Span) -> bool:
+    """Whether two spans share a character."""
+    return a.doc_id == b.doc_id and a.start < b.end and b.start < a.end

@@ -3,20 +3,10 @@
 import functools
 from collections.abc import Mapping, Sequence
 
-from workbench.faultbench.cases import Observation
+from workbench.faultbench.cases import Observation, overlap
 from workbench.faultbench.indexes import Base
 from workbench.faultbench.pipeline import Change, Question, complete, in_one_chunk, retrieved, span_of
-from workbench.faultbench.readers import (
-    Reader,
-    accepted,
-    add_unsupported,
-    answer_anyway,
-    contradict,
-    miss_the_point,
-    overlap,
-    read_worded,
-    refuse,
-)
+from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
 from workbench.faultbench.run import Index
 from workbench.records import Chunk, Need, Span
 

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from workbench.faultbench.cases import CheckedClaim
+from workbench.faultbench.cases import CheckedClaim, overlap
 from workbench.faultbench.statements import alter, content_words, names_one_of, numbers, statements
 from workbench.records import Need, Query, Span
 
@@ -117,11 +117,6 @@ def answer_anyway(reading: Reading, near: int) -> Reply | None:
     texts = dict.fromkeys(reading.text(span) for span in _in_context(reading))
     nearest = sorted(texts, key=lambda text: -len(question & content_words(text)))
     return _supported(nearest[near], correct=False) if near < len(nearest) else None
-
-
-def overlap(a: Span, b: Span) -> bool:
-    """Whether two spans share a character."""
-    return a.doc_id == b.doc_id and a.start < b.end and b.start < a.end
 
 
 def _supported(text: str, *, correct: bool) -> Reply:
