@@ -163,7 +163,7 @@ def test_a_model_without_a_tokeniser_or_with_another_pooling_is_told_by_its_sett
     (tmp_path / "tokenizer.json").write_bytes((locate(MINILM) / "tokenizer.json").read_bytes())
     (tmp_path / "modules.json").write_text('[{"type": "sentence_transformers.models.StaticEmbedding"}]')
     late = {"model": str(tmp_path), "pooling": "late"}
-    assert "pooling: late cannot be had of" in faults(pipeline={"embedding": late})[0]
+    assert "pooling: late is not possible with" in faults(pipeline={"embedding": late})[0]
 
 
 def test_the_first_metric_decides_unless_one_is_named():
