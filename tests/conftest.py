@@ -23,8 +23,8 @@ from workbench.records import Dataset
 from workbench.results.history import FINGERPRINTS, schema
 from workbench.storage.vector_cache import Vectors
 
-# Fixtures of small finished runs, for whoever reads their results.
-pytest_plugins = ["tests.small_sweep", "tests.made_runs"]
+# Fixtures for several folders: small worlds written by hand, and small finished runs.
+pytest_plugins = ["tests.small_worlds", "tests.small_sweep", "tests.made_runs"]
 
 ROOT = Path(__file__).parent.parent
 # What other packages bring is tested by the same laws as what is built in.
