@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from workbench.core.locations import cache_folder
 from workbench.datasets.formats.golden_rows import write_golden
@@ -33,8 +33,8 @@ sys.path.append(str(ROOT / "tests" / "plugins" / "parts"))
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 # Started in the background of a script it would be ignored, and so by every process that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# No test asserts a time, and this machine's is others' too.
-settings.register_profile("workbench", deadline=None)
+# No property test is about time, and a busy machine draws examples slowly.
+settings.register_profile("workbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("workbench")
 
 FTP_SERVER = """

@@ -6,7 +6,7 @@ from itertools import zip_longest
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.small_worlds import labels_of, retrieved_of, worlds
@@ -250,7 +250,7 @@ class Oracle:
         return "budget" if self.cut.tokens and any(one <= self.delivered(k=self.k) for one in wanted) else "rank"
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250)
 @given(world=cut_worlds(), cut=cuts, k=st.integers(1, 4))
 def test_causes_equal_those_of_character_sets(world, cut: Cut, k: int) -> None:
     texts, queries, chunks, ends, hits = world

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.small_worlds import worlds
@@ -98,7 +98,7 @@ def _same(table: pd.DataFrame, metric: str, q: int, expected: float) -> None:
     assert math.isnan(row["attainable"]) or row["value"] <= row["attainable"] + 1e-12, metric
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(world=judged_worlds(), k=st.integers(1, 4), tokens=st.integers(1, 12), mode=st.sampled_from(["exact", "chroma"]))
 def test_span_metrics_equal_those_of_character_sets(make_labels, make_retrieved, world, k: int, tokens: int, mode) -> None:
     texts, queries, chunks, hits = world
@@ -115,7 +115,7 @@ def test_span_metrics_equal_those_of_character_sets(make_labels, make_retrieved,
             _same(table, str(metric), q, (oracle.spans if mode == "exact" else oracle.chroma)(pieces)[metric.name])
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80)
 @given(world=judged_worlds(), k=st.integers(1, 4))
 def test_chunk_and_hit_metrics_equal_those_of_lists(make_labels, make_retrieved, world, k: int) -> None:
     texts, queries, chunks, hits = world
@@ -140,7 +140,7 @@ ALL_SPANS = [Metric(name, k=k) for name in SPAN_NAMES for k in (1, 2, 3)] + [
 ]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(world=judged_worlds(), mode=st.sampled_from(["exact", "chroma"]))
 def test_more_context_never_lowers_a_recall(make_labels, make_retrieved, world, mode) -> None:
     texts, queries, chunks, hits = world
