@@ -100,6 +100,8 @@ def test_where_nothing_can_be_compared_there_is_no_verdict(made, outcome_of_size
 
 
 def test_equal_means_stand_in_the_order_of_the_verdict(made) -> None:
-    found = findings(made.valued([BASE, BASE, BASE]))
+    # The verdict orders equal means by name, the run has the largest first.
+    found = findings(made.valued([BASE, BASE, BASE], sweep={"chunking": [{"kind": "fixed", "size": [32, 24, 16], "overlap": 0}]}))
+    assert found.run.names == ("fixed-32-0", "fixed-24-0", "fixed-16-0")
     assert tuple(one.name for one in found.standings.ranked) == found.verdict.ranked
     assert found.verdict.reason is Reason.IDENTICAL
