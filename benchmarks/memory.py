@@ -223,5 +223,3 @@ if __name__ == "__main__":
             print(json.dumps(nfcorpus()))
         case [chunks, size]:
             print(json.dumps(synthetic(int(chunks), int(size))))
-        case _:
-            print(json.dumps(run()))

@@ -4,7 +4,6 @@ Vectors come in clusters, as texts' vectors do. Both sides answer the ten neares
 the fastest of three rounds counts; then 50 queries come one by one, and the median counts.
 """
 
-import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -101,7 +100,3 @@ def _seconds(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return round(time.perf_counter() - started, 5)
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(), indent=2))
