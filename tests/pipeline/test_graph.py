@@ -47,12 +47,11 @@ AFTER_VECTORS = {"vectors", "index", "hits", "scores", "explanations"}
     ("changed", "stages"),
     [
         ({"name": "renamed"}, set()),
-        ({"retrieval": DenseRetriever(search="ann")}, {"scores", "explanations"}),
         ({"retrieval": DenseRetriever(k=7)}, {"hits", "scores", "explanations"}),
         ({"embedding": StaticEmbedder(dimensions=128)}, AFTER_VECTORS | {"queries", "chunk_faults"}),
         ({"chunking": FixedChunker(size=32)}, AFTER_VECTORS | {"chunks", "chunk_faults"}),
     ],
-    ids=["name", "search", "k", "embedder", "chunker"],
+    ids=["name", "k", "embedder", "chunker"],
 )
 def test_a_setting_changes_the_keys_of_its_stage_and_of_those_behind_it(keys: Keys, changed: dict[str, object], stages: set[str]) -> None:
     assert differ(keys(DENSE), keys(replace(DENSE, **changed))) == stages
