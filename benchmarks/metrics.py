@@ -41,7 +41,7 @@ def run() -> dict[str, object]:
     """
     labels, retrieved = world()
     # Counted ahead, as the chunker of a sweep does, so that no side is timed for it.
-    assert len(labels.token_starts) and len(labels.blanks)
+    assert len(labels.token_starts) > len(labels.blanks) > 0
     there = dictionaries(labels, retrieved)
     sides: dict[str, Callable[[], object]] = {
         "workbench, ten metrics": lambda: evaluate(labels, retrieved, [Metric.parse(name) for name in (*TREC, *SPANS)]),
