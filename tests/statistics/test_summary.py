@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from workbench.errors import InputError
-from workbench.statistics.summary import query_slices, summarise
+from workbench.statistics.clusters import query_slices
+from workbench.statistics.summary import summarise
 
 NAN = math.nan
 METADATA = [{"type": "factoid"}, {"type": "multi-hop"}, {"type": "factoid"}, {"type": "unanswerable"}, {"type": "multi-hop"}]

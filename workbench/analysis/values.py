@@ -10,7 +10,7 @@ import pandas as pd
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.summary import query_slices
+from workbench.statistics.clusters import query_slices
 
 
 def per_query(run: RunTables, configuration: str, metric: str) -> Floats:

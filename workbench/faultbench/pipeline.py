@@ -51,8 +51,8 @@ def observe(pipeline: Pipeline, question: Question) -> Observation | None:
     reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
     if reply is None:
         return None
-    searched, said = (index.documents, index.window, index.entries), (reply.text, reply.refused, reply.correct, reply.claims)
-    return Observation(query, needs, *searched, pipeline.k, hits, pipeline.budget, context, *said)
+    said = (reply.text, reply.refused, reply.correct, reply.claims)
+    return Observation(query, needs, index.documents, index.window, index.entries, pipeline.k, hits, pipeline.budget, context, *said)
 
 
 def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:

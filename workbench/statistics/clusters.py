@@ -1,7 +1,8 @@
-"""Cluster queries by source document, and take clusters as the units of inference where there are enough of them."""
+"""Group queries: by source document, the units of inference if there are enough of them, and by metadata, for slices."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from workbench.metrics.coverage import Bools, Ints
 from workbench.metrics.inputs import Labels
 
 FEWEST_CLUSTERS = 10
+FEWEST_VALUES, MOST_VALUES = 2, 20
 # A value and its square.
 BYTES_A_VALUE = 16
 
@@ -74,3 +76,17 @@ def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
     for places in groups.values():
         for block in blocks(len(places), rows(BYTES_A_VALUE * scored.shape[1])):
             yield np.array(places[block], dtype=np.int64), scored[places[0]]
+
+
+def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[str, Bools]:
+    """The members (queries) of `all` and of every `field=value`, fields in alphabetical order, values as text."""
+    slices: dict[str, Bools] = {"all": np.ones(queries, dtype=np.bool_)}
+    for field in sorted({field for record in metadata for field in record}):
+        values = [record.get(field) for record in metadata]
+        if not all(isinstance(value, Hashable) for value in values):
+            continue
+        texts = np.array(["" if value is None else str(value) for value in values])
+        distinct = [text for text in np.unique(texts).tolist() if text]
+        if FEWEST_VALUES <= len(distinct) <= MOST_VALUES:
+            slices.update({f"{field}={text}": texts == text for text in distinct})
+    return slices

@@ -1,6 +1,6 @@
 """Per-query scores as means with intervals, over all queries and over slices of them."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,12 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.metrics.coverage import Bools, Floats, Ints, ratio
+from workbench.metrics.coverage import Floats, Ints, ratio
 from workbench.metrics.names import Metric
-from workbench.statistics.clusters import alike
+from workbench.statistics.clusters import alike, query_slices
 from workbench.statistics.intervals import Interval, mean_intervals
 
-FEWEST_VALUES, MOST_VALUES = 2, 20
 _COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"]
 _NO_MEAN = asdict(Interval(np.nan, np.nan, np.nan, 0, 0)) | {"attainable": np.nan}
 
@@ -52,20 +51,6 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
                     rows[place, label] |= asdict(interval) | {"attainable": most}
     ordered = (rows[place, label] for place in range(len(names)) for label in slices)
     return pd.DataFrame([row for row in ordered if row["slice"] == "all" or row["n"] or row["unscored"]], columns=_COLUMNS)
-
-
-def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[str, Bools]:
-    """The members (queries) of `all` and of every `field=value`, fields in alphabetical order, values as text."""
-    slices: dict[str, Bools] = {"all": np.ones(queries, dtype=np.bool_)}
-    for field in sorted({field for record in metadata for field in record}):
-        values = [record.get(field) for record in metadata]
-        if not all(isinstance(value, Hashable) for value in values):
-            continue
-        texts = np.array(["" if value is None else str(value) for value in values])
-        distinct = [text for text in np.unique(texts).tolist() if text]
-        if FEWEST_VALUES <= len(distinct) <= MOST_VALUES:
-            slices.update({f"{field}={text}": texts == text for text in distinct})
-    return slices
 
 
 def _means(values: Floats) -> Floats:
