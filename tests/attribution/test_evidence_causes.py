@@ -4,7 +4,6 @@ from collections.abc import Callable
 from itertools import zip_longest
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
