@@ -77,7 +77,7 @@ PARTS = {
 ANYWHERE = {
     "keys of results": "pipeline/graph.py key",
     "tokenising": "models/tokenizers.py _tokenise",
-    "misses of configurations": "analysis/pairwise.py examined",
+    "causes of misses": "questions/miss_causes.py causes_by_query",
     "tables read from the store": "storage/result_store.py table",
 }
 
