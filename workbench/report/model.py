@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from workbench.analysis.questions.highlights import Piece
 
@@ -71,7 +71,6 @@ class Row:
 class Table:
     """Rows under columns; `note` is what a reader has to know, `key` gives the full names behind shortened ones."""
 
-    kind: ClassVar[str] = "table"
     name: str
     caption: str
     columns: Sequence[Column]
@@ -95,7 +94,6 @@ class Table:
 class Figure:
     """A drawing with what it shows in words (`alt`), how it is read (`caption`), its numbers and the names behind shortened ones."""
 
-    kind: ClassVar[str] = "figure"
     name: str
     alt: str
     caption: str
@@ -108,7 +106,6 @@ class Figure:
 class Lead:
     """The sentence that matters most; `aside` is said more quietly."""
 
-    kind: ClassVar[str] = "lead"
     text: str
     aside: str = ""
 
@@ -117,7 +114,6 @@ class Lead:
 class Prose:
     """A paragraph."""
 
-    kind: ClassVar[str] = "prose"
     text: str
 
 
@@ -125,7 +121,6 @@ class Prose:
 class Lines:
     """Sentences, each a line of its own."""
 
-    kind: ClassVar[str] = "lines"
     items: Sequence[str]
 
 
@@ -143,7 +138,6 @@ class Term:
 class Terms:
     """Names with what is said of each."""
 
-    kind: ClassVar[str] = "terms"
     items: Sequence[Term]
     classes: str = ""
 
@@ -160,7 +154,6 @@ class Answer(NamedTuple):
 class Answered:
     """Questions about a run with their answers."""
 
-    kind: ClassVar[str] = "answered"
     items: Sequence[Answer]
 
 
@@ -177,7 +170,6 @@ class Excerpt:
 class QuestionCard:
     """A question with its evidence and what was delivered for it, both as passages."""
 
-    kind: ClassVar[str] = "question"
     query_id: str
     text: str
     about: str
@@ -189,7 +181,6 @@ class QuestionCard:
 class QuestionLinks:
     """Questions with their values, each leading to its drill-down: (value, query id, text)."""
 
-    kind: ClassVar[str] = "links"
     title: str
     items: Sequence[tuple[str, str, str]]
 
@@ -198,7 +189,6 @@ class QuestionLinks:
 class Drill:
     """The packed drill-down of `kept` of `queries` questions, for a page with a script."""
 
-    kind: ClassVar[str] = "drill"
     packed: str
     kept: int
     queries: int
@@ -209,7 +199,6 @@ class Drill:
 class Fold:
     """Blocks that a reader opens."""
 
-    kind: ClassVar[str] = "fold"
     title: str
     blocks: "Sequence[Block]"
     note: str = ""
@@ -221,7 +210,6 @@ class Fold:
 class Beside:
     """Blocks next to each other where there is room."""
 
-    kind: ClassVar[str] = "beside"
     blocks: "Sequence[Block]"
 
 
@@ -229,7 +217,6 @@ class Beside:
 class Section:
     """Blocks under a title; `short` is what a list of contents calls it."""
 
-    kind: ClassVar[str] = "section"
     title: str
     anchor: str
     blocks: "Sequence[Block]"
