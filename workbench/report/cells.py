@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from workbench.core.formatting import count, fitting_digits, interval, number, p_value, shortened, signed
-from workbench.report.model import Bar, Cell, Column, Pairs
+from workbench.report.model import Bar, Cell, Column, Pairs, Row
 
 NAME_LENGTH = 28
 # From the faintest to the strongest.
@@ -80,6 +80,11 @@ def difference_cells(value: float, low: float, high: float) -> list[Cell]:
 def p_cell(value: float) -> Cell:
     """A p value without its letter, which the heading has."""
     return Cell(p_value(value).removeprefix("p = ").removeprefix("p "), sort=float(value))
+
+
+def question_row(query_id: str, values: Iterable[float], asked: str) -> Row:
+    """A question's id, which opens it, its values and its text."""
+    return Row([Cell("", query_id, queries=(query_id,)), *map(value_cell, values), Cell(asked)])
 
 
 def queries_cell(title: str, ids: Sequence[str]) -> Cell:

@@ -178,14 +178,6 @@ class QuestionCard:
 
 
 @dataclass(frozen=True)
-class QuestionLinks:
-    """Questions with their values, each leading to its drill-down: (value, query id, text)."""
-
-    title: str
-    items: Sequence[tuple[str, str, str]]
-
-
-@dataclass(frozen=True)
 class Drill:
     """The packed drill-down of `kept` of `queries` questions, for a page with a script."""
 
@@ -236,4 +228,4 @@ class Report:
     sections: Sequence[Section]
 
 
-Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | QuestionCard | QuestionLinks | Drill | Fold | Beside | Section
+Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | QuestionCard | Drill | Fold | Beside | Section

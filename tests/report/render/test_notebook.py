@@ -20,7 +20,6 @@ from workbench.report.model import (
     Lines,
     Prose,
     QuestionCard,
-    QuestionLinks,
     Row,
     Section,
     Table,
@@ -63,7 +62,7 @@ def every_block(text: str) -> list:
     passage = Excerpt(text, text, [Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
     return [
         *(table(text), Lead(text, text), Prose(text), Lines([text]), Terms([Term(text, text, text), Term(text, text, code=True)])),
-        *(Answered([Answer(text, text, text)]), QuestionLinks(text, [(text, text, text)]), Fold(text, [Prose(text)], text)),
+        *(Answered([Answer(text, text, text)]), Fold(text, [Prose(text)], text)),
         *(
             Beside([table(text)]),
             Section(text, "s", [Section(text, "u", [Prose(text)])]),

@@ -56,7 +56,6 @@ _STYLES = {
     ".mark": f"display:inline-block;width:1.1em;color:{_BLUE}",
     ".unseen": "display:none",
     ".asked": "font-weight:600",
-    ".value": "display:inline-block;min-width:3.5em;opacity:.8",
     ".passages": "list-style:none;padding:0",
     ".passage": f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.55;border-left:3px solid {_LINE};padding:.1em 0 .1em .9em;max-width:52em",
     ".question": "font-weight:600;font-size:1.05em",

@@ -3,18 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from workbench.analysis.findings import Findings
 from workbench.analysis.pairwise import examined
 from workbench.analysis.questions.failure_summary import counted_causes
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.analysis.standings import Standing
-from workbench.analysis.values import per_query
-from workbench.core.formatting import interval, number, plural, share
+from workbench.core.formatting import interval, plural, share
 from workbench.report.cells import count_cell, text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Prose, QuestionLinks, Row, Section, Table, Term, Terms
+from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.chunks import faults_table, lengths_sentence
+from workbench.report.sections.questions import questions_table
 from workbench.report.sections.separation import index_gap, latency
 from workbench.results.run_tables import RunTables
 
@@ -69,24 +67,12 @@ def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table 
     return Table(f"misses-{number_}", f"Why questions miss something, of {plural(of, 'question')}", columns, rows) if rows else None
 
 
-def worst_links(run: RunTables, configuration: str) -> QuestionLinks:
-    """The questions with the worst values, each leading to its drill-down."""
-    values = per_query(run, configuration, str(run.primary))
-    scored = np.flatnonzero(~np.isnan(values))
-    sign = 1 if run.primary.higher_is_better else -1
-    first = scored[np.argsort(sign * values[scored], kind="stable")][:_WORST]
-    rows = run.questions.iloc[first]
-    items = [(number(value), query, asked) for value, query, asked in zip(values[first], rows["query_id"], rows["text"], strict=True)]
-    return QuestionLinks("Worst questions", items)
-
-
 def _card(number_: int, found: Findings, standing: Standing, folder: str) -> Fold:
     run, name = found.run, standing.name
     notebook = Term("notebook", f"{folder}/notebooks/{name}.ipynb", code=True)
-    misses, worst = misses_table(run, name, number_), worst_links(run, name)
-    blocks: list[Block] = [Terms([*settings(run, standing), notebook])]
-    blocks += [misses] if misses else []
-    blocks += [faults_table(run, name, number_), *([worst] if worst.items else []), metrics_table(standing, number_)]
+    misses = misses_table(run, name, number_)
+    blocks: list[Block] = [Terms([*settings(run, standing), notebook]), *([misses] if misses else [])]
+    blocks += [faults_table(run, name, number_), questions_table(run, name, _WORST, number_), metrics_table(standing, number_)]
     blocks += [latency(run, name, number_), *index_gap(run, name, number_)]
     return Fold(name, blocks, f"{found.primary} {standing.means[str(found.primary)].text()}", "portrait")
 

@@ -5,30 +5,29 @@ import numpy as np
 from workbench.analysis.questions.worst_queries import ShownChunk, ShownNeed, ShownQuery, worst_queries
 from workbench.analysis.values import per_query
 from workbench.core.formatting import count, number, plural
-from workbench.report.cells import text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Excerpt, Prose, QuestionCard, Row, Table
+from workbench.report.cells import question_row, text, words
+from workbench.report.model import Block, Column, Excerpt, Prose, QuestionCard, Table
 from workbench.results.run_tables import RETRIEVED, RunTables
 
-_MOST_ROWS = 100
 _MOST_METRICS = 4
 _WORST = 5
 
 
-def questions_table(run: RunTables, configuration: str) -> Table:
-    """Question by question, the worst by the primary metric first."""
+def questions_table(run: RunTables, configuration: str, most: int = 100, number_: int = 1) -> Table:
+    """Tabulate the `most` worst questions of a configuration by the primary metric, the worst first."""
     metrics = list(dict.fromkeys([str(run.primary), *run.measures]))[:_MOST_METRICS]
     values = {metric: per_query(run, configuration, metric) for metric in metrics}
     first = values[metrics[0]] * (1 if run.primary.higher_is_better else -1)
-    order = np.argsort(np.where(np.isnan(first), np.inf, first), kind="stable")
-    notes = _notes(run, configuration)
-    rows = []
-    for place in order[:_MOST_ROWS].tolist():
+    # NaN is sorted to the end.
+    order = np.argsort(first, kind="stable")
+    notes, rows = _notes(run, configuration), []
+    for place in order[:most].tolist():
         question = run.questions.iloc[place]
         query_id = str(question["query_id"])
-        told = Cell(str(question["text"]) + notes.get(query_id, ""))
-        rows.append(Row([Cell("", query_id, queries=(query_id,)), *(value_cell(values[metric][place]) for metric in metrics), told]))
-    shown = f"the {count(_MOST_ROWS)} worst of {count(len(order))}" if len(order) > _MOST_ROWS else "worst first"
-    return Table("questions", f"Questions by {run.primary}, {shown}", [words("question"), *map(Column, metrics), text("text")], rows)
+        rows.append(question_row(query_id, [values[metric][place] for metric in metrics], str(question["text"]) + notes.get(query_id, "")))
+    shown = f"the {count(most)} worst of {count(len(order))}" if len(order) > most else "worst first"
+    caption = f"Questions by {run.primary}, {shown}"
+    return Table(f"questions-{number_}", caption, [words("question"), *map(Column, metrics), text("text")], rows)
 
 
 def worst(run: RunTables, configuration: str) -> list[Block]:

@@ -5,7 +5,7 @@ import numpy as np
 from workbench.analysis.frontier import timings_of
 from workbench.analysis.values import detail
 from workbench.core.formatting import count, fitting_digits, listed, number, plural, share, signed
-from workbench.report.cells import text, value_cell, words
+from workbench.report.cells import question_row, text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table
 from workbench.results.run_tables import RunTables
 
@@ -36,8 +36,8 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
         return [lines, Prose("No weak separation.")]
     columns = [words("question"), Column("margin"), Column("in standard deviations"), text("text")]
     questions = run.questions.iloc[weak[:_MOST_ROWS]]
-    cells = zip(questions["query_id"], margins[weak].tolist(), spreads[weak].tolist(), questions["text"], strict=False)
-    rows = [Row([Cell("", query_id, queries=(query_id,)), value_cell(a), value_cell(b), Cell(asked)]) for query_id, a, b, asked in cells]
+    values = zip(margins[weak], spreads[weak], strict=True)
+    rows = [question_row(*row) for row in zip(questions["query_id"], values, questions["text"], strict=False)]
     return [lines, Table("weak-separation", "Weak separation, the smallest margin first", columns, rows)]
 
 
