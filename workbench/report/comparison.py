@@ -14,12 +14,11 @@ from workbench.report.sections.budgets import curves, sizes
 from workbench.report.sections.costs import costs
 from workbench.report.sections.differences import differences
 from workbench.report.sections.exploratory import exploratory
-from workbench.report.sections.opening import answered, headline, opening
 from workbench.report.sections.pairs import pair_blocks, pairs, tally
 from workbench.report.sections.ranking import failed, ranking
 from workbench.report.sections.slices import slices
 from workbench.report.text.sentences import about_primary
-from workbench.report.text.summary import answers
+from workbench.report.text.summary import answered, answers, headline, opening
 from workbench.results.run_tables import RunTables
 
 

@@ -10,8 +10,7 @@ from workbench.core.formatting import plural
 from workbench.report.model import Lead, Lines, Terms
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
-from workbench.report.sections.cards import metrics_table, misses_table, settings
-from workbench.report.sections.chunks import faults_table, lengths_figure
+from workbench.report.sections.cards import faults_table, lengths_figure, metrics_table, misses_table, settings
 from workbench.report.sections.questions import questions_table, worst
 from workbench.report.sections.separation import index_gap, latency, separation
 from workbench.report.text.sentences import about_dataset, about_primary, said, window_note

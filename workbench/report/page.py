@@ -9,10 +9,10 @@ from workbench.report.sections.differences import differences
 from workbench.report.sections.drill import drill_section
 from workbench.report.sections.exploratory import exploratory
 from workbench.report.sections.method import method, provenance
-from workbench.report.sections.opening import answered, headline, opening
 from workbench.report.sections.pairs import pairs
 from workbench.report.sections.ranking import ranking
 from workbench.report.sections.slices import slices
+from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
-from workbench.report.render.html import write_report
+from workbench.report.render.html import policy, write_report
 from workbench.report.text.summary import answers
 
 
@@ -203,3 +203,10 @@ def test_twenty_configurations_and_three_hundred_questions_stay_below_five_megab
     assert len(outcome.context.dataset.queries) == 300
     assert size < 5_000_000
     assert time.perf_counter() - started < 120
+
+
+def test_a_policy_names_the_hash_of_what_it_allows():
+    found = policy("let x;", "p{}")
+    assert found.count("sha256-") == 2
+    assert "unsafe" not in found
+    assert policy("let y;", "p{}") != found

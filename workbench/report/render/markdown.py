@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from workbench.analysis.findings import findings
 from workbench.report.model import Block, Lines, Prose, Section, Table, Terms
-from workbench.report.sections.opening import answered, headline, opening
 from workbench.report.sections.ranking import failed, screened, short_table, windowed
+from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")

@@ -1,17 +1,20 @@
-"""One configuration: its settings, its metrics, why it misses what it misses, and a card that holds all of it."""
+"""One configuration: its settings, metrics, causes of misses and chunks, and the card that shows all of them."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.pairwise import examined
 from workbench.analysis.questions.failure_summary import counted_causes
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.analysis.standings import Standing
-from workbench.core.formatting import interval, plural, share
+from workbench.core.formatting import count, interval, plural, share
 from workbench.report.cells import count_cell, text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
-from workbench.report.sections.chunks import faults_table, lengths_sentence
+from workbench.report.figures import plots
+from workbench.report.model import Block, Cell, Column, Figure, Fold, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.questions import questions_table
 from workbench.report.sections.separation import index_gap, latency
 from workbench.results.run_tables import RunTables
@@ -65,6 +68,39 @@ def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table 
     ]
     columns = [words("cause"), Column("questions"), Column("share"), text("which means")]
     return Table(f"misses-{number_}", f"Why questions miss something, of {plural(of, 'question')}", columns, rows) if rows else None
+
+
+def faults_table(run: RunTables, configuration: str, number: int = 1) -> Table:
+    """Each fault with how often it is found, its definition and examples."""
+    columns = [words("fault"), Column("found"), Column("share"), text("which means"), text("such as")]
+    rows = []
+    for row in run.of("chunk_faults", configuration).to_dict("records"):
+        found, of = int(row["found"]), int(row["of"])
+        part = value_cell(found / of if of else 0.0, shown=f"{share(found, of)} of {plural(of, row['unit'].removesuffix('s'))}")
+        rows.append(
+            Row([Cell(row["fault"]), count_cell(found), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
+        )
+    return Table(f"faults-{number}", "Faults of the chunks", columns, rows)
+
+
+def lengths_sentence(run: RunTables, standing: Standing) -> str:
+    """How many chunks there are, how long they are, and how many the window cuts."""
+    table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
+    tokens = np.repeat(table["tokens"].to_numpy(np.int64), table["chunks"].to_numpy(np.int64))
+    middle, most = float(np.median(tokens)) if len(tokens) else 0.0, int(tokens.max(initial=0))
+    told = f"Lengths of {plural(len(tokens), 'chunk')}: median {count(middle)}, longest {plural(most, 'token')}; "
+    if window is None:
+        return f"{told}there is no window"
+    return f"{told}the window is {count(window)}; {plural(int((tokens > window).sum()), 'chunk')} beyond it"
+
+
+def lengths_figure(run: RunTables, standing: Standing) -> Figure:
+    """The lengths of the chunks against the window of what embeds them."""
+    table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
+    drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
+    read = "" if window is None else " What lies beyond the dashed line is never embedded: no question can find it."
+    told = lengths_sentence(run, standing)
+    return Figure("lengths", told, f"{told}.{read}", drawing)
 
 
 def _card(number_: int, found: Findings, standing: Standing, folder: str) -> Fold:

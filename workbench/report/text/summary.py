@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from workbench.analysis.findings import Findings
-from workbench.report.model import Answer
+from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import leader, verdict
 
 
@@ -32,3 +32,20 @@ def answers(found: Findings) -> Answers:
         Answer("How many more questions would be needed?", *verdict.more(found)),
         Answer("On which data?", *leader.data(found)),
     )
+
+
+def headline(found: Findings) -> Lead:
+    """What won; what the sentence puts in brackets is said more quietly."""
+    told, bracket, aside = answers(found).won.sentence.partition(" (")
+    return Lead(told, f"({aside}" if bracket else "")
+
+
+def opening(found: Findings) -> list[str]:
+    """What is not in the order, and on which data all this is."""
+    said = answers(found)
+    return [line for line in (said.won.detail, f"{said.data.sentence} {said.data.detail}".strip()) if line]
+
+
+def answered(found: Findings) -> Answered:
+    """The other questions with their answers."""
+    return Answered(list(answers(found))[1:-1])
