@@ -179,12 +179,12 @@ class QuestionCard:
 
 @dataclass(frozen=True)
 class Drill:
-    """The packed drill-down of `kept` of `queries` questions, for a page with a script."""
+    """The packed drill-down of `kept` of `queries` questions, for a page with a script; `key` gives the full names of configurations."""
 
     packed: str
     kept: int
     queries: int
-    folder: str
+    key: Pairs
 
 
 @dataclass(frozen=True)

@@ -17,16 +17,17 @@ from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Prose, Row, Section, Table, Term, Terms
 from workbench.report.sections.questions import questions_table
 from workbench.report.sections.separation import index_gap, latency
+from workbench.report.text.sentences import folder_of
 from workbench.results.run_tables import RunTables
 
 _WORST = 5
 
 
-def cards(found: Findings, folder: str) -> Section | None:
+def cards(found: Findings) -> Section | None:
     """A card for each finished configuration, the ranked ones first; None where none was finished."""
     standings = [*found.standings.ranked, *found.standings.windowed]
     told = "What it is, why it misses what it misses, the faults of its chunks, and its worst questions. The executed notebook of each says more."
-    folds = [_card(number, found, one, folder) for number, one in enumerate(standings, 1)]
+    folds = [_card(number, found, one) for number, one in enumerate(standings, 1)]
     return Section("Each configuration", "configurations", [Prose(told), *folds], "Configurations") if folds else None
 
 
@@ -103,9 +104,9 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     return Figure("lengths", told, f"{told}.{read}", drawing)
 
 
-def _card(number_: int, found: Findings, standing: Standing, folder: str) -> Fold:
+def _card(number_: int, found: Findings, standing: Standing) -> Fold:
     run, name = found.run, standing.name
-    notebook = Term("notebook", f"{folder}/notebooks/{name}.ipynb", code=True)
+    notebook = Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)
     misses = misses_table(run, name, number_)
     blocks: list[Block] = [Terms([*settings(run, standing), notebook]), *([misses] if misses else [])]
     blocks += [faults_table(run, name, number_), questions_table(run, name, _WORST, number_), metrics_table(standing, number_)]

@@ -6,7 +6,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import possible_causes
 from workbench.core.formatting import count
 from workbench.report.model import Block, Lines, Prose, Section, Term, Terms
-from workbench.report.text.sentences import about_primary
+from workbench.report.text.sentences import about_primary, folder_of
 
 _ALWAYS = (
     "@5 is after 5 delivered chunks or documents; @2000t is after 2,000 tokens of delivered chunks in rank order, the last one cut.",
@@ -30,7 +30,7 @@ def method(found: Findings) -> Section:
     return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [told, Terms(causes)])], "Method")
 
 
-def provenance(found: Findings, folder: str) -> Section:
+def provenance(found: Findings) -> Section:
     """The manifest as groups of names and values."""
     about = found.run.manifest
     prints = about["fingerprints"]
@@ -42,7 +42,7 @@ def provenance(found: Findings, folder: str) -> Section:
         "Fingerprints of the configurations": prints["configurations"],
         "Versions": about["versions"],
     }
-    told = f"Every number here is in the parquet tables of {folder}, its settings in manifest.json, the executed notebooks in notebooks/."
+    told = f"Every number here is in the parquet tables of {folder_of(found.run)}, its settings in manifest.json, the executed notebooks in notebooks/."
     parts = [
         Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
         for place, (title, group) in enumerate(groups.items(), 1)

@@ -125,24 +125,11 @@ function prepared(data) {
   return data;
 }
 
-// Names of at most 28 characters: longer ones lose their middle, and a number keeps those apart that would look equal.
-function shortened(names) {
-  const cut = (name, most) => {
-    const [letters, tail] = [[...name], Math.floor((most - 1) / 2)];
-    return letters.length <= most ? name : `${letters.slice(0, most - 1 - tail).join("")}…${letters.slice(-tail).join("")}`;
-  };
-  const short = names.map((name) => cut(name, 28));
-  return short.map((name, at) => (short.indexOf(name) === short.lastIndexOf(name) ? name : `${at + 1}: ${cut(names[at], 25)}`));
-}
-
 function queryList(data, open) {
-  const short = shortened(data.configurations);
+  const digits = data.digits;
   const named = (name) => make("th", { scope: "col", class: "shade upright", "data-sorts": true }, make("span", {}, name));
   const heads = [make("th", { scope: "col", class: "text", "data-sorts": true }, "question")];
-  heads.push(make("th", { scope: "col", class: "number", "data-sorts": true }, "largest difference"), ...short.map(named));
-  const values = data.queries.flatMap((query) => [...query.v, query.apart]).filter((value) => value !== null);
-  // Two decimals, or three where two would make different values look equal.
-  const digits = new Set(values.map((value) => value.toFixed(2))).size < new Set(values.map((value) => value.toFixed(3))).size ? 3 : 2;
+  heads.push(make("th", { scope: "col", class: "number", "data-sorts": true }, "largest difference"), ...data.short.map(named));
   const rows = data.queries.map((query) => {
     const button = make("button", { type: "button", class: "open" }, query.t || query.i);
     button.addEventListener("click", () => open(query, button));
@@ -159,11 +146,6 @@ function queryList(data, open) {
   const caption = make("caption", { id: "queries-caption" }, `${data.metric} of every question and configuration`);
   const table = make("table", { id: "queries-table" }, caption, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
   byId("queries-list").append(table);
-  data.configurations.forEach((name, at) => {
-    if (short[at] === name) return;
-    byId("queries-key").append(make("div", {}, make("dt", {}, short[at]), make("dd", {}, name)));
-    byId("queries-key").hidden = false;
-  });
   sortable(table);
   table.tHead.rows[0].cells[1].querySelector("button").click();
 }
@@ -206,17 +188,18 @@ function queryFilter(data) {
   apply();
 }
 
-// A stretch of a document as (text, is evidence, was delivered) parts.
+// A stretch of a document as (text, is evidence, was delivered) parts. Places count code points, not the units of a string.
 function pieces(data, doc, start, end, evidence, limit) {
-  const stretch = data.documents[doc][1].find(([from, text]) => from <= start && start <= from + text.length);
+  const stretch = data.documents[doc][1].findLast(([from]) => from <= start);
   if (!stretch) return [];
+  const letters = (stretch[2] ??= [...stretch[1]]);
   const marks = evidence.filter(([of, low, high]) => of === doc && low < end && high > start);
   const borders = new Set([start, end, ...(limit > start && limit < end ? [limit] : [])]);
   for (const [, low, high] of marks) borders.add(Math.max(low, start)).add(Math.min(high, end));
   const cuts = [...borders].sort((a, b) => a - b);
   return cuts.slice(1).map((high, place) => {
     const low = cuts[place];
-    return [stretch[1].slice(low - stretch[0], high - stretch[0]), marks.some(([, from, to]) => from <= low && to >= high), low < limit];
+    return [letters.slice(low - stretch[0], high - stretch[0]).join(""), marks.some(([, from, to]) => from <= low && to >= high), low < limit];
   });
 }
 

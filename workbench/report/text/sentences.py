@@ -9,6 +9,11 @@ from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
 
 
+def folder_of(run: RunTables) -> str:
+    """The folder of a run, as the documentation names it."""
+    return f"outputs/{run.name}"
+
+
 def about_dataset(run: RunTables) -> str:
     """What there is to search and to ask."""
     data = run.dataset
