@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from workbench.analysis.standings import Mean
 from workbench.core.formatting import count, fitting_digits, interval, number, p_value, shortened, signed
-from workbench.report.model import Bar, Cell, Column, Pairs, Row
+from workbench.report.model import Bar, Cell, Column, Pairs, Row, Table
+from workbench.statistics.intervals import Interval
 
 NAME_LENGTH = 28
 # From the faintest to the strongest.
@@ -36,6 +38,10 @@ class Scale:
             return None
         bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else (value, value)
         return Bar(self._at(bounds[0]), self._at(value), self._at(bounds[1]), self._at(0.0) if zero else None)
+
+    def cell(self, found: Mean | Interval, *, zero: bool = False) -> Cell:
+        """The bar of a mean or of a difference, as a cell."""
+        return Cell("", bar=self.bar(found.value, found.low, found.high, zero=zero))
 
     def column(self) -> Column:
         """The column of the bars, with both ends of the scale in its heading."""
@@ -72,14 +78,27 @@ def amount_cell(value: float) -> Cell:
     return value_cell(value, 0 if value >= 100 or value == 0 else 1 if value >= 10 else 2)
 
 
-def difference_cells(value: float, low: float, high: float) -> list[Cell]:
-    """A difference and its interval."""
-    return [value_cell(value, shown=signed(value)), Cell(interval(low, high))]
+def mean_cell(found: Mean | Interval) -> Cell:
+    """A mean with its interval below it."""
+    return value_cell(found.value, note=interval(found.low, found.high))
+
+
+def gap_cell(found: Interval | None) -> Cell:
+    """A difference with its interval below it; a dash where None."""
+    if found is None:
+        return Cell("–", sort=math.nan)
+    return value_cell(found.value, shown=signed(found.value), note=interval(found.low, found.high))
+
+
+def difference_cells(found: Interval | None) -> list[Cell]:
+    """A difference, and its interval in a column beside it."""
+    cell = gap_cell(found)
+    return [replace(cell, note=""), Cell(cell.note or interval(None, None))]
 
 
 def p_cell(value: float) -> Cell:
-    """A p value without its letter, which the heading has."""
-    return Cell(p_value(value).removeprefix("p = ").removeprefix("p "), sort=float(value))
+    """A p value without its letter, which the heading has; a dash for NaN."""
+    return Cell("–" if math.isnan(value) else p_value(value).removeprefix("p = ").removeprefix("p "), sort=float(value))
 
 
 def question_row(query_id: str, values: Iterable[float], asked: str) -> Row:
@@ -115,6 +134,13 @@ def upright(names: Sequence[str]) -> tuple[list[Column], Pairs]:
 def key_of(short: dict[str, str]) -> Pairs:
     """The full names behind shortened ones."""
     return tuple((shown, name) for name, shown in short.items() if shown != name)
+
+
+def described(table: Table) -> str:
+    """The rows of a figure's table in words, for readers who do not see the figure."""
+    titles = [column.title for column in table.columns[1:]]
+    rows = [(row.cells[0].text, zip(titles, row.cells[1:], strict=True)) for row in table.rows]
+    return "; ".join(f"{name}: {', '.join(f'{title} {cell.text}' for title, cell in cells)}" for name, cells in rows)
 
 
 def digits_for(values: Iterable[float]) -> int:

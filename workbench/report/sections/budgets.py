@@ -3,8 +3,8 @@
 from workbench.analysis.findings import Findings
 from workbench.analysis.recall_curve import CURVE, recall_curves
 from workbench.analysis.size_grid import Grid, size_grids
-from workbench.core.formatting import count, listed, number, shortened
-from workbench.report.cells import digits_for, key_of, shade_cells, shade_range, value_cell, words
+from workbench.core.formatting import count, shortened
+from workbench.report.cells import described, key_of, shade_cells, shade_range, value_cell, words
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Beside, Cell, Column, Figure, Prose, Row, Section, Table
@@ -17,9 +17,6 @@ def curves(found: Findings) -> Section | None:
     recalls = recall_curves(found.standings.ranked)
     if not found.run.dataset["needs"] or not recalls:
         return None
-    digits = digits_for(value for values in recalls.values() for value in values)
-    told = "; ".join(f"{name} {', '.join(number(value, digits) for value in values)}" for name, values in recalls.items())
-    alt = f"Share of the evidence delivered within {listed([count(one) for one in CURVE])} tokens: {told}"
     emphasis = f"The first {plots.STRONG} in the order are drawn strongly. " if len(recalls) > plots.STRONG else ""
     caption = (
         f"{emphasis}Every configuration delivers its chunks by rank until so many tokens are there. Where lines cross, the budget decides."
@@ -29,7 +26,7 @@ def curves(found: Findings) -> Section | None:
     short = shortened(recalls, NAME_LENGTH)
     drawing = plots.curves(CURVE, {short[name]: values for name, values in recalls.items()})
     data = Table("curves-data", "Share of the evidence delivered", columns, rows)
-    figure = Figure("curves", alt, caption, drawing, data, key_of(short))
+    figure = Figure("curves", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
     return Section("Evidence against tokens", "budgets", [figure], "Tokens")
 
 

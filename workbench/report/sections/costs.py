@@ -3,9 +3,9 @@
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration
-from workbench.core.formatting import listed, number, shortened
-from workbench.report.cells import amount_cell, count_cell, digits_for, key_of, value_cell, words
+from workbench.analysis.frontier import COSTS, Cost
+from workbench.core.formatting import listed, shortened
+from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Beside, Cell, Column, Figure, Row, Section, Table
@@ -53,16 +53,4 @@ def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
     caption = f"Solid points: no other configuration has as much for less ({on}).{crosses} The frontier orders means; it does not say that they differ."
     drawing = plots.frontier(points, metric, f"{kind.label}, {kind.unit}")
     data = Table(f"frontier-{cost}-data", f"{metric} against {kind.label}", columns, rows)
-    return Figure(f"frontier-{cost}", _words(found, known, cost), caption, drawing, data, key_of(short))
-
-
-def _words(found: Findings, known: list[CostedConfiguration], cost: Cost) -> str:
-    """Every configuration's cost and quality, and which ones no other beats."""
-    kind, digits = COSTS[cost], digits_for(one.quality.value for one in known)
-    told = "; ".join(
-        f"{one.name} {amount_cell(one.costs[cost]).text} {kind.unit} for {number(one.quality.value, digits)}"
-        f"{'' if one.ranked else ' (not ranked)'}"
-        for one in sorted(known, key=lambda one: one.costs[cost])
-    )
-    best = listed([one.name for one in known if cost in one.frontier], most=len(known))
-    return f"{found.primary} against {kind.label}: {told}. No other configuration has as much for less: {best}"
+    return Figure(f"frontier-{cost}", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))

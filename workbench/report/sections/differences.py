@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from workbench.analysis.findings import ALPHA, Findings
-from workbench.core.formatting import interval, plural, shortened, signed
-from workbench.report.cells import count_cell, difference_cells, digits_for, key_of, p_cell, words
+from workbench.core.formatting import plural, shortened
+from workbench.report.cells import count_cell, described, difference_cells, digits_for, key_of, p_cell, words
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
@@ -28,17 +28,14 @@ def _figure(found: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
     short = shortened([base, *(one.a for one in tested)], NAME_LENGTH)
     rows = [plots.Difference(short[one.a], *_ends(one), one.p_adjusted <= ALPHA) for one in tested]
     digits = digits_for(number for one in tested for number in _ends(one))
-    told = "; ".join(
-        f"{one.a} {signed(one.difference.value, digits)} {interval(one.difference.low, one.difference.high, digits)}" for one in tested
-    )
-    alt = f"{found.primary}: differences from {base} with 95 % intervals: {told}"
+    data = _table(found, base, tested)
     apart = sum(row.apart for row in rows)
     caption = (
         f"Solid points, {apart} of {len(rows)}, differ after correction for all comparisons; rings may not. "
         "Intervals are 95 % each, not corrected."
     )
     drawing = plots.differences(rows, f"{found.primary} minus that of {short[base]}", digits)
-    return Figure("differences", alt, caption, drawing, _table(found, base, tested), key_of(short))
+    return Figure("differences", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
 
 
 def _ends(one: Comparison) -> tuple[float, float, float]:
@@ -52,9 +49,10 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
     rows = []
     for one in tested:
         ps = [p_cell(p) for p in (one.p, one.p_random, one.p_adjusted, one.p_holm)]
-        value, low, high = _ends(one)
-        reading = "the same" if low == high == 0 else "told apart" if one.p_adjusted <= ALPHA else "not told apart"
-        rows.append(Row([Cell(one.a), *difference_cells(value, low, high), *ps, count_cell(one.difference.n), Cell(reading)]))
+        reading = (
+            "the same" if one.difference.low == one.difference.high == 0 else "told apart" if one.p_adjusted <= ALPHA else "not told apart"
+        )
+        rows.append(Row([Cell(one.a), *difference_cells(one.difference), *ps, count_cell(one.difference.n), Cell(reading)]))
     caption = f"{found.primary} minus that of {base}, question by question{corrected}"
     return Table("differences-data", caption, [*columns, Column("questions"), words("reading")], rows)
 

@@ -2,8 +2,8 @@
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Standing, difference
-from workbench.core.formatting import interval, plural
-from workbench.report.cells import count_cell, difference_cells, value_cell, words
+from workbench.core.formatting import plural
+from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
 from workbench.report.text.sentences import context_told
 from workbench.results.measures import Measure
@@ -38,9 +38,8 @@ def fixed_k(found: Findings) -> list[Block]:
     rows = []
     for one in found.standings.by(metrics[0]):
         first, *others = (one.means[str(metric)] for metric in metrics)
-        cells = [value_cell(first.value, note=interval(first.low, first.high))]
-        cells += [value_cell(mean.value, shown=mean.of_attainable) for mean in others]
-        rows.append(Row([Cell(one.name), *cells, count_cell(one.facts["delivered_tokens"])]))
+        cells = [value_cell(mean.value, shown=mean.of_attainable) for mean in others]
+        rows.append(Row([Cell(one.name), mean_cell(first), *cells, count_cell(one.facts["delivered_tokens"])]))
     k = plural(found.standings.ranked[0].facts["k"], "chunk")
     caption = f"Exploratory: by {metrics[0]}; delivered tokens are those of all {k} that retrieval delivers"
     table = Table("fixed-k", caption, [*columns, Column("delivered tokens")], rows)
@@ -51,6 +50,4 @@ def _explored(found: Findings, metric: Measure, first: Standing, other: Standing
     name = str(metric)
     apart = difference(found.run, name, first.name, other.name)
     values = [value_cell(first.means[name].value), value_cell(other.means[name].value)]
-    none = float("nan")
-    cells = difference_cells(apart.value, apart.low, apart.high) if apart else difference_cells(none, none, none)
-    return Row([Cell(name), *values, *cells, count_cell(apart.n if apart else 0)])
+    return Row([Cell(name), *values, *difference_cells(apart), count_cell(apart.n if apart else 0)])

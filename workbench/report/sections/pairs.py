@@ -9,7 +9,7 @@ from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Examined, P
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import interval, p_value, plural, share, signed
-from workbench.report.cells import Scale, count_cell, queries_cell, text, value_cell, words
+from workbench.report.cells import Scale, count_cell, gap_cell, queries_cell, text, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table
 from workbench.results.run_tables import RunTables
 
@@ -88,9 +88,7 @@ def _slices(number: int, where: Contrast) -> Table:
 def _slice(part: Part, scale: Scale) -> Row:
     found, counts = part.difference, (sum(part.won_by_a.values()), sum(part.won_by_b.values()), part.ties)
     name = Cell(slice_name(part.name), note=f"{part.small}: tells little" if part.small else "")
-    bar = Cell("", bar=scale.bar(found.value, found.low, found.high, zero=True))
-    apart = value_cell(found.value, shown=signed(found.value), note=interval(found.low, found.high))
-    return Row([name, count_cell(found.n), apart, bar, *map(count_cell, counts)])
+    return Row([name, count_cell(found.n), gap_cell(found), scale.cell(found, zero=True), *map(count_cell, counts)])
 
 
 def slice_name(label: str) -> str:

@@ -6,8 +6,8 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Mean, Standing
-from workbench.core.formatting import interval, number, plural, signed
-from workbench.report.cells import Scale, count_cell, p_cell, value_cell, words
+from workbench.core.formatting import interval, number, plural
+from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
 from workbench.report.text.sentences import window_note
@@ -86,23 +86,15 @@ def failed(found: Findings) -> Section | None:
 
 def _row(found: Findings, place: int, one: Standing, others: Sequence[Measure], scale: Scale, level: bool) -> Row:
     mean, priced = one.means[str(found.primary)], found.price(one.name)
-    cells = [Cell(one.name, place=place), value_cell(mean.value, note=interval(mean.low, mean.high))]
-    cells.append(Cell("", bar=scale.bar(mean.value, mean.low, mean.high)))
-    cells += _against(found, one)
+    pair = found.against(one.name, found.reference.name) if found.reference else None
+    cells = [Cell(one.name, place=place), mean_cell(mean), scale.cell(mean)]
+    cells += [gap_cell(pair.difference if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     cells += [value_cell(one.means[str(metric)].value, note=_of(one.means[str(metric)])) for metric in others]
     milliseconds, overlap = priced.costs["p50"] if priced else np.nan, one.facts["overlap"]
     cells += [count_cell(one.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
     size = count_cell(one.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
     return Row(cells, level)
-
-
-def _against(found: Findings, one: Standing) -> list[Cell]:
-    pair = found.against(one.name, found.reference.name) if found.reference else None
-    if pair is None:
-        return [Cell("–", sort=float("nan")), Cell("–", sort=float("nan"))]
-    apart = pair.difference
-    return [value_cell(apart.value, shown=signed(apart.value), note=interval(apart.low, apart.high)), p_cell(pair.p_adjusted)]
 
 
 def _of(mean: Mean) -> str:

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import FEWEST_QUERIES, Part
+from workbench.analysis.pairwise import FEWEST_QUERIES
 from workbench.analysis.slice_means import slice_means
-from workbench.core.formatting import interval, signed
-from workbench.report.cells import Scale, count_cell, digits_for, shade_cells, shade_range, upright, value_cell, words
+from workbench.report.cells import Scale, count_cell, digits_for, gap_cell, mean_cell, shade_cells, shade_range, upright, words
 from workbench.report.model import Block, Cell, Column, Fold, Row, Section, Table
 from workbench.report.sections.pairs import slice_name
+from workbench.statistics.intervals import Interval
 
 
 def slices(found: Findings) -> Section | None:
@@ -31,11 +31,10 @@ def _first(found: Findings, table: pd.DataFrame) -> Table:
     columns += [Column(f"minus {found.other.name}", note="95 % interval")] if parts and found.other else []
     rows = []
     for label, row in table.iterrows():
-        few = f"fewer than {FEWEST_QUERIES}: tells little" if row["n"] < FEWEST_QUERIES else ""
-        cells = [Cell(slice_name(str(label)), note=few), count_cell(row["n"]), count_cell(row["clusters"])]
-        cells.append(value_cell(row["value"], note=interval(row["low"], row["high"])))
-        cells.append(Cell("", bar=scale.bar(row["value"], row["low"], row["high"])))
-        rows.append(Row([*cells, *([_difference(parts.get(str(label)))] if parts else [])]))
+        mean, part = Interval(*row[["value", "low", "high", "n", "clusters"]]), parts.get(str(label))
+        few = f"fewer than {FEWEST_QUERIES}: tells little" if mean.n < FEWEST_QUERIES else ""
+        cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
+        rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
     note = "No correction is made for the number of slices: an interval here suggests, it does not prove."
     return Table("slices-table", f"{name} by slice", columns, rows, note)
 
@@ -56,10 +55,3 @@ def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
     ]
     caption = f"{found.primary} of every configuration by slice; the stronger the colour, the higher"
     return Table("slices-map", caption, [words("slice"), Column("questions"), *columns], rows, key=key)
-
-
-def _difference(part: Part | None) -> Cell:
-    if part is None:
-        return Cell("–", sort=float("nan"))
-    found = part.difference
-    return value_cell(found.value, shown=signed(found.value), note=interval(found.low, found.high))
