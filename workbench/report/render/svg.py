@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 _CLASSES = {LINES[place]: f"line-{place}" for place in (1, 2, 3)}
 _CLASSES |= {INK: "ink", MUTED: "muted", FAINT: "faint", ACCENT: "accent", PAPER: "paper"}
 _FONT = re.compile(r"([\d.]+)px")
-_REFERENCE = re.compile(r"url\(#([^)]+)\)|^#(.+)$")
 # What XML cannot hold.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
@@ -68,15 +67,13 @@ def _cleaned(element: "ElementTree.Element[str]") -> None:
 
 
 def _named(root: "ElementTree.Element[str]", name: str) -> None:
-    """Ids that something refers to get the figure's name before them, the others go."""
-    found = [_REFERENCE.search(value) for one in root.iter() for key, value in one.attrib.items() if key in ("href", "clip-path")]
-    used = {match[1] or match[2] for match in found if match}
+    """Prefix ids that something refers to with the figure's name, and remove the others."""
+    used = set()
     for element in root.iter():
-        if "id" in element.attrib:
-            given = element.attrib.pop("id")
-            if given in used:
-                element.attrib["id"] = f"{name}-{given}"
-        if "href" in element.attrib:
-            element.attrib["href"] = f"#{name}-{element.attrib['href'][1:]}"
-        if "clip-path" in element.attrib:
-            element.attrib["clip-path"] = element.attrib["clip-path"].replace("url(#", f"url(#{name}-")
+        for key in {"href", "clip-path"} & element.attrib.keys():
+            used.add(element.attrib[key].removeprefix("url(").strip("#)"))
+            element.attrib[key] = element.attrib[key].replace("#", f"#{name}-")
+    for element in root.iter():
+        given = element.attrib.pop("id", "")
+        if given in used:
+            element.attrib["id"] = f"{name}-{given}"

@@ -9,7 +9,7 @@ from workbench.analysis.standings import Mean, Standing
 from workbench.core.formatting import interval, number, plural
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
-from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
+from workbench.report.text.screening import difference_text, screened_sentence
 from workbench.report.text.sentences import window_note
 from workbench.results.measures import Measure
 
@@ -71,11 +71,13 @@ def screened(found: Findings) -> Section | None:
     """What was put aside by proxy before the rest was run; None where nothing was looked for."""
     if found.screening is None:
         return None
-    told = Prose(screened_sentence(found.screening))
-    rows = [Row([Cell(name), *(Cell(text) for text in cells)]) for name, *cells in screened_rows(found.screening)]
-    columns = [words(title) if title in ("configuration", "first", "proxy") else Column(title) for title in HEADINGS]
+    columns = [words("configuration"), Column("by proxy"), Column("minus the leader"), words("leader"), words("proxy")]
+    rows = [
+        Row([Cell(row.configuration), value_cell(row.value), Cell(difference_text(row)), Cell(row.first), Cell(row.proxy)])
+        for row in found.screening.dropped
+    ]
     table: list[Block] = [Table("screened-table", "Screened out, and not run in full", columns, rows)] if rows else []
-    return Section("Screened out", "screened", [told, *table])
+    return Section("Screened out", "screened", [Prose(screened_sentence(found.screening)), *table])
 
 
 def failed(found: Findings) -> Section | None:

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 from workbench.core.formatting import count, interval, listed, number, plural, signed
-from workbench.statistics.screening import Screening
-
-HEADINGS = ("configuration", "by proxy", "minus the first", "first", "proxy")
+from workbench.statistics.screening import Screened, Screening
 
 
 def screened_sentence(screening: Screening) -> str:
@@ -18,24 +16,15 @@ def screened_sentence(screening: Screening) -> str:
     return f"{told}: with 95 % confidence more than {number(screening.margin)} behind in {screening.metric}, and not run in full."
 
 
-def screened_rows(screening: Screening) -> list[tuple[str, ...]]:
-    """Those screened out: name, value by proxy, difference to the first with its interval, the first, the proxy."""
-    return [
-        (
-            row.configuration,
-            number(row.value),
-            f"{signed(row.difference)} {interval(row.low, row.high)}",
-            row.first,
-            row.proxy,
-        )
-        for row in screening.dropped
-    ]
+def difference_text(row: Screened) -> str:
+    """The difference of a configuration from the leader by proxy, with its interval."""
+    return f"{signed(row.difference)} {interval(row.low, row.high)}"
 
 
 def screened_lines(screening: Screening | None) -> Sequence[str]:
     """For the terminal: the sentence, how far behind each is, and what the proxy cannot tell apart; nothing where nothing was screened."""
     if screening is None:
         return []
-    behind = [f"  {name}: {apart} against {first}" for name, _, apart, first, _ in screened_rows(screening)]
+    behind = [f"  {row.configuration}: {difference_text(row)} against {row.first}" for row in screening.dropped]
     alike = [f"not told apart by their proxy, so of one fate: {listed(names)}" for names in screening.alike]
     return [screened_sentence(screening), *behind, *alike]
