@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from workbench.analysis.findings import Findings, findings
 from workbench.report.model import Lines, Prose
 from workbench.report.records import Record
@@ -85,10 +83,10 @@ class ComparisonView:
         return show(costs(self.findings) or Prose("No configuration was finished."))
 
     def record(self, run_id: str) -> Record:
-        """The conclusions, for whoever runs the notebook."""
+        """The conclusions, for the program that runs the notebook."""
         found, metric = self.findings, str(self.findings.primary)
         standings = found.standings
-        ranked = [{"configuration": one.name, "value": _plain(one.means[metric].value)} for one in standings.ranked]
+        ranked = [{"configuration": one.name, "value": one.means[metric].value} for one in standings.ranked]
         windowed = [one.name for one in standings.windowed]
         values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": found.failures}
         verdict = found.verdict
@@ -100,7 +98,3 @@ class ComparisonView:
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from workbench.analysis.standings import Standing, standing_of
 from workbench.core.formatting import plural
 from workbench.report.model import Lead, Lines, Terms
@@ -70,16 +68,18 @@ class ConfigurationView:
         return show(latency(self.run, self.name), *index_gap(self.run, self.name))
 
     def record(self, run_id: str) -> Record:
-        """The conclusions, for whoever runs the notebook."""
+        """The conclusions, for the program that runs the notebook."""
         mean = self.standing.means[str(self.run.primary)]
-        bounds = {"value": _plain(mean.value), "low": _plain(mean.low), "high": _plain(mean.high)}
-        means = {metric: _plain(one.value) for metric, one in self.standing.means.items()}
-        told = f"{self.name} {mean.metric} {mean.text()}"
-        return Record(run_id, {"configuration": self.name, "primary": mean.metric, "means": means} | bounds, told)
+        means = {metric: one.value for metric, one in self.standing.means.items()}
+        values = {
+            "configuration": self.name,
+            "primary": mean.metric,
+            "means": means,
+            "value": mean.value,
+            "low": mean.low,
+            "high": mean.high,
+        }
+        return Record(run_id, values, f"{self.name} {mean.metric} {mean.text()}")
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else value
