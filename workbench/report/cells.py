@@ -10,8 +10,8 @@ from workbench.report.model import Bar, Cell, Column, Pairs, Row, Table
 from workbench.statistics.intervals import Interval
 
 NAME_LENGTH = 28
-# From the faintest to the strongest.
-_SHADES = 9
+# Shades go from 0, the faintest, to this.
+_STRONGEST = 8
 # A small difference must not look like a large one.
 _LEAST_SPAN = 0.2
 _MOST_IDS = 12
@@ -19,15 +19,15 @@ _MOST_IDS = 12
 
 @dataclass(frozen=True)
 class Scale:
-    """From `low` to `high` over the width of a cell."""
+    """From `low` to `high` over the width of a cell, or from the faintest to the strongest shade."""
 
     low: float
     high: float
 
     @classmethod
     def over(cls, numbers: Iterable[float], *, zero: bool = False) -> "Scale":
-        """The scale that holds all finite numbers, and zero where that is asked for."""
-        known = [one for one in numbers if math.isfinite(one)] + ([0.0] if zero else [])
+        """The scale of all finite numbers, and of zero if asked for; 0.2 wide at least."""
+        known = [value for value in numbers if math.isfinite(value)] + ([0.0] if zero else [])
         low, high = min(known, default=0.0), max(known, default=1.0)
         missing = max(0.0, _LEAST_SPAN - (high - low)) / 2
         return cls(low - missing, high + missing)
@@ -43,13 +43,21 @@ class Scale:
         """The bar of a mean or of a difference, as a cell."""
         return Cell("", bar=self.bar(found.value, found.low, found.high, zero=zero))
 
+    def shades(self, values: Sequence[float], digits: int) -> list[Cell]:
+        """Numbers on a ground whose colour is the stronger the higher they are; plain where there is none."""
+        return [value_cell(value, digits, shade=self._shade(value)) for value in values]
+
     def column(self) -> Column:
         """The column of the bars, with both ends of the scale in its heading."""
         return Column("", "bar", sorts=False, note=f"{number(self.low, 2)} to {number(self.high, 2)}")
 
-    def _at(self, number_: float) -> float:
+    def _at(self, value: float) -> float:
         # Half a marker's width stays free on both sides.
-        return round(4 + 92 * (number_ - self.low) / (self.high - self.low), 1)
+        return round(4 + 92 * (value - self.low) / (self.high - self.low), 1)
+
+    def _shade(self, value: float) -> int | None:
+        part = (value - self.low) / (self.high - self.low)
+        return None if math.isnan(part) else min(_STRONGEST, int(part * (_STRONGEST + 1)))
 
 
 def words(title: str) -> Column:
@@ -62,9 +70,9 @@ def text(title: str) -> Column:
     return Column(title, "text", sorts=False)
 
 
-def value_cell(value: float, digits: int = 3, shown: str | None = None, note: str = "") -> Cell:
-    """A number and what it is sorted by."""
-    return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note)
+def value_cell(value: float, digits: int = 3, shown: str | None = None, note: str = "", shade: int | None = None) -> Cell:
+    """A number, which is also what its row is sorted by."""
+    return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note, shade=shade)
 
 
 def count_cell(value: float | None) -> Cell:
@@ -112,19 +120,6 @@ def queries_cell(title: str, ids: Sequence[str]) -> Cell:
     return Cell(title, queries=tuple(ids[:_MOST_IDS]), note=more)
 
 
-def shade_cells(values: Sequence[float], span: tuple[float, float], digits: int) -> list[Cell]:
-    """Numbers on a ground whose colour is the stronger the nearer each is to the upper end; plain where there is none."""
-    return [Cell(number(value, digits), sort=float(value), shade=None if math.isnan(value) else _shade(value, *span)) for value in values]
-
-
-def shade_range(values: Sequence[float]) -> tuple[float, float]:
-    """The ends of the shades; 0.2 apart at least, since a small difference must not look like a large one."""
-    known = [value for value in values if not math.isnan(value)] or [0.0]
-    middle = (min(known) + max(known)) / 2
-    half = max(_LEAST_SPAN / 2, max(known) - middle)
-    return middle - half, middle + half
-
-
 def upright(names: Sequence[str]) -> tuple[list[Column], Pairs]:
     """Shaded columns whose titles are written upwards, and the full names of those that are shortened."""
     short = shortened(names, NAME_LENGTH)
@@ -146,8 +141,3 @@ def described(table: Table) -> str:
 def digits_for(values: Iterable[float]) -> int:
     """Two digits, or three where two would make different values, or one and zero, look equal."""
     return fitting_digits([0.0, *values])
-
-
-def _shade(value: float, low: float, high: float) -> int:
-    part = (value - low) / (high - low) if high > low else 0.5
-    return min(_SHADES - 1, max(0, int(part * _SHADES)))

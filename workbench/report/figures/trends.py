@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from workbench.report.figures.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, WIDTH_INCHES, canvas, plain
+from workbench.report.figures.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, WIDTH_INCHES, canvas, plain, spanned
 from workbench.statistics.change_points import Levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LEAST_SPAN = 0.3
 _DATES = 5
 _FEW = 25
 _INTERVAL = "#a9b6c4"
@@ -41,9 +40,7 @@ def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]
     figure, panels = canvas(0.5 + sum(heights), heights)
     for axes, one, placed in zip(panels, shown, rows, strict=True):
         _panel(axes, one, placed)
-    low, high = panels[0].get_ylim()
-    missing = max(0.0, _LEAST_SPAN - (high - low))
-    panels[0].set_ylim(low - missing / 2, high + missing / 2)
+    panels[0].set_ylim(*spanned(panels[0].get_ylim()))
     panels[0].set_xlim(first - 0.6, last + 0.6)
     ticks = [dates[place] for place in sorted({round(place) for place in np.linspace(0, len(dates) - 1, _DATES)})]
     panels[-1].set_xticks([place for place, _ in ticks], [f"{place}\n{day}" for place, day in ticks])

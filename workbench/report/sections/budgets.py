@@ -4,7 +4,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.recall_curve import CURVE, recall_curves
 from workbench.analysis.size_grid import Grid, size_grids
 from workbench.core.formatting import count, shortened
-from workbench.report.cells import described, key_of, shade_cells, shade_range, value_cell, words
+from workbench.report.cells import Scale, described, key_of, value_cell, words
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Beside, Cell, Column, Figure, Prose, Row, Section, Table
@@ -35,19 +35,19 @@ def sizes(found: Findings) -> Section | None:
     grids = size_grids(found.run, found.standings.ranked, found.primary)
     if not grids:
         return None
-    span = shade_range([value for grid in grids for value in grid.cells.values()])
+    scale = Scale.over(value for grid in grids for value in grid.cells.values())
     told = (
         f"{found.primary}, where both were varied and all else is the same; the stronger the colour, the higher. "
         "The colours span 0.2 at least, so that a small difference looks small."
     )
-    tables = [_grid(number, grid, span) for number, grid in enumerate(grids, 1)]
+    tables = [_grid(number, grid, scale) for number, grid in enumerate(grids, 1)]
     return Section("Size and overlap", "sizes", [Prose(told), Beside(tables)], "Sizes")
 
 
-def _grid(number: int, grid: Grid, span: tuple[float, float]) -> Table:
+def _grid(number: int, grid: Grid, scale: Scale) -> Table:
     columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in grid.sizes)]
     rows = []
     for overlap in grid.overlaps:
         values = [grid.cells.get((size, overlap), _UNKNOWN) for size in grid.sizes]
-        rows.append(Row([Cell(f"{overlap:,}"), *shade_cells(values, span, 3)]))
+        rows.append(Row([Cell(f"{overlap:,}"), *scale.shades(values, 3)]))
     return Table(f"grid-{number}", grid.title, columns, rows, classes="grid")

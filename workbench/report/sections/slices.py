@@ -7,7 +7,7 @@ import pandas as pd
 from workbench.analysis.findings import Findings
 from workbench.analysis.pairwise import FEWEST_QUERIES
 from workbench.analysis.slice_means import slice_means
-from workbench.report.cells import Scale, count_cell, digits_for, gap_cell, mean_cell, shade_cells, shade_range, upright, words
+from workbench.report.cells import Scale, count_cell, digits_for, gap_cell, mean_cell, upright, words
 from workbench.report.model import Block, Cell, Column, Fold, Row, Section, Table
 from workbench.report.sections.pairs import slice_name
 from workbench.statistics.intervals import Interval
@@ -46,11 +46,11 @@ def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
         return None
     values = pd.DataFrame({name: table["value"] for name, table in means.items()}).loc[labels]
     known = values.to_numpy().ravel().tolist()
-    span, digits = shade_range(known), digits_for(known)
+    scale, digits = Scale.over(known), digits_for(known)
     columns, key = upright(list(means))
     counts = next(iter(means.values()))["n"]
     rows = [
-        Row([Cell(slice_name(str(label))), count_cell(counts[label]), *shade_cells(values.loc[label].tolist(), span, digits)])
+        Row([Cell(slice_name(str(label))), count_cell(counts[label]), *scale.shades(values.loc[label].tolist(), digits)])
         for label in labels
     ]
     caption = f"{found.primary} of every configuration by slice; the stronger the colour, the higher"
