@@ -126,20 +126,22 @@ class Lines:
 
 @dataclass(frozen=True)
 class Term:
-    """A name and what is said of it; `text` is source where `code`."""
+    """A name with a text and a note about it; `text` is source where `code`, `pieces` are of a document."""
 
     name: str
     text: str
     note: str = ""
     code: bool = False
+    pieces: Sequence[Piece] = ()
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Names with what is said of each."""
+    """Names with their texts; `label` is the word before pieces that are marked and not missed."""
 
     items: Sequence[Term]
     classes: str = ""
+    label: str = ""
 
 
 class Answer(NamedTuple):
@@ -155,26 +157,6 @@ class Answered:
     """Questions about a run with their answers."""
 
     items: Sequence[Answer]
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """A piece of a document under a heading that says what it is."""
-
-    head: str
-    about: str
-    pieces: Sequence[Piece] = ()
-
-
-@dataclass(frozen=True)
-class QuestionCard:
-    """A question with its evidence and what was delivered for it, both as passages."""
-
-    query_id: str
-    text: str
-    about: str
-    evidence: Sequence[Excerpt]
-    delivered: Sequence[Excerpt]
 
 
 @dataclass(frozen=True)
@@ -228,4 +210,4 @@ class Report:
     sections: Sequence[Section]
 
 
-Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | QuestionCard | Drill | Fold | Beside | Section
+Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | Drill | Fold | Beside | Section

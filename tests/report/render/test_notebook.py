@@ -13,13 +13,11 @@ from workbench.report.model import (
     Beside,
     Cell,
     Column,
-    Excerpt,
     Figure,
     Fold,
     Lead,
     Lines,
     Prose,
-    QuestionCard,
     Row,
     Section,
     Table,
@@ -59,14 +57,14 @@ def table(text: str) -> Table:
 
 
 def every_block(text: str) -> list:
-    passage = Excerpt(text, text, [Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
+    passage = Term(text, text, pieces=[Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
     return [
         *(table(text), Lead(text, text), Prose(text), Lines([text]), Terms([Term(text, text, text), Term(text, text, code=True)])),
         *(Answered([Answer(text, text, text)]), Fold(text, [Prose(text)], text)),
         *(
             Beside([table(text)]),
             Section(text, "s", [Section(text, "u", [Prose(text)])]),
-            QuestionCard(text, text, text, [passage], [passage]),
+            Terms([passage, passage], label=text),
         ),
     ]
 

@@ -32,7 +32,6 @@ _STYLES = {
     "summary": "cursor:pointer",
     "figure": "margin:0 0 1.5em",
     "figcaption": "opacity:.8;max-width:52em",
-    "article": f"border-top:1px solid {_LINE};padding-top:.8em;margin:1.2em 0 1.6em",
     "table": "border-collapse:collapse;width:auto;margin:0;font-size:.9em;line-height:1.4;border:0",
     "caption": "text-align:left;caption-side:top;padding:0 0 .5em;opacity:.8;white-space:normal",
     "th": f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {_LINE};text-align:left;vertical-align:top;font-weight:600",
@@ -56,9 +55,7 @@ _STYLES = {
     ".mark": f"display:inline-block;width:1.1em;color:{_BLUE}",
     ".unseen": "display:none",
     ".asked": "font-weight:600",
-    ".passages": "list-style:none;padding:0",
     ".passage": f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.55;border-left:3px solid {_LINE};padding:.1em 0 .1em .9em;max-width:52em",
-    ".question": "font-weight:600;font-size:1.05em",
     ".delivered": f"background-color:rgba(74,143,208,.25);border-bottom:2px solid {_BLUE}",
     ".missed": "background-color:transparent;border:1px dashed",
 }

@@ -6,7 +6,7 @@ from workbench.analysis.questions.worst_queries import ShownChunk, ShownNeed, Sh
 from workbench.analysis.values import per_query
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import question_row, text, words
-from workbench.report.model import Block, Column, Excerpt, Prose, QuestionCard, Table
+from workbench.report.model import Block, Column, Fold, Prose, Table, Term, Terms
 from workbench.results.run_tables import RETRIEVED, RunTables
 
 _MOST_METRICS = 4
@@ -31,7 +31,7 @@ def questions_table(run: RunTables, configuration: str, most: int = 100, number_
 
 
 def worst(run: RunTables, configuration: str) -> list[Block]:
-    """The worst questions with their evidence and the slices delivered for them."""
+    """The worst questions, each with its evidence and the chunks delivered for it."""
     found = worst_queries(run, configuration, _WORST)
     if not found:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
@@ -47,23 +47,24 @@ def _notes(run: RunTables, configuration: str) -> dict[str, str]:
     return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
 
 
-def _question(run: RunTables, one: ShownQuery, answer: str) -> QuestionCard:
+def _question(run: RunTables, one: ShownQuery, answer: str) -> Fold:
     expected = f" · expected: {answer}" if answer else ""
-    chunks = [passage for chunk in one.chunks for passage in (*_skipped(chunk.skipped), _delivered(chunk))]
-    about = f"{run.primary} {number(one.value)}{expected}"
-    return QuestionCard(one.query_id, one.text, about, [_need(need) for need in one.needs], [*chunks, *_skipped(one.skipped)])
+    chunks = [term for chunk in one.chunks for term in (*_skipped(chunk.skipped), _chunk(chunk))]
+    blocks: list[Block] = [Prose("Evidence needed"), Terms([_need(need) for need in one.needs], label="delivered")] if one.needs else []
+    blocks += [Prose("Delivered, by rank"), Terms([*chunks, *_skipped(one.skipped)], label="evidence")] if chunks else []
+    return Fold(one.text, blocks, f"{one.query_id} · {run.primary} {number(one.value)}{expected}", opened=True)
 
 
-def _need(need: ShownNeed) -> Excerpt:
+def _need(need: ShownNeed) -> Term:
     others = f", or {plural(need.others, 'other place')}" if need.others else ""
-    return Excerpt(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", need.pieces)
+    return Term(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", pieces=need.pieces)
 
 
-def _delivered(chunk: ShownChunk) -> Excerpt:
-    known = chunk.relevance
-    grade = "" if not known else " · relevant document" if known > 0 else " · known to be irrelevant"
-    return Excerpt(str(chunk.rank), f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}", chunk.pieces)
+def _chunk(chunk: ShownChunk) -> Term:
+    grade = "" if not chunk.relevance else " · relevant document" if chunk.relevance > 0 else " · known to be irrelevant"
+    about = f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}"
+    return Term(str(chunk.rank), about, pieces=chunk.pieces)
 
 
-def _skipped(chunks: int) -> list[Excerpt]:
-    return [Excerpt("", f"{count(chunks)} more without evidence")] if chunks else []
+def _skipped(chunks: int) -> list[Term]:
+    return [Term("", f"{count(chunks)} more without evidence")] if chunks else []
