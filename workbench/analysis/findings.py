@@ -21,7 +21,7 @@ from workbench.statistics.verdict import Reason, Verdict
 
 # What makes one configuration cheaper than another, the first that differs; none depends on the machine.
 _CHEAPNESS: tuple[Cost, ...] = ("encoded", "index", "delivered")
-# A corrected p up to this tells two configurations apart.
+# Two configurations differ if their corrected p is at most this.
 ALPHA = 0.05
 
 
@@ -76,16 +76,16 @@ class Findings:
 
     @property
     def winner(self) -> str | None:
-        """The configuration that is told apart from all others; None where there is none."""
+        """The only configuration of the tie set; None without a winner."""
         return self.verdict.winner if self.verdict else None
 
     @property
     def told(self) -> bool:
-        """Whether there are enough configurations and questions for the set that cannot be told apart to say something."""
+        """Whether there are enough configurations and questions for a tie set."""
         return self.verdict is not None and self.verdict.reason not in (Reason.FEW, Reason.ALONE)
 
     def mark(self, name: str) -> str:
-        """`winner`, `=` in the set that cannot be told apart, empty outside it and where nothing can be said."""
+        """`winner`, `=` in the tie set, empty outside it and without enough questions."""
         inside = self.verdict is not None and self.told and name in self.verdict.best
         return "winner" if inside and name == self.winner else "=" if inside else ""
 

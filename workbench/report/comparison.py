@@ -38,7 +38,7 @@ class ComparisonView:
         return show(headline(self.findings), about, said, failed(self.findings))
 
     def ranking(self) -> Shown:
-        """The order by the primary metric, and apart from it what cannot be ordered."""
+        """The ranking by the primary metric, and configurations that are not ranked."""
         return show(ranking(self.findings))
 
     def differences(self) -> Shown:

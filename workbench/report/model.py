@@ -61,7 +61,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """The first cell names the row; `level` marks a configuration of the set that holds the best."""
+    """The first cell names the row; `level` marks a configuration of the tie set."""
 
     cells: Sequence[Cell]
     level: bool = False

@@ -18,7 +18,7 @@ def summary_markdown(run: RunTables) -> str:
     lead = headline(found)
     blocks: list[Block | None] = [*(Prose(line) for line in opening(found))]
     if found.standings.ranked:
-        note = "= cannot be told apart" if "=" in {found.mark(one.name) for one in found.standings.ranked} else ""
+        note = "= statistically indistinguishable" if "=" in {found.mark(one.name) for one in found.standings.ranked} else ""
         blocks += [short_table(found, found.standings.ranked, note)]
     blocks += [windowed(found), screened(found), failed(found)]
     said = [f"**{_plain(one.question)}** {_plain(one.sentence)}" for one in answered(found).items]

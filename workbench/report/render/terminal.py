@@ -1,4 +1,4 @@
-"""What a person reads in the terminal after a sweep."""
+"""The summary in the terminal after a sweep."""
 
 from workbench.analysis.findings import findings
 from workbench.core.formatting import aligned
@@ -10,11 +10,11 @@ from workbench.results.run_tables import RunTables
 
 
 def summary_lines(run: RunTables) -> list[str]:
-    """The configurations by the primary metric, those that cannot be told apart marked; then the verdict in plain lines."""
+    """Summarise a run: configurations by the primary metric, the tie set marked, then the verdict."""
     found = findings(run)
     ranked, cut = found.standings.ranked, found.standings.windowed
     lines = ["", *table_lines(short_table(found, ranked, ""))] if ranked else []
-    lines += ["= cannot be told apart"] if "=" in {found.mark(one.name) for one in ranked} else []
+    lines += ["= statistically indistinguishable"] if "=" in {found.mark(one.name) for one in ranked} else []
     if cut:
         caption = "window, not chunking: their chunks are longer than what the embedder reads"
         lines += ["", caption, *table_lines(short_table(found, cut, caption))[1:]]

@@ -28,7 +28,7 @@ def cards(found: Findings) -> Section | None:
     standings = [*found.standings.ranked, *found.standings.windowed]
     told = "What it is, why it misses what it misses, the faults of its chunks, and its worst questions. The executed notebook of each says more."
     folds = [_card(number, found, one) for number, one in enumerate(standings, 1)]
-    return Section("Each configuration", "configurations", [Prose(told), *folds], "Configurations") if folds else None
+    return Section("Configurations", "configurations", [Prose(told), *folds], "Configurations") if folds else None
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:

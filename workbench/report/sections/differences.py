@@ -1,4 +1,4 @@
-"""How far configurations are apart on the same questions: a figure, and everything that was tested."""
+"""Differences of configurations on the same questions: a figure, and a table of all tests."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def differences(found: Findings) -> Section | None:
     if base is None or not tested:
         return None
     blocks: list[Block] = [_figure(found, base.name, tested)]
-    return Section("How far apart they are", "differences", [*blocks, *_outside(found, tested)], "Differences")
+    return Section("Differences", "differences", [*blocks, *_outside(found, tested)], "Differences")
 
 
 def _figure(found: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
@@ -50,7 +50,11 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
     for one in tested:
         ps = [p_cell(p) for p in (one.p, one.p_random, one.p_adjusted, one.p_holm)]
         reading = (
-            "the same" if one.difference.low == one.difference.high == 0 else "told apart" if one.p_adjusted <= ALPHA else "not told apart"
+            "the same"
+            if one.difference.low == one.difference.high == 0
+            else "different"
+            if one.p_adjusted <= ALPHA
+            else "statistically indistinguishable"
         )
         rows.append(Row([Cell(one.a), *difference_cells(one.difference), *ps, count_cell(one.difference.n), Cell(reading)]))
     caption = f"{found.primary} minus that of {base}, question by question{corrected}"
@@ -58,12 +62,12 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
 
 
 def _outside(found: Findings, tested: Sequence[Comparison]) -> list[Block]:
-    """Why a pair need not be told apart though one of the two is outside the set."""
+    """Why a pair can be statistically indistinguishable although one of the two is outside the tie set."""
     best = found.verdict.best if found.verdict and found.told else ()
     if not any(apart.p_adjusted > ALPHA and (apart.a in best) != (apart.b in best) for apart in tested):
         return []
     told = (
-        "Some pairs are not told apart though one of the two is outside the set: a configuration is outside where some other one has "
-        "more, whichever that is; a pair asks whether just these two differ, in either direction and among all the pairs tested."
+        "Some pairs are statistically indistinguishable although one of the two is outside the tie set: a configuration is outside if any "
+        "other one is ahead of it; a pair tests whether exactly these two differ, in either direction and corrected for all pairs tested."
     )
     return [Prose(told)]

@@ -27,7 +27,7 @@ def pairs(found: Findings) -> Section | None:
     made = [where for a, b in chosen if (where := contrast_of(found.run, looked[a], looked[b])) is not None]
     told = "Questions that one of two configurations alone gets right, or more of; why the other misses them; and in which slices. Open a pair."
     folds = [_fold(number, found, where) for number, where in enumerate(made, 1)]
-    return Section("Where two differ", "pairs", [Prose(told), *folds], "Pairs") if folds else None
+    return Section("Pairwise comparison", "pairs", [Prose(told), *folds], "Pairs") if folds else None
 
 
 def pair_blocks(found: Findings, where: Contrast, number: int = 1) -> list[Block]:

@@ -1,4 +1,4 @@
-"""The configurations in their order, and beside it those that have no place in it."""
+"""The ranking of configurations, and those that are not ranked."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,14 @@ _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
 
 
 def ranking(found: Findings) -> Section:
-    """The order, then what the window cuts, what was screened out and what failed."""
+    """The ranking, then configurations beyond the window, screened out and failed."""
     table = ranking_table(found)
     apart = [part for part in (windowed(found), screened(found), failed(found)) if part]
-    return Section("The order", "ranking", [table or Prose("No configuration can be ranked."), *apart], "Order")
+    return Section("Ranking", "ranking", [table or Prose("No configuration can be ranked."), *apart], "Ranking")
 
 
 def ranking_table(found: Findings) -> Table | None:
-    """The configurations that can be compared, in their order; None where there are none."""
+    """Tabulate the ranked configurations; None without any."""
     ranked, primary = found.standings.ranked, str(found.primary)
     if not ranked:
         return None
@@ -35,7 +35,7 @@ def ranking_table(found: Findings) -> Table | None:
         words("configuration"),
         Column(primary, note="95 % interval"),
         scale.column(),
-        Column(f"minus the {'first' if found.reference is found.first else 'baseline'}", note="95 % interval"),
+        Column(f"minus the {'leader' if found.reference is found.first else 'baseline'}", note="95 % interval"),
         Column("p", note="corrected"),
         *(Column(str(metric)) for metric in others),
         Column("tokens", note="in k chunks"),
@@ -48,7 +48,7 @@ def ranking_table(found: Findings) -> Table | None:
 
 
 def short_table(found: Findings, standings: Sequence[Standing], caption: str) -> Table:
-    """Configurations with their primary metric and the mark of the set that holds the best: what fits a terminal."""
+    """Tabulate configurations by their primary metric, the tie set marked, as narrow as a terminal."""
     columns = [words("configuration"), Column(str(found.primary)), Column("95 % interval"), Column("n"), words("")]
     rows = []
     for one in standings:
@@ -59,7 +59,7 @@ def short_table(found: Findings, standings: Sequence[Standing], caption: str) ->
 
 
 def windowed(found: Findings) -> Section | None:
-    """The configurations whose scores tell of the window, each with what was cut off."""
+    """The configurations with chunks beyond the embedder's window, each with the tokens cut off."""
     if not found.standings.windowed:
         return None
     told = "Chunks longer than the embedder's window are cut before they are searched: these scores tell of the window, and no claim is made about the chunking."
@@ -68,7 +68,7 @@ def windowed(found: Findings) -> Section | None:
 
 
 def screened(found: Findings) -> Section | None:
-    """What was put aside by proxy before the rest was run; None where nothing was looked for."""
+    """The configurations that a screening put aside by proxy; None without a screening."""
     if found.screening is None:
         return None
     columns = [words("configuration"), Column("by proxy"), Column("minus the leader"), words("leader"), words("proxy")]
@@ -116,5 +116,5 @@ def _budget(primary: Measure) -> str:
 
 def _note(found: Findings, best: Sequence[str]) -> str:
     end = "highest" if found.primary.higher_is_better else "lowest"
-    marked = f"● marks the set that cannot be told apart, {len(best)} of {len(found.standings.ranked)}: with 95 % confidence the {end} true mean is in it. "
+    marked = f"● marks the tie set, {len(best)} of {len(found.standings.ranked)}: with 95 % confidence the {end} true mean is in it. "
     return f"{marked if best else ''}Intervals are 95 %, clustered by source document; differences are on the same questions."

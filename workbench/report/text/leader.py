@@ -1,4 +1,4 @@
-"""What the first of the order costs, what it misses, where it is weakest, and on which data: each a sentence and what stands behind it."""
+"""What the leader costs, what it misses, where it is weakest, and on which data: each a sentence and its detail."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ _BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
 
 def cost(found: Findings) -> Told:
-    """The costs of the first beside those of the cheapest that cannot be told from it."""
+    """The costs of the leader, and those of the cheapest configuration of the tie set."""
     first, cheapest = found.price(found.first.name) if found.first else None, found.cheapest
     if first is None or cheapest is None or found.verdict is None:
         return "There is no configuration to name a cost of.", ""
@@ -34,13 +34,13 @@ def cost(found: Findings) -> Told:
     kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
     told = f"{first.name} costs {_priced(first, kinds)}"
     if cheapest.name != first.name:
-        return f"{told}. {cheapest.name}, which cannot be told from it, costs {_priced(cheapest, kinds)}.", meaning
+        return f"{told}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(cheapest, kinds)}.", meaning
     least = found.told and len(found.verdict.best) > 1
-    return f"{told}{'; none of those that cannot be told from it costs less to encode' if least else ''}.", meaning
+    return f"{told}{'; no other configuration of the tie set costs less to encode' if least else ''}.", meaning
 
 
 def faults(found: Findings) -> Told:
-    """What the first misses and mostly why."""
+    """What the leader misses, and the most frequent cause."""
     first, missed = found.first, found.faults
     if first is None or missed is None:
         return "There is no configuration to find faults with.", ""
@@ -59,7 +59,7 @@ def faults(found: Findings) -> Told:
 
 
 def weakest(found: Findings) -> Told:
-    """The slice that the first serves worst."""
+    """The slice in which the leader scores worst."""
     first, missed = found.first, found.faults
     if first is None or missed is None:
         return "There is no configuration to slice.", ""
@@ -75,7 +75,7 @@ def weakest(found: Findings) -> Told:
 
 
 def data(found: Findings) -> Told:
-    """What was searched and asked, and how much of it the primary metric is taken over."""
+    """The documents and questions, and how many questions the primary metric is a mean of."""
     if found.first is None:
         return about_dataset(found.run), ""
     mean = found.first.means[str(found.primary)]

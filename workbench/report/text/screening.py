@@ -1,4 +1,4 @@
-"""What a screening put aside, as it is told: a sentence, and a row for each."""
+"""The configurations that a screening put aside, in sentences."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from workbench.statistics.screening import Screened, Screening
 
 
 def screened_sentence(screening: Screening) -> str:
-    """How many were screened out, by how much, by which proxy, on how many questions."""
+    """The number of configurations screened out, the margin, the proxies and the questions."""
     some = f"{count(screening.queries)} of" if screening.queries < screening.of else "all"
     by = f"by {listed(screening.proxies)} on {some} {plural(screening.of, 'question')}"
     if not screening.dropped:
@@ -22,9 +22,9 @@ def difference_text(row: Screened) -> str:
 
 
 def screened_lines(screening: Screening | None) -> Sequence[str]:
-    """For the terminal: the sentence, how far behind each is, and what the proxy cannot tell apart; nothing where nothing was screened."""
+    """Lines for the terminal: the sentence, the difference of each, and configurations that are equal by proxy; none without a screening."""
     if screening is None:
         return []
     behind = [f"  {row.configuration}: {difference_text(row)} against {row.first}" for row in screening.dropped]
-    alike = [f"not told apart by their proxy, so of one fate: {listed(names)}" for names in screening.alike]
+    alike = [f"indistinguishable by proxy, so screened together: {listed(names)}" for names in screening.alike]
     return [screened_sentence(screening), *behind, *alike]

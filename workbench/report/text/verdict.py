@@ -1,4 +1,4 @@
-"""What won, by how much, how sure that is and what more it would take: each a sentence and what stands behind it.
+"""What won, by how much, how certain that is and how many more questions it would take: each a sentence and its detail.
 
 A null result reads as one: nothing is called a winner, better or best unless the verdict names a winner.
 """
@@ -21,12 +21,12 @@ _POWER = "80 % power, two-sided paired t test at 5 %, with the difference and 
 
 
 def won(found: Findings) -> Told:
-    """Which configuration won, or that none did, and which ones cannot be told apart; beside it what is not in the order."""
+    """The winner, or the tie set without one; as detail the configurations that are not ranked."""
     return (_verdict(found, found.verdict) if found.verdict else f"No winner: {_why_none(found)}."), _beside(found)
 
 
 def margin(found: Findings) -> Told:
-    """The difference of the first from the other; beside it what the first's value is worth without its luck."""
+    """The difference of the leader from the other; as detail the leader's value corrected for selection."""
     first, second, apart = found.first, found.other, found.margin
     if first is None:
         return "There is nothing to take a difference from.", ""
@@ -45,7 +45,7 @@ def margin(found: Findings) -> Told:
 
 
 def certainty(found: Findings) -> Told:
-    """What the tests say; beside it the other p values, and what judging the rest could change."""
+    """The result of the tests; as detail the other p values and the bounds under complete judgements."""
     verdict, apart = found.verdict, found.margin
     if verdict is None or apart is None:
         return "Nothing was tested: that takes two configurations.", ""
@@ -57,12 +57,12 @@ def certainty(found: Findings) -> Told:
 
 
 def more(found: Findings) -> Told:
-    """How many questions would tell the first two apart."""
+    """The number of questions that would separate the first two configurations."""
     verdict, second = found.verdict, found.second
     if verdict is None or second is None:
         return "More questions would not help: it takes two configurations that can be compared.", ""
     if verdict.reason is Reason.IDENTICAL:
-        return "No number of questions would tell equal configurations apart.", ""
+        return "No number of questions would separate equal configurations.", ""
     if verdict.reason is Reason.FEW:
         return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')}, for any claim at all.", ""
     return _needed(found, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
@@ -80,7 +80,7 @@ def _verdict(found: Findings, verdict: Verdict) -> str:
             return f"No winner: {_names(verdict)} have the same {found.primary} on every question."
         case Reason.TIED:
             some = f"{len(verdict.best)} of {several}" if len(verdict.best) < len(verdict.ranked) else f"the {several}"
-            return f"No winner: {some} cannot be told apart by {found.primary}{limited} ({_names(verdict)})."
+            return f"No winner: {some} are statistically indistinguishable by {found.primary}{limited} ({_names(verdict)})."
         case None:
             return f"{verdict.winner} wins by {found.primary}: with 95 % confidence it is the best of {several}{limited}."
 
@@ -156,10 +156,10 @@ def _sure(verdict: Verdict, apart: Comparison) -> str:
     if verdict.reason is None:
         others = "every other one is" if len(verdict.ranked) > 2 else "the other one is"
         told = f"With 95 % confidence {others} behind; {apart.a} against {apart.b}: {corrected}"
-        return f"{told}, by which alone these two could not be told apart" if alike else told
+        return f"{told}, by which alone these two are statistically indistinguishable" if alike else told
     if verdict.reason is Reason.FEW:
         return f"Not sure enough for a claim; {apart.a} against {apart.b}: {corrected}"
-    return f"{apart.a} and {apart.b} {'cannot be' if alike else 'are'} told apart: {corrected}"
+    return f"{apart.a} and {apart.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
 
 
 def _bounded(found: Findings) -> str:
@@ -176,11 +176,11 @@ def _needed(found: Findings, verdict: Verdict, pair: str) -> str:
     needed, apart = verdict.needed, found.against(*verdict.ranked[:2])
     n = apart.difference.n if apart else verdict.n
     if needed is None:
-        return f"How many questions would tell {pair} apart cannot be said: there is no difference to go by."
+        return f"The number of questions that would separate {pair} is unknown: there is no difference to estimate it from."
     if found.winner:
         return f"No more questions are needed; a new study would find the difference of {pair} with about {about(needed)}."
     if needed > MOST_QUERIES:
-        return f"More than {count(MOST_QUERIES)} questions would be needed to tell {pair} apart."
+        return f"More than {count(MOST_QUERIES)} questions would be needed to separate {pair}."
     if needed <= n:
         return f"For {pair} alone {about(needed)} questions are enough by number: it takes more documents, or fewer configurations at once."
-    return f"About {about(needed - n)} more questions, {about(needed)} in all, would tell {pair} apart."
+    return f"About {about(needed - n)} more questions, {about(needed)} in all, would separate {pair}."
