@@ -1,4 +1,4 @@
-"""Cells of tables: numbers with what they are sorted by, intervals as small bars, shades, lists of questions."""
+"""Cells of tables: sortable numbers, intervals as small bars, shades, links to questions."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ class Scale:
         return cls(low - missing, high + missing)
 
     def bar(self, value: float, low: float, high: float, *, zero: bool = False) -> Bar | None:
-        """The bar of a value; None where there is no value."""
+        """The bar of a value; None for NaN."""
         if not math.isfinite(value):
             return None
         bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else (value, value)
@@ -44,11 +44,11 @@ class Scale:
         return Cell("", bar=self.bar(found.value, found.low, found.high, zero=zero))
 
     def shades(self, values: Sequence[float], digits: int) -> list[Cell]:
-        """Numbers on a ground whose colour is the stronger the higher they are; plain where there is none."""
+        """Cells whose background is stronger the higher their number; NaN has none."""
         return [value_cell(value, digits, shade=self._shade(value)) for value in values]
 
     def column(self) -> Column:
-        """The column of the bars, with both ends of the scale in its heading."""
+        """The column of the bars, with both ends of the scale as its heading."""
         return Column("", "bar", sorts=False, note=f"{number(self.low, 2)} to {number(self.high, 2)}")
 
     def _at(self, value: float) -> float:
@@ -66,12 +66,12 @@ def words(title: str) -> Column:
 
 
 def text(title: str) -> Column:
-    """A column of sentences, which orders nothing."""
+    """A column of sentences, which cannot be sorted."""
     return Column(title, "text", sorts=False)
 
 
 def value_cell(value: float, digits: int = 3, shown: str | None = None, note: str = "", shade: int | None = None) -> Cell:
-    """A number, which is also what its row is sorted by."""
+    """A number that sorts its row."""
     return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note, shade=shade)
 
 
@@ -115,19 +115,19 @@ def question_row(query_id: str, values: Iterable[float], asked: str) -> Row:
 
 
 def queries_cell(title: str, ids: Sequence[str]) -> Cell:
-    """A title with the questions below it, the first of them where there are many."""
+    """A title with the ids of the first questions below it."""
     more = f"and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
     return Cell(title, queries=tuple(ids[:_MOST_IDS]), note=more)
 
 
 def upright(names: Sequence[str]) -> tuple[list[Column], Pairs]:
-    """Shaded columns whose titles are written upwards, and the full names of those that are shortened."""
+    """Shaded columns with upright titles, and the key of their shortened names."""
     short = shortened(names, NAME_LENGTH)
     return [Column(short[name], "shade", upright=True) for name in names], key_of(short)
 
 
 def key_of(short: dict[str, str]) -> Pairs:
-    """The full names behind shortened ones."""
+    """The key of a table or figure: shortened names with their full ones."""
     return tuple((shown, name) for name, shown in short.items() if shown != name)
 
 
@@ -139,5 +139,5 @@ def described(table: Table) -> str:
 
 
 def digits_for(values: Iterable[float]) -> int:
-    """Two digits, or three where two would make different values, or one and zero, look equal."""
+    """Two digits, or three if two would make different values, or a value and zero, look equal."""
     return fitting_digits([0.0, *values])

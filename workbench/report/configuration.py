@@ -1,4 +1,4 @@
-"""What the configuration notebook shows of one configuration of a run."""
+"""The configuration notebook: one configuration of a run."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,18 +17,18 @@ from workbench.results.run_tables import RunTables
 
 @dataclass(frozen=True)
 class ConfigurationView:
-    """The configuration `name` of a run."""
+    """Display the configuration `name` of a run."""
 
     run: RunTables
     name: str
 
     @cached_property
     def standing(self) -> Standing:
-        """Its means and what is known of it."""
+        """The means and facts of the configuration."""
         return standing_of(self.run, self.name)
 
     def overview(self) -> Shown:
-        """What it is and how it does."""
+        """Score, data and settings."""
         mean = self.standing.means[str(self.run.primary)]
         told = f"{self.name} {said(mean, self.run.primary)}, over {plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}."
         cut = f"Its scores tell of the window, not of the chunking: {window_note(self.standing)}."
@@ -36,11 +36,11 @@ class ConfigurationView:
         return show(Lead(told), Lines(lines), Terms(settings(self.run, self.standing)))
 
     def metrics(self) -> Shown:
-        """Every metric with its interval, what it is a mean of, and what is attainable."""
+        """Every metric with its interval, counts and attainable maximum."""
         return show(metrics_table(self.standing))
 
     def misses(self) -> Shown:
-        """Why questions miss something."""
+        """Causes of misses."""
         return show(misses_table(self.run, self.name))
 
     def worst(self) -> Shown:
@@ -52,7 +52,7 @@ class ConfigurationView:
         return show(questions_table(self.run, self.name))
 
     def lengths(self) -> Shown:
-        """The lengths of the chunks against the embedder's window."""
+        """Lengths of the chunks against the embedder's window."""
         return show(lengths_figure(self.run, self.standing))
 
     def faults(self) -> Shown:
@@ -60,11 +60,11 @@ class ConfigurationView:
         return show(faults_table(self.run, self.name))
 
     def separation(self) -> Shown:
-        """Right rankings that a small change could turn, and rankings that only the tie breaker decides."""
+        """Correct rankings with a small margin, and rankings decided by the tie breaker alone."""
         return show(*separation(self.run, self.name))
 
     def latency(self) -> Shown:
-        """Milliseconds a question, and what Chroma's approximate index changes against exact search."""
+        """Milliseconds per question, and the gap of Chroma's approximate index to exact search."""
         return show(latency(self.run, self.name), *index_gap(self.run, self.name))
 
     def record(self, run_id: str) -> Record:

@@ -1,4 +1,4 @@
-"""What is shown of a run, as values: tables, figures and sentences in sections. Section builders make them, renderers show them."""
+"""Presentation model of a run: tables, figures and sentences as values, in sections. Section builders make them, renderers show them."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Bar:
-    """Where a value, its bounds and zero lie, in per cent of a cell; the bounds are the value where there are none."""
+    """Positions of a value, its bounds and zero, in per cent of a cell's width; a value without bounds has its own position for both."""
 
     low: float
     value: float
@@ -26,7 +26,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: what its cells are, whether rows can be sorted by it, and whether its title is written upwards."""
+    """A column: the kind of its cells, whether rows can be sorted by it, and whether its title is written upwards."""
 
     title: str
     kind: Kind = "number"
@@ -37,10 +37,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows.
+    """A cell of a table.
 
-    `sort` orders it where its text does not, `place` precedes the name of a ranked row, `queries` are ids of questions that lead to
-    their drill-down, `shade` goes from 0 to 8.
+    `sort` is the sort key if the text is not, `place` precedes the name of a ranked row, `queries` are ids of questions that link to
+    their drill-down, `shade` is between 0 and 8.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """What a script sorts by; empty puts the row at the end."""
+        """Sort key for the script; an empty one puts the row at the end."""
         if isinstance(self.sort, float):
             return "" if math.isnan(self.sort) else f"{self.sort:.9g}"
         return self.text if self.sort is None else str(self.sort)
@@ -69,7 +69,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns; `note` is what a reader has to know, `key` gives the full names behind shortened ones."""
+    """Rows under columns; `note` says how to read them, `key` gives the full names of shortened ones."""
 
     name: str
     caption: str
@@ -81,18 +81,18 @@ class Table:
 
     @property
     def ranked(self) -> bool:
-        """Whether its rows are the configurations in their order."""
+        """Whether its rows are the ranking of configurations."""
         return self.classes == "ranked"
 
     @property
     def sorts(self) -> bool:
-        """Whether any column can be sorted by."""
+        """Whether rows can be sorted by any column."""
         return len(self.rows) > 1 and any(column.sorts for column in self.columns)
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A drawing with what it shows in words (`alt`), how it is read (`caption`), its numbers and the names behind shortened ones."""
+    """A drawing with its content in words (`alt`), a caption on how to read it, its numbers and the full names of shortened ones."""
 
     name: str
     alt: str
@@ -104,7 +104,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Lead:
-    """The sentence that matters most; `aside` is said more quietly."""
+    """The sentence that matters most; `aside` is set in a quieter type."""
 
     text: str
     aside: str = ""
@@ -119,7 +119,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Lines:
-    """Sentences, each a line of its own."""
+    """Sentences as a list."""
 
     items: Sequence[str]
 
@@ -145,7 +145,7 @@ class Terms:
 
 
 class Answer(NamedTuple):
-    """A question about a run, the sentence that answers it, and what supports that (may be empty)."""
+    """A question about a run, the sentence that answers it, and its supporting detail (may be empty)."""
 
     question: str
     sentence: str
@@ -171,7 +171,7 @@ class Drill:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks that a reader opens."""
+    """Blocks that a reader unfolds."""
 
     title: str
     blocks: "Sequence[Block]"
@@ -182,14 +182,14 @@ class Fold:
 
 @dataclass(frozen=True)
 class Beside:
-    """Blocks next to each other where there is room."""
+    """Blocks side by side if the page is wide enough."""
 
     blocks: "Sequence[Block]"
 
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under a title; `short` is what a list of contents calls it."""
+    """Blocks under a title; `short` is the title in the list of contents."""
 
     title: str
     anchor: str
@@ -199,7 +199,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is shown of a run: the headline, the answers, then the sections; `names` are those of its configurations."""
+    """The report of a run: headline, answers, sections; `names` are those of its configurations."""
 
     title: str
     folder: str

@@ -1,4 +1,4 @@
-"""The one plain look of all figures: colours that differ in lightness and shape too, letters large enough for a telephone."""
+"""Style of all figures: colours that also differ in lightness, letters that are legible on a telephone."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ _LEAST_SPAN = 0.3
 
 
 def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list[Axes]]":
-    """An empty figure `height` inches high with panels of these relative heights above each other."""
+    """Make an empty figure `height` inches high with panels of these relative heights above each other."""
     # Not through pyplot: its global state and the kernel's inline display are of no use here.
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -38,12 +38,12 @@ def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list
 
 
 def plain(text: str) -> str:
-    """A name as matplotlib writes it letter by letter: a dollar would begin a formula."""
+    """Escape a name for matplotlib, to which a dollar begins a formula."""
     return text.replace("$", r"\$")
 
 
 def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
-    """A row a name, from the top; `title` is that of the axis below."""
+    """Label a row for each name, from the top; `title` labels the axis below."""
     axes.set_yticks(range(len(names)), [plain(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -53,7 +53,7 @@ def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
 
 
 def name_ends(axes: "Axes", ends: Mapping[str, tuple[float, float]], colours: Mapping[str, str]) -> None:
-    """The names of points in a column at the right, in the order of their heights and far enough apart, joined to them by hair lines."""
+    """Write the names of points in a column at the right, joined to them by hair lines, so that none overlap."""
     names = sorted((name for name in ends if not np.isnan(ends[name][1])), key=lambda name: ends[name][1])
     low, high = axes.get_ylim()
     heights = _apart([(ends[name][1] - low) / (high - low) for name in names], 1 / max(9.0, 1.05 * len(names)))
@@ -64,7 +64,7 @@ def name_ends(axes: "Axes", ends: Mapping[str, tuple[float, float]], colours: Ma
 
 
 def spanned(limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits at least 0.3 apart: a small difference must not look like a large one. Those of small shares begin near 0."""
+    """Widen limits to at least 0.3, so that a small difference looks small; those of small shares begin near 0."""
     low, high = limits
     missing = max(0.0, _LEAST_SPAN - (high - low))
     floor = -0.02 if low > -0.02 else -np.inf
@@ -84,7 +84,7 @@ def _plain(axes: "Axes") -> None:
 
 
 def _apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Rising places at least `gap` from each other, as near to those wanted as pushing up and then down leaves them."""
+    """Push rising positions up, then down, until they are at least `gap` apart and below 1."""
     places: list[float] = []
     for place in wanted:
         places.append(max(place, places[-1] + gap) if places else place)

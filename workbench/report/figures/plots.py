@@ -1,4 +1,4 @@
-"""What is drawn of a run: differences, recall against tokens, quality against cost, lengths. Names come short enough to fit."""
+"""Figures of a run: differences, recall against tokens, quality against cost, lengths. Callers shorten the names."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,7 +35,7 @@ _DECADES = 20
 
 
 class Difference(NamedTuple):
-    """A difference with its interval; `apart` if it holds after correction."""
+    """A difference with its interval; `apart` if it is significant after correction."""
 
     name: str
     value: float
@@ -45,7 +45,7 @@ class Difference(NamedTuple):
 
 
 def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure":
-    """A row for each difference: a solid point where it holds, a ring where it may be nothing, its numbers at the right."""
+    """Plot a row for each difference with its interval: a solid point if it is significant, else a ring."""
     figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
     axes.axvline(0, color=INK, linewidth=0.8)
     for place, one in enumerate(rows):
@@ -61,7 +61,7 @@ def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure"
 
 
 def curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "Figure":
-    """Recall of evidence against delivered tokens: the first four drawn strongly, every line named at its end."""
+    """Plot recall of evidence against delivered tokens, the first four lines emphasised."""
     figure, (axes,) = canvas(max(2.9, 1.1 + 0.2 * len(recalls)))
     colours = {}
     for place, (name, values) in reversed(list(enumerate(recalls.items()))):
@@ -83,7 +83,7 @@ def curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "F
 
 
 class Point(NamedTuple):
-    """A configuration by its cost and its quality; `best` if no other has as much for less, not `ranked` where its value says nothing."""
+    """A configuration by cost and quality; `best` if no other has as much for less, not `ranked` beyond the embedder's window."""
 
     name: str
     cost: float
@@ -93,7 +93,7 @@ class Point(NamedTuple):
 
 
 def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
-    """Quality against cost, names at the right: solid what no other beats, a ring what others beat, a cross what is not ranked."""
+    """Plot quality against cost: a solid point on the frontier, a ring behind it, a cross if not ranked."""
     figure, (axes,) = canvas(max(2.9, 1.1 + 0.2 * len(points)))
     best = sorted((point.cost, point.quality) for point in points if point.best)
     axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
@@ -116,7 +116,7 @@ def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
 
 
 def lengths(tokens: Sequence[int], chunks: Sequence[int], window: int | None) -> "Figure":
-    """How many chunks have how many tokens, against the embedder's window; None where there is none."""
+    """Plot a histogram of the chunks' lengths against the embedder's window, if it has one."""
     numbers, weights = np.asarray(tokens, dtype=np.int64), np.asarray(chunks, dtype=np.int64)
     figure, (axes,) = canvas(2.3)
     longest = int(numbers.max(initial=1))

@@ -1,4 +1,4 @@
-"""A metric over runs as a figure: a panel for each configuration, marked where what it is made of changed."""
+"""Figure of a metric over runs: a panel for each configuration, with marks at changes of its fingerprints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Trend:
 
 
 def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]) -> "Figure":
-    """Panels above each other on the same axes; `dates` (place, day) are the runs of the experiment, oldest first."""
+    """Plot panels above each other on the same axes; `dates` (place, day) are the runs of the experiment, oldest first."""
     first, last = dates[0][0], dates[-1][0]
     rows = [label_rows(one.marks, first, last) for one in shown]
     heights = [1.25 + (max(found.values(), default=-1) + 1) * _ROW_POINTS / 72 for found in rows]
@@ -49,7 +49,7 @@ def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]
 
 
 def label_rows(marks: Sequence[tuple[int, str]], first: int, last: int) -> dict[int, int]:
-    """The row above the panel, 0 the lowest, in which each mark's label meets no other."""
+    """Assign each mark's label a row above the panel, 0 the lowest, so that no two overlap."""
     inch = (WIDTH_INCHES - 0.9) / (last - first + 1.2)
     rows: dict[int, int] = {}
     # From the right: a label stands above all that it would meet, so that none is crossed by another's leader.
@@ -88,7 +88,7 @@ def _mark(axes: "Axes", place: int, text: str, row: int) -> None:
 
 
 def _levels(axes: "Axes", one: Trend) -> None:
-    """The mean of each level as a line, and a triangle under the run where a new one begins."""
+    """Draw the mean of each level as a line, and a triangle under the first run of a new one."""
     places = dict(zip(one.rows["run"], one.rows["place"], strict=True))
     points = [point for point in one.levels.points if point.run in places]
     if not points:

@@ -15,5 +15,5 @@ def stylesheet(name: str) -> str:
 
 @cache
 def environment() -> Environment:
-    """The templates; they escape by themselves and refuse names that are not given."""
+    """The template environment: it escapes by default and refuses undefined names."""
     return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

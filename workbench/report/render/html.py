@@ -1,4 +1,4 @@
-"""report.html: one file that holds all it shows, runs one script of its own and asks nothing of anybody."""
+"""Render report.html: one self-contained file with one script, which requests nothing."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ def write_page(document: Report, path: Path) -> Path:
 
 
 def rendered(document: Report) -> str:
-    """The document as a page, under a policy that lets only its own script and style sheet act."""
+    """Render the document as a page whose policy allows only its own script and style sheet."""
     script, style = (TEMPLATES / "report.js").read_text("utf-8"), stylesheet("report")
     about = {"page": True, "look": _look, "named": _naming(document.names), "picture": _picture}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
@@ -56,7 +56,7 @@ def _picture(figure: Figure) -> Markup:
 
 
 def _naming(names: Sequence[str]) -> Callable[[str], Markup]:
-    """Sets the names of configurations in a sentence apart, so that none is broken at a hyphen."""
+    """Mark up the names of configurations in a sentence, so that none breaks at a hyphen."""
     longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
 
     def named(text: str) -> Markup:

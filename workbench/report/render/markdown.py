@@ -13,7 +13,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 
 def summary_markdown(run: RunTables) -> str:
-    """What won, the order, what is not in it, and the answers to the other questions."""
+    """Summarise a run: headline, ranking, configurations that are not ranked, and answers."""
     found = findings(run)
     lead = headline(found)
     blocks: list[Block | None] = [*(Prose(line) for line in opening(found))]
@@ -28,7 +28,7 @@ def summary_markdown(run: RunTables) -> str:
 
 
 def markdown(block: Block) -> list[str]:
-    """The paragraphs of a block; figures and drill-downs, which need a page, are left out."""
+    """Render a block as paragraphs; figures and drill-downs, which need a page, are left out."""
     match block:
         case Table():
             return [part for part in (markdown_table(block), _plain(block.caption), _plain(block.note)) if part]
@@ -45,7 +45,7 @@ def markdown(block: Block) -> list[str]:
 
 
 def markdown_table(table: Table) -> str:
-    """A table with pipes: numbers to the right, notes in brackets."""
+    """Render a table with pipes: numbers to the right, notes in brackets."""
     rows = [[_cell(column.title, column.note) for column in table.columns]]
     rows.append(["--:" if column.kind == "number" else "---" for column in table.columns])
     rows += [[_cell(cell.text, cell.note) for cell in row.cells] for row in table.rows]
@@ -61,5 +61,5 @@ def _cell(text: str, note: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is, in one line."""
+    """Escape text for Markdown, in one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

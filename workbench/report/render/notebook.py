@@ -1,4 +1,4 @@
-"""What a notebook's cell displays: blocks as HTML with inline styles, which hold where a notebook is not trusted, and figures as PNG."""
+"""Render blocks for a notebook: HTML with inline styles, which untrusted notebooks keep, and figures as PNG."""
 
 import base64
 import io
@@ -64,7 +64,7 @@ _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 *
 
 @dataclass(frozen=True)
 class Html:
-    """HTML that is safe to show: whatever came from a document or a question was escaped when it was put in."""
+    """HTML that is safe to show: text of documents and questions is escaped."""
 
     html: Markup
 
@@ -87,7 +87,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Shown:
-    """Blocks as a notebook shows them: HTML and pictures, each an output of its own."""
+    """Blocks as outputs of a notebook's cell: HTML and pictures."""
 
     blocks: Sequence[Block]
 
@@ -103,7 +103,7 @@ class Shown:
 
     @property
     def alt(self) -> str:
-        """The words of all pictures."""
+        """The alternative texts of all pictures."""
         return "\n".join(part.alt for part in self.parts if isinstance(part, Picture))
 
     def _repr_html_(self) -> str:
@@ -117,13 +117,13 @@ class Shown:
 
 
 def show(*blocks: Block | None) -> Shown:
-    """Blocks for a notebook; None is nothing, and a section shows what is in it, since the notebook has its own headings."""
+    """Show blocks in a notebook without None; of a section only its blocks, because the notebook has its own headings."""
     given = [block for block in blocks if block is not None]
     return Shown([part for block in given for part in (block.blocks if isinstance(block, Section) else (block,))])
 
 
 def picture(drawing: "Drawing", alt: str) -> Picture:
-    """A figure as a sharp PNG of few colours; `alt` says what it shows."""
+    """Render a drawing as a sharp PNG of few colours; `alt` is its alternative text."""
     from PIL import Image
 
     drawn, packed = io.BytesIO(), io.BytesIO()

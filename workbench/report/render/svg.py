@@ -1,4 +1,4 @@
-"""A figure as SVG within the page: its colours are classes, so that the light, the dark and the printed look apply to it."""
+"""Render a figure as inline SVG with classes for colours, to which the light, dark and print styles apply."""
 
 import io
 import re
@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def inline_svg(figure: "Figure", name: str, alt: str) -> Markup:
-    """A figure as an `svg` element with a title, without a style attribute, without a request; `name` is unique on its page."""
+    """Render a figure as an `svg` element with a title and without style attributes or requests; `name` is unique on its page."""
     from matplotlib import rc_context
 
     drawn = io.BytesIO()
@@ -47,7 +47,7 @@ def _local(tag: str) -> str:
 
 
 def _cleaned(element: "ElementTree.Element[str]") -> None:
-    """Names without their spaces, style attributes as plain attributes and classes."""
+    """Strip namespaces, and turn style attributes into plain attributes and classes."""
     element.tag = _local(element.tag)
     attributes = {_local(key): value for key, value in element.attrib.items()}
     style = attributes.pop("style", "")

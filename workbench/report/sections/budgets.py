@@ -1,4 +1,4 @@
-"""Recall of evidence as more text is delivered, and the primary metric by size and overlap."""
+"""Recall of evidence by delivered tokens, and the primary metric by size and overlap."""
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.recall_curve import CURVE, recall_curves
@@ -13,7 +13,7 @@ _UNKNOWN = float("nan")
 
 
 def curves(found: Findings) -> Section | None:
-    """Recall of evidence against tokens; None without evidence."""
+    """Plot recall of evidence against tokens; None without evidence."""
     recalls = recall_curves(found.standings.ranked)
     if not found.run.dataset["needs"] or not recalls:
         return None
@@ -31,7 +31,7 @@ def curves(found: Findings) -> Section | None:
 
 
 def sizes(found: Findings) -> Section | None:
-    """A shaded table for each grid, all on one scale; None where size and overlap were not both varied."""
+    """Tabulate each grid in shades of one scale; None unless size and overlap were both varied."""
     grids = size_grids(found.run, found.standings.ranked, found.primary)
     if not grids:
         return None

@@ -24,15 +24,15 @@ _WORST = 5
 
 
 def cards(found: Findings) -> Section | None:
-    """A card for each finished configuration, the ranked ones first; None where none was finished."""
+    """A card for each finished configuration, the ranked ones first; None without any."""
     standings = [*found.standings.ranked, *found.standings.windowed]
-    told = "What it is, why it misses what it misses, the faults of its chunks, and its worst questions. The executed notebook of each says more."
+    told = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
     folds = [_card(number, found, one) for number, one in enumerate(standings, 1)]
     return Section("Configurations", "configurations", [Prose(told), *folds], "Configurations") if folds else None
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
-    """The settings of each stage, and what they make."""
+    """The settings of each stage, and the size of its result."""
     facts, entries = standing.facts, []
     for stage, values in run.configurations_settings[standing.name].items():
         if values is not None:
@@ -47,7 +47,7 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
 
 
 def metrics_table(standing: Standing, number_: int = 1) -> Table:
-    """Every metric with its interval, what it is a mean of, and what is attainable."""
+    """Tabulate every metric with its interval, counts and attainable maximum."""
     columns = [words("metric"), Column("mean"), Column("95 % interval", sorts=False), Column("attainable"), Column("questions")]
     rows = []
     for mean in standing.means.values():
@@ -60,7 +60,7 @@ def metrics_table(standing: Standing, number_: int = 1) -> Table:
 
 
 def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table | None:
-    """How many questions miss something by which cause; None where none does."""
+    """Count the questions that miss something by cause; None without a miss."""
     of, causes = counted_causes(examined(run, configuration))
     meanings = cause_meanings(run)
     rows = [
@@ -72,7 +72,7 @@ def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table 
 
 
 def faults_table(run: RunTables, configuration: str, number: int = 1) -> Table:
-    """Each fault with how often it is found, its definition and examples."""
+    """Tabulate the faults of the chunks with counts, definitions and examples."""
     columns = [words("fault"), Column("found"), Column("share"), text("which means"), text("such as")]
     rows = []
     for row in run.of("chunk_faults", configuration).to_dict("records"):
@@ -85,7 +85,7 @@ def faults_table(run: RunTables, configuration: str, number: int = 1) -> Table:
 
 
 def lengths_sentence(run: RunTables, standing: Standing) -> str:
-    """How many chunks there are, how long they are, and how many the window cuts."""
+    """The number of chunks, their lengths, and the number cut by the window."""
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     tokens = np.repeat(table["tokens"].to_numpy(np.int64), table["chunks"].to_numpy(np.int64))
     middle, most = float(np.median(tokens)) if len(tokens) else 0.0, int(tokens.max(initial=0))
@@ -96,7 +96,7 @@ def lengths_sentence(run: RunTables, standing: Standing) -> str:
 
 
 def lengths_figure(run: RunTables, standing: Standing) -> Figure:
-    """The lengths of the chunks against the window of what embeds them."""
+    """Plot the lengths of the chunks against the embedder's window."""
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
     read = "" if window is None else " What lies beyond the dashed line is never embedded: no question can find it."

@@ -1,4 +1,4 @@
-"""What configurations cost, and quality against it."""
+"""Costs of configurations, and quality against cost."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ _DRAWN: tuple[Cost, ...] = ("delivered", "p50", "encoded", "index")
 
 
 def costs(found: Findings) -> Section | None:
-    """The primary metric against up to two costs that differ, then all costs; None where nothing was finished."""
+    """The primary metric against up to two costs that differ, then all costs; None without a finished configuration."""
     if not found.priced:
         return None
     differ = [cost for cost in _DRAWN if len({round(one.costs[cost], 6) for one in found.priced if not np.isnan(one.costs[cost])}) > 1]
@@ -25,7 +25,7 @@ def costs(found: Findings) -> Section | None:
 
 
 def costs_table(found: Findings) -> Table:
-    """All costs of all configurations."""
+    """Tabulate all costs of all configurations."""
     columns = [words("configuration"), Column("chunks"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
     rows = [
         Row([Cell(one.name), count_cell(found.run.facts[one.name]["chunks"]), *(amount_cell(one.costs[cost]) for cost in COSTS)])
@@ -36,7 +36,7 @@ def costs_table(found: Findings) -> Table:
 
 
 def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
-    """The primary metric against a cost; None where fewer than two configurations have both."""
+    """Plot the primary metric against a cost; None if fewer than two configurations have both."""
     known = [one for one in found.priced if not np.isnan(one.costs[cost] + one.quality.value)]
     if len(known) < 2:
         return None

@@ -14,7 +14,7 @@ _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 
 
 def differences(found: Findings) -> Section | None:
-    """Every other configuration minus the reference; None where there is no other."""
+    """Compare every other configuration with the reference; None without another one."""
     base = found.reference
     pairs = [found.against(one.name, base.name) for one in found.standings.ranked if one is not base] if base else []
     tested = [pair for pair in pairs if pair is not None]

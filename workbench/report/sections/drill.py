@@ -1,4 +1,4 @@
-"""Pack what is known of every question for the drill-down of the page, in as few bytes as its texts allow."""
+"""Pack every question with its hits and misses for the drill-down of the page, storing each text once."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ Place = tuple[str, int, int]
 
 
 def drill_section(found: Findings) -> Section | None:
-    """The questions of all finished configurations; None where there are none."""
+    """The questions of all finished configurations; None without any."""
     names = [one.name for one in (*found.standings.ranked, *found.standings.windowed)]
     if not names:
         return None
@@ -80,7 +80,7 @@ class _Source:
 
     @cached_property
     def values(self) -> Floats:
-        """(configurations, questions) of the primary metric, NaN where there is none."""
+        """(configurations, questions) of the primary metric, NaN if unscored."""
         return np.array([per_query(self.run, name, str(self.run.primary)) for name in self.names])
 
     @cached_property
@@ -177,7 +177,7 @@ class Passages:
         return rank, self._slices[doc_id, start, end], delivered, float(f"{score:.3g}")
 
     def texts(self) -> dict[int, tuple[str, list[tuple[int, str]]]]:
-        """By number each document's id and the stretches of its text, as (start, text), that hold all that is shown of it."""
+        """By number each document's id and the stretches of its text that are shown, as (start, text)."""
         found = {}
         for doc_id, number in self._documents.items():
             spans = _joined(self._spans.get(doc_id, []))
@@ -205,7 +205,7 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _limit(metric: Measure, k: int) -> str:
-    """What ends the context, in words."""
+    """The limit of the context in words."""
     if metric.tokens is not None:
         return plural(metric.tokens, "token")
     return plural(metric.k if metric.bounded_by_k and metric.k else k, "chunk")

@@ -1,4 +1,4 @@
-"""The metrics that decide nothing: those beside the primary one, and the order at a fixed number of chunks."""
+"""Exploratory metrics: those beside the primary one, and the ranking at a fixed number of chunks."""
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Standing, difference
@@ -12,13 +12,13 @@ _OF_TEXT = ("spans", "hits", "chunks")
 
 
 def exploratory(found: Findings) -> Section | None:
-    """Both tables; None where there is neither."""
+    """Both tables; None without either."""
     blocks = [*other_metrics(found), *fixed_k(found)]
     return Section("Exploratory: other metrics", "exploratory", blocks, "Other metrics") if blocks else None
 
 
 def other_metrics(found: Findings) -> list[Block]:
-    """The first and the one it is compared with by every metric but the primary one, untested."""
+    """The leader and the configuration it is compared with by every metric but the primary one, untested."""
     first, other = found.first, found.other
     metrics = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary)]
     if first is None or other is None or not metrics:
@@ -30,7 +30,7 @@ def other_metrics(found: Findings) -> list[Block]:
 
 
 def fixed_k(found: Findings) -> list[Block]:
-    """The order at a fixed number of chunks, which is not an equal amount of text."""
+    """The ranking at a fixed number of chunks, which is not an equal amount of text."""
     metrics = [metric for metric in found.run.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
     if not metrics or not found.standings.ranked:
         return []

@@ -1,4 +1,4 @@
-"""How the numbers were made: the metrics with their definitions and sources, the tests, the causes, and what was run on what."""
+"""Definitions and sources of the metrics, the tests, the causes of misses, and the provenance of a run."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _ALWAYS = (
 
 
 def method(found: Findings) -> Section:
-    """What was computed and tested, the metrics, the causes."""
+    """Define the metrics, tests and causes of misses."""
     tests = tuple(f"{line[0].upper()}{line[1:]}." for line in (found.verdict.methods if found.verdict else ()))
     cuts: dict[str, list[str]] = {}
     for name, metric in found.run.measures.items():

@@ -1,4 +1,4 @@
-"""Where pairs of configurations differ: which does better on which questions, why the other misses them, and in which slices."""
+"""Pairs of configurations: the questions on which one is ahead, the causes of the other's misses, and the slices."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _ALL_PAIRS = 4
 
 
 def pairs(found: Findings) -> Section | None:
-    """The first against every other, or all pairs where there are few; None where there is no second."""
+    """Compare the leader with every other configuration, or all pairs of up to four; None without a second one."""
     ranked = [one.name for one in found.standings.ranked]
     if len(ranked) < 2:
         return None
@@ -31,7 +31,7 @@ def pairs(found: Findings) -> Section | None:
 
 
 def pair_blocks(found: Findings, where: Contrast, number: int = 1) -> list[Block]:
-    """What there is to say of one pair."""
+    """The causes and slices of one pair."""
     causes, blocks = _causes(number, found, where), list[Block]()
     if where.judged is not None:
         blocks.append(Prose(f"{share(where.judged[0], 1)} and {share(where.judged[1], 1)} of what they found was judged."))
@@ -40,7 +40,7 @@ def pair_blocks(found: Findings, where: Contrast, number: int = 1) -> list[Block
 
 
 def tally(where: Contrast) -> str:
-    """On how many questions each does better."""
+    """The number of questions on which each of the two is ahead."""
     asked = plural(where.a.queries + where.b.queries + where.ties, "question")
     return f"Of {asked}, {where.a.winner} is ahead on {where.a.queries}, {where.b.winner} on {where.b.queries}; on {where.ties} they are equal."
 
@@ -92,6 +92,6 @@ def _slice(part: Part, scale: Scale) -> Row:
 
 
 def slice_name(label: str) -> str:
-    """A slice as it is read."""
+    """The name of a slice in words."""
     field, equals, value = label.partition("=")
     return f"{field}: {value}" if equals else "all questions"

@@ -40,7 +40,7 @@ def worst(run: RunTables, configuration: str) -> list[Block]:
 
 
 def _notes(run: RunTables, configuration: str) -> dict[str, str]:
-    """By query why it has no value of the primary metric."""
+    """By query the reason of a missing value of the primary metric."""
     rows = run.of("queries", configuration)
     rows = rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED) & (rows["state"] != "scored")]
     states = rows["state"].str.replace("_", " ")

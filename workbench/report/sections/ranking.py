@@ -81,7 +81,7 @@ def screened(found: Findings) -> Section | None:
 
 
 def failed(found: Findings) -> Section | None:
-    """The error of each configuration that failed."""
+    """The errors of failed configurations."""
     entries = Terms([Term(name, error) for name, error in found.failures.items()])
     return Section("Failed", "failed", [entries]) if found.failures else None
 
@@ -100,12 +100,12 @@ def _row(found: Findings, place: int, one: Standing, others: Sequence[Measure], 
 
 
 def _of(mean: Mean) -> str:
-    """What is attainable, where that is below 1."""
+    """The attainable maximum, if it is below 1."""
     return f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""
 
 
 def _metrics(found: Findings) -> list[Measure]:
-    """Those that tell most beside the primary one: how many documents, how clean, how many hard negatives."""
+    """The most informative metrics beside the primary one."""
     asked = [one for one in found.run.measures.values() if str(one) != str(found.primary) and one.k is not None]
     return [metric for name in _TELLING for metric in asked if metric.name == name][:_MOST_METRICS]
 

@@ -1,4 +1,4 @@
-"""How surely a configuration ranks right: small margins, ties, latency, and what an approximate index would change."""
+"""Margins and ties of a configuration's rankings, latency, and the gap of an approximate index."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ _SHOWN = 5e-4
 
 
 def separation(run: RunTables, configuration: str) -> list[Block]:
-    """Right rankings that a small change could turn, and rankings that only the tie breaker decides."""
+    """Count correct rankings with a small margin and rankings decided by the tie breaker, and tabulate the former."""
     margins, spreads = detail(run, configuration, "margin"), detail(run, configuration, "margin_spread")
     known, right = ~np.isnan(spreads), np.flatnonzero(spreads > 0)
     weak = right[spreads[right] < WEAK]
@@ -42,7 +42,7 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
 
 
 def latency(run: RunTables, configuration: str, number_: int = 1) -> Table:
-    """Milliseconds a question, step by step."""
+    """Tabulate milliseconds per question, step by step."""
     timings = timings_of(run, configuration)
     taken = {
         step: (timings[f"latency_{name}_p50"], timings[f"latency_{name}_p95"])
@@ -55,7 +55,7 @@ def latency(run: RunTables, configuration: str, number_: int = 1) -> Table:
 
 
 def index_gap(run: RunTables, configuration: str, number_: int = 1) -> list[Block]:
-    """What Chroma's approximate index changes against exact search."""
+    """The gap of Chroma's approximate index to exact search."""
     timings = timings_of(run, configuration)
     overlaps = [(name.partition("@")[2], value) for name, value in timings.items() if name.startswith("chroma_overlap@")]
     if not overlaps:

@@ -1,4 +1,4 @@
-"""The primary metric by slices of the questions: by type, by domain, by whatever else the questions carry."""
+"""The primary metric by slices of the questions, such as type or domain."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from workbench.statistics.intervals import Interval
 
 
 def slices(found: Findings) -> Section | None:
-    """The first by slice, then every configuration; None where nothing is first."""
+    """The leader by slice, then every configuration; None without a leader."""
     if found.first is None:
         return None
     means = slice_means(found.run, tuple(one.name for one in found.standings.ranked))
@@ -24,7 +24,7 @@ def slices(found: Findings) -> Section | None:
 
 
 def _first(found: Findings, table: pd.DataFrame) -> Table:
-    """The first configuration by slice, and how it differs there from the one it is compared with."""
+    """The leader by slice, with its difference from the configuration it is compared with."""
     name, parts = found.first.name if found.first else "", {part.name: part for part in found.contrast.parts} if found.contrast else {}
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
     columns = [words("slice"), Column("questions"), Column("documents"), Column(str(found.primary), note="95 % interval"), scale.column()]
@@ -40,7 +40,7 @@ def _first(found: Findings, table: pd.DataFrame) -> Table:
 
 
 def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
-    """Every configuration by slice; None where there is but one of either."""
+    """Shade every configuration by slice; None with a single slice or configuration."""
     labels = list(next(iter(means.values())).index)
     if len(means) < 2 or len(labels) < 2:
         return None

@@ -1,4 +1,4 @@
-"""What is said of data, metrics and single configurations, in words made from the numbers."""
+"""Sentences about data, metrics and single configurations."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def folder_of(run: RunTables) -> str:
 
 
 def about_dataset(run: RunTables) -> str:
-    """What there is to search and to ask."""
+    """The dataset: documents, questions and evidence."""
     data = run.dataset
     unanswerable, needs = data["unanswerable"], data["needs"]
     evidence = f", {plural(needs, 'piece')} of evidence" if needs else ", no evidence spans"
@@ -24,7 +24,7 @@ def about_dataset(run: RunTables) -> str:
 
 
 def about_primary(run: RunTables) -> str:
-    """What the configurations are ordered by, and whether it compares them at equal context."""
+    """The primary metric, and whether it compares configurations at equal context."""
     metric = run.primary
     if metric.tokens is not None:
         return (
@@ -59,7 +59,7 @@ def window_note(standing: Standing) -> str:
 
 
 def context_told(standings: Sequence[Standing]) -> str:
-    """How much more text one configuration delivers than another at the same number of chunks."""
+    """The largest ratio of delivered text between configurations at the same number of chunks."""
     tokens = {standing.name: float(standing.facts["delivered_tokens"]) for standing in standings}
     most, least = max(tokens, key=tokens.__getitem__), min(tokens, key=tokens.__getitem__)
     if len(tokens) < 2 or not tokens[least]:

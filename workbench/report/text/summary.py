@@ -1,4 +1,4 @@
-"""The eight questions that are asked of a sweep, each with its answer in a sentence made from the findings."""
+"""The eight questions about a sweep, each answered by a sentence."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from workbench.report.text import leader, verdict
 
 
 class Answers(NamedTuple):
-    """The answers in the order in which they are read."""
+    """The answers in reading order."""
 
     won: Answer
     margin: Answer
@@ -21,7 +21,7 @@ class Answers(NamedTuple):
 
 
 def answers(found: Findings) -> Answers:
-    """All eight; without a winner no sentence names one."""
+    """Answer all eight; without a winner no sentence names one."""
     return Answers(
         Answer("What won?", *verdict.won(found)),
         Answer("By how much?", *verdict.margin(found)),
@@ -35,13 +35,13 @@ def answers(found: Findings) -> Answers:
 
 
 def headline(found: Findings) -> Lead:
-    """What won; what the sentence puts in brackets is said more quietly."""
+    """The winner or the tie set; text in brackets becomes the aside."""
     told, bracket, aside = answers(found).won.sentence.partition(" (")
     return Lead(told, f"({aside}" if bracket else "")
 
 
 def opening(found: Findings) -> list[str]:
-    """What is not in the order, and on which data all this is."""
+    """The configurations that are not ranked, and the data."""
     said = answers(found)
     return [line for line in (said.won.detail, f"{said.data.sentence} {said.data.detail}".strip()) if line]
 

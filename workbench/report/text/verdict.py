@@ -86,7 +86,7 @@ def _verdict(found: Findings, verdict: Verdict) -> str:
 
 
 def _full(found: Findings) -> str:
-    """What the verdict is over, where a screening put some aside."""
+    """Qualify the number of configurations after a screening."""
     return " that were run in full" if found.screening and found.screening.dropped else ""
 
 
@@ -137,7 +137,7 @@ def _zero(found: Findings, apart: Comparison) -> str:
 
 
 def _selected(found: Findings) -> str:
-    """What the first's value is worth without the luck of being first."""
+    """The leader's value corrected for selection."""
     verdict, first = found.verdict, found.first
     if verdict is None or first is None or verdict.selected is None or len(verdict.ranked) < 2:
         return ""
@@ -163,7 +163,7 @@ def _sure(verdict: Verdict, apart: Comparison) -> str:
 
 
 def _bounded(found: Findings) -> str:
-    """What judging the rest could change, where the two were not judged alike."""
+    """Bounds of the difference under complete judgements, if the two are judged to different extents."""
     if found.bounds is None or found.contrast is None or found.contrast.judged is None or np.isnan(found.bounds.low):
         return ""
     a, b = (share(part, 1) for part in found.contrast.judged)
