@@ -35,7 +35,7 @@ def test_the_order_leaves_out_what_the_window_cuts(view):
     ranking, apart = view.ranking().html.split("Window, not chunking", 1)
     assert "fixed-64" not in ranking
     assert "fixed-16" in ranking
-    assert "scores tell of the window" in apart
+    assert "scores reflect the window" in apart
     assert "fixed-64" in apart
     assert "never embedded" in apart
 

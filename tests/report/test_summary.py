@@ -104,7 +104,7 @@ def test_where_nothing_is_ranked_it_says_why(outcome_of_sizes, made) -> None:
     sizes = outcome_of_sizes()
     cut = [one for one in sizes.results if one.truncated.any()]
     windowed = collect(Outcome(sizes.experiment, sizes.graph, sizes.primary, cut))
-    assert "scores tell of the window, not of the chunking" in asked(windowed).won.sentence
+    assert "scores reflect the window, not the chunking" in asked(windowed).won.sentence
     assert asked(windowed).won.detail == "Window, not chunking, and so not compared: fixed-64-0."
     unscored = made.valued([np.full(N, np.nan), np.full(N, np.nan)], name="unscored")
     assert asked(unscored).won.sentence == "No winner: no question has a value of span_recall@60t."

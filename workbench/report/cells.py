@@ -109,9 +109,9 @@ def p_cell(value: float) -> Cell:
     return Cell("–" if math.isnan(value) else p_value(value).removeprefix("p = ").removeprefix("p "), sort=float(value))
 
 
-def question_row(query_id: str, values: Iterable[float], asked: str) -> Row:
+def question_row(query_id: str, values: Iterable[float], text_: str) -> Row:
     """A question's id, which opens it, its values and its text."""
-    return Row([Cell("", query_id, queries=(query_id,)), *map(value_cell, values), Cell(asked)])
+    return Row([Cell("", query_id, queries=(query_id,)), *map(value_cell, values), Cell(text_)])
 
 
 def queries_cell(title: str, ids: Sequence[str]) -> Cell:

@@ -34,8 +34,8 @@ class ComparisonView:
     def overview(self) -> Shown:
         """The winner or the tie set, the margin, its certainty, the cost, and failures."""
         about = Lines([*opening(self.findings), about_primary(self.run)])
-        said = answered(self.findings) if self.findings.verdict else None
-        return show(headline(self.findings), about, said, failed(self.findings))
+        questions = answered(self.findings) if self.findings.verdict else None
+        return show(headline(self.findings), about, questions, failed(self.findings))
 
     def ranking(self) -> Shown:
         """The ranking by the primary metric, and configurations that are not ranked."""
@@ -43,10 +43,10 @@ class ComparisonView:
 
     def differences(self) -> Shown:
         """Differences on the same questions, and the results of the tests."""
-        said, verdict = answers(self.findings), self.findings.verdict
-        told = [f"{said.certainty.sentence} {said.certainty.detail}", said.margin.detail, f"{said.more.sentence} {said.more.detail}"]
+        answer, verdict = answers(self.findings), self.findings.verdict
+        lines = [answer.certainty.text, answer.margin.detail, answer.more.text]
         methods = Lines(verdict.methods) if self.findings.margin and verdict else None
-        return show(Lines([line.strip() for line in told if line.strip()]), differences(self.findings), methods)
+        return show(Lines([line for line in lines if line]), differences(self.findings), methods)
 
     def sources(self) -> Shown:
         """Questions on which the leader and the second, or the baseline, differ."""

@@ -11,7 +11,7 @@ from workbench.report.render.notebook import Shown, show
 from workbench.report.sections.cards import faults_table, lengths_figure, metrics_table, misses_table, settings
 from workbench.report.sections.questions import questions_table, worst
 from workbench.report.sections.separation import index_gap, latency, separation
-from workbench.report.text.sentences import about_dataset, about_primary, said, window_note
+from workbench.report.text.sentences import about_dataset, about_primary, predicate, window_note
 from workbench.results.run_tables import RunTables
 
 
@@ -30,10 +30,12 @@ class ConfigurationView:
     def overview(self) -> Shown:
         """Score, data and settings."""
         mean = self.standing.means[str(self.run.primary)]
-        told = f"{self.name} {said(mean, self.run.primary)}, over {plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}."
-        cut = f"Its scores tell of the window, not of the chunking: {window_note(self.standing)}."
+        sentence = (
+            f"{self.name} {predicate(mean, self.run.primary)}, over {plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}."
+        )
+        cut = f"Its scores reflect the window, not the chunking: {window_note(self.standing)}."
         lines = [*([cut] if self.standing.beyond_window else []), about_primary(self.run), about_dataset(self.run)]
-        return show(Lead(told), Lines(lines), Terms(settings(self.run, self.standing)))
+        return show(Lead(sentence), Lines(lines), Terms(settings(self.run, self.standing)))
 
     def metrics(self) -> Shown:
         """Every metric with its interval, counts and attainable maximum."""

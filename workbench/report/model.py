@@ -151,6 +151,11 @@ class Answer(NamedTuple):
     sentence: str
     detail: str
 
+    @property
+    def text(self) -> str:
+        """The sentence and its detail."""
+        return f"{self.sentence} {self.detail}".strip()
+
 
 @dataclass(frozen=True)
 class Answered:

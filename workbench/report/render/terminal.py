@@ -19,10 +19,10 @@ def summary_lines(run: RunTables) -> list[str]:
         caption = "window, not chunking: their chunks are longer than what the embedder reads"
         lines += ["", caption, *table_lines(short_table(found, cut, caption))[1:]]
     lines += [f"{configuration}: FAILED, {error}" for configuration, error in found.failures.items()]
-    said = answers(found)
-    tested = [said.certainty.sentence, said.more.sentence] if found.margin else []
+    answer = answers(found)
+    tested = [answer.certainty.sentence, answer.more.sentence] if found.margin else []
     aside = [screened_sentence(found.screening)] if found.screening else []
-    return [*lines, "", *aside, said.won.sentence, *([said.margin.sentence] if found.first else []), *tested]
+    return [*lines, "", *aside, answer.won.sentence, *([answer.margin.sentence] if found.first else []), *tested]
 
 
 def table_lines(table: Table) -> list[str]:

@@ -36,12 +36,12 @@ def sizes(found: Findings) -> Section | None:
     if not grids:
         return None
     scale = Scale.over(value for grid in grids for value in grid.cells.values())
-    told = (
+    about = (
         f"{found.primary}, where both were varied and all else is the same; the stronger the colour, the higher. "
         "The colours span 0.2 at least, so that a small difference looks small."
     )
     tables = [_grid(number, grid, scale) for number, grid in enumerate(grids, 1)]
-    return Section("Size and overlap", "sizes", [Prose(told), Beside(tables)], "Sizes")
+    return Section("Size and overlap", "sizes", [Prose(about), Beside(tables)], "Sizes")
 
 
 def _grid(number: int, grid: Grid, scale: Scale) -> Table:

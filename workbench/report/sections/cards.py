@@ -26,9 +26,9 @@ _WORST = 5
 def cards(found: Findings) -> Section | None:
     """A card for each finished configuration, the ranked ones first; None without any."""
     standings = [*found.standings.ranked, *found.standings.windowed]
-    told = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
+    about = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
     folds = [_card(number, found, one) for number, one in enumerate(standings, 1)]
-    return Section("Configurations", "configurations", [Prose(told), *folds], "Configurations") if folds else None
+    return Section("Configurations", "configurations", [Prose(about), *folds], "Configurations") if folds else None
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
@@ -64,8 +64,8 @@ def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table 
     of, causes = counted_causes(examined(run, configuration))
     meanings = cause_meanings(run)
     rows = [
-        Row([Cell(cause), count_cell(many), value_cell(part, shown=share(many, of)), Cell(meanings[cause])])
-        for cause, (many, part) in causes.items()
+        Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, of)), Cell(meanings[cause])])
+        for cause, (queries, part) in causes.items()
     ]
     columns = [words("cause"), Column("questions"), Column("share"), text("which means")]
     return Table(f"misses-{number_}", f"Why questions miss something, of {plural(of, 'question')}", columns, rows) if rows else None
@@ -89,10 +89,10 @@ def lengths_sentence(run: RunTables, standing: Standing) -> str:
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     tokens = np.repeat(table["tokens"].to_numpy(np.int64), table["chunks"].to_numpy(np.int64))
     middle, most = float(np.median(tokens)) if len(tokens) else 0.0, int(tokens.max(initial=0))
-    told = f"Lengths of {plural(len(tokens), 'chunk')}: median {count(middle)}, longest {plural(most, 'token')}; "
+    about = f"Lengths of {plural(len(tokens), 'chunk')}: median {count(middle)}, longest {plural(most, 'token')}; "
     if window is None:
-        return f"{told}there is no window"
-    return f"{told}the window is {count(window)}; {plural(int((tokens > window).sum()), 'chunk')} beyond it"
+        return f"{about}there is no window"
+    return f"{about}the window is {count(window)}; {plural(int((tokens > window).sum()), 'chunk')} beyond it"
 
 
 def lengths_figure(run: RunTables, standing: Standing) -> Figure:
@@ -100,8 +100,8 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
     read = "" if window is None else " What lies beyond the dashed line is never embedded: no question can find it."
-    told = lengths_sentence(run, standing)
-    return Figure("lengths", told, f"{told}.{read}", drawing)
+    about = lengths_sentence(run, standing)
+    return Figure("lengths", about, f"{about}.{read}", drawing)
 
 
 def _card(number_: int, found: Findings, standing: Standing) -> Fold:

@@ -66,8 +66,8 @@ def _outside(found: Findings, tested: Sequence[Comparison]) -> list[Block]:
     best = found.verdict.best if found.verdict and found.told else ()
     if not any(apart.p_adjusted > ALPHA and (apart.a in best) != (apart.b in best) for apart in tested):
         return []
-    told = (
+    about = (
         "Some pairs are statistically indistinguishable although one of the two is outside the tie set: a configuration is outside if any "
         "other one is ahead of it; a pair tests whether exactly these two differ, in either direction and corrected for all pairs tested."
     )
-    return [Prose(told)]
+    return [Prose(about)]

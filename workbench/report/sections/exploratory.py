@@ -5,7 +5,7 @@ from workbench.analysis.standings import Standing, difference
 from workbench.core.formatting import plural
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
-from workbench.report.text.sentences import context_told
+from workbench.report.text.sentences import context_sentence
 from workbench.results.measures import Measure
 
 _OF_TEXT = ("spans", "hits", "chunks")
@@ -43,7 +43,7 @@ def fixed_k(found: Findings) -> list[Block]:
     k = plural(found.standings.ranked[0].facts["k"], "chunk")
     caption = f"Exploratory: by {metrics[0]}; delivered tokens are those of all {k} that retrieval delivers"
     table = Table("fixed-k", caption, [*columns, Column("delivered tokens")], rows)
-    return [Prose(context_told(found.standings.ranked)), table]
+    return [Prose(context_sentence(found.standings.ranked)), table]
 
 
 def _explored(found: Findings, metric: Measure, first: Standing, other: Standing) -> Row:

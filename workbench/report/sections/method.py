@@ -11,7 +11,7 @@ from workbench.report.text.sentences import about_primary, folder_of
 _ALWAYS = (
     "@5 is after 5 delivered chunks or documents; @2000t is after 2,000 tokens of delivered chunks in rank order, the last one cut.",
     "Means are over scored questions; a question without results scores 0; questions marked unanswerable do not apply to retrieval metrics.",
-    "Configurations whose chunks exceed the embedder's window are not ranked: their scores tell of the window, not of the chunking.",
+    "Configurations whose chunks exceed the embedder's window are not ranked: their scores reflect the window, not the chunking.",
 )
 
 
@@ -26,8 +26,8 @@ def method(found: Findings) -> Section:
     causes = [Term(name, meaning) for name, meaning in possible_causes(found.run).items()]
     blocks: list[Block] = [Prose(about_primary(found.run)), Lines([*_ALWAYS, *tests])]
     blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
-    told = Prose("The first that applies is named, in the order of the stages.")
-    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [told, Terms(causes)])], "Method")
+    about = Prose("The first that applies is named, in the order of the stages.")
+    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [about, Terms(causes)])], "Method")
 
 
 def provenance(found: Findings) -> Section:
@@ -42,10 +42,10 @@ def provenance(found: Findings) -> Section:
         "Fingerprints of the configurations": prints["configurations"],
         "Versions": about["versions"],
     }
-    told = f"Every number here is in the parquet tables of {folder_of(found.run)}, its settings in manifest.json, the executed notebooks in notebooks/."
+    sources = f"Every number here is in the parquet tables of {folder_of(found.run)}, its settings in manifest.json, the executed notebooks in notebooks/."
     parts = [
         Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
         for place, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
-    return Section("Provenance", "provenance", [Prose(told), *parts], "Provenance")
+    return Section("Provenance", "provenance", [Prose(sources), *parts], "Provenance")

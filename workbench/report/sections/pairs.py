@@ -25,9 +25,9 @@ def pairs(found: Findings) -> Section | None:
     chosen = itertools.combinations(ranked, 2) if len(ranked) <= _ALL_PAIRS else ((ranked[0], other) for other in ranked[1:])
     looked = _looked(found.run)
     made = [where for a, b in chosen if (where := contrast_of(found.run, looked[a], looked[b])) is not None]
-    told = "Questions that one of two configurations alone gets right, or more of; why the other misses them; and in which slices. Open a pair."
+    about = "Questions that one of two configurations alone gets right, or more of; why the other misses them; and in which slices. Open a pair."
     folds = [_fold(number, found, where) for number, where in enumerate(made, 1)]
-    return Section("Pairwise comparison", "pairs", [Prose(told), *folds], "Pairs") if folds else None
+    return Section("Pairwise comparison", "pairs", [Prose(about), *folds], "Pairs") if folds else None
 
 
 def pair_blocks(found: Findings, where: Contrast, number: int = 1) -> list[Block]:
@@ -41,8 +41,8 @@ def pair_blocks(found: Findings, where: Contrast, number: int = 1) -> list[Block
 
 def tally(where: Contrast) -> str:
     """The number of questions on which each of the two is ahead."""
-    asked = plural(where.a.queries + where.b.queries + where.ties, "question")
-    return f"Of {asked}, {where.a.winner} is ahead on {where.a.queries}, {where.b.winner} on {where.b.queries}; on {where.ties} they are equal."
+    questions = plural(where.a.queries + where.b.queries + where.ties, "question")
+    return f"Of {questions}, {where.a.winner} is ahead on {where.a.queries}, {where.b.winner} on {where.b.queries}; on {where.ties} they are equal."
 
 
 @lru_cache(maxsize=4)
@@ -60,10 +60,10 @@ def _fold(number: int, found: Findings, where: Contrast) -> Fold:
 
 
 def _causes(number: int, found: Findings, where: Contrast) -> Table:
-    told = {**cause_meanings(found.run), OTHER: OTHER_TOLD}
+    meanings = {**cause_meanings(found.run), OTHER: OTHER_TOLD}
     columns = [words("cause of the miss"), Column(f"{where.a.winner} ahead"), Column(f"{where.b.winner} ahead"), text("which means")]
     rows = [
-        Row([queries_cell(cause, [*won, *lost]), count_cell(len(won)), count_cell(len(lost)), Cell(told[cause])])
+        Row([queries_cell(cause, [*won, *lost]), count_cell(len(won)), count_cell(len(lost)), Cell(meanings[cause])])
         for cause, won, lost in _by_cause(where)
     ]
     return Table(f"pair-{number}-causes", "Questions that one is ahead on, by the cause of the other's miss", columns, rows)
@@ -87,7 +87,7 @@ def _slices(number: int, where: Contrast) -> Table:
 
 def _slice(part: Part, scale: Scale) -> Row:
     found, counts = part.difference, (sum(part.won_by_a.values()), sum(part.won_by_b.values()), part.ties)
-    name = Cell(slice_name(part.name), note=f"{part.small}: tells little" if part.small else "")
+    name = Cell(slice_name(part.name), note=f"{part.small}: weak evidence" if part.small else "")
     return Row([name, count_cell(found.n), gap_cell(found), scale.cell(found, zero=True), *map(count_cell, counts)])
 
 

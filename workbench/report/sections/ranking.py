@@ -62,9 +62,9 @@ def windowed(found: Findings) -> Section | None:
     """The configurations with chunks beyond the embedder's window, each with the tokens cut off."""
     if not found.standings.windowed:
         return None
-    told = "Chunks longer than the embedder's window are cut before they are searched: these scores tell of the window, and no claim is made about the chunking."
+    about = "Chunks longer than the embedder's window are cut before they are searched: these scores reflect the window, not the chunking."
     entries = Terms([Term(one.name, f"{window_note(one)}.") for one in found.standings.windowed])
-    return Section("Window, not chunking", "window", [Prose(told), entries])
+    return Section("Window, not chunking", "window", [Prose(about), entries])
 
 
 def screened(found: Findings) -> Section | None:
@@ -106,8 +106,8 @@ def _of(mean: Mean) -> str:
 
 def _metrics(found: Findings) -> list[Measure]:
     """The most informative metrics beside the primary one."""
-    asked = [one for one in found.run.measures.values() if str(one) != str(found.primary) and one.k is not None]
-    return [metric for name in _TELLING for metric in asked if metric.name == name][:_MOST_METRICS]
+    candidates = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary) and metric.k is not None]
+    return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]
 
 
 def _budget(primary: Measure) -> str:

@@ -62,9 +62,9 @@ def index_gap(run: RunTables, configuration: str, number_: int = 1) -> list[Bloc
         return [Prose("Nothing is embedded here, so there is no index of vectors.")]
     ((k, overlap),) = overlaps
     changes = {name.removeprefix("chroma_change_"): value for name, value in timings.items() if name.startswith("chroma_change_")}
-    told = f"Chroma's index returns {share(overlap, 1)} of the exact top {plural(int(k), 'chunk')} (overlap@{k})."
+    sentence = f"Chroma's index returns {share(overlap, 1)} of the exact top {plural(int(k), 'chunk')} (overlap@{k})."
     if all(abs(change) < _SHOWN for change in changes.values()):
-        return [Prose(f"{told} No metric changes by {number(2 * _SHOWN)} or more: {listed(list(changes), 99)}.")]
+        return [Prose(f"{sentence} No metric changes by {number(2 * _SHOWN)} or more: {listed(list(changes), 99)}.")]
     rows = [Row([Cell(metric), value_cell(change, shown=signed(change))]) for metric, change in changes.items()]
     table = Table(f"gap-{number_}", "Change of each metric's mean under the index", [words("metric"), Column("change")], rows)
-    return [Prose(told), table]
+    return [Prose(sentence), table]

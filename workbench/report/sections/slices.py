@@ -32,7 +32,7 @@ def _first(found: Findings, table: pd.DataFrame) -> Table:
     rows = []
     for label, row in table.iterrows():
         mean, part = Interval(*row[["value", "low", "high", "n", "clusters"]]), parts.get(str(label))
-        few = f"fewer than {FEWEST_QUERIES}: tells little" if mean.n < FEWEST_QUERIES else ""
+        few = f"fewer than {FEWEST_QUERIES}: weak evidence" if mean.n < FEWEST_QUERIES else ""
         cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
         rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
     note = "No correction is made for the number of slices: an interval here suggests, it does not prove."

@@ -32,11 +32,11 @@ def cost(found: Findings) -> Told:
     meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in defined)
     # At equal context all deliver as much, and it goes without saying.
     kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
-    told = f"{first.name} costs {_priced(first, kinds)}"
+    sentence = f"{first.name} costs {_priced(first, kinds)}"
     if cheapest.name != first.name:
-        return f"{told}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(cheapest, kinds)}.", meaning
+        return f"{sentence}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(cheapest, kinds)}.", meaning
     least = found.told and len(found.verdict.best) > 1
-    return f"{told}{'; no other configuration of the tie set costs less to encode' if least else ''}.", meaning
+    return f"{sentence}{'; no other configuration of the tie set costs less to encode' if least else ''}.", meaning
 
 
 def faults(found: Findings) -> Told:
@@ -46,16 +46,16 @@ def faults(found: Findings) -> Told:
         return "There is no configuration to find faults with.", ""
     if not found.primary.higher_is_better:
         return f"{found.primary} counts faults itself and has no causes.", ""
-    what, asked = "evidence" if explains_text(found.run) else "a relevant document", plural(missed.of, "question")
+    what, questions = "evidence" if explains_text(found.run) else "a relevant document", plural(missed.of, "question")
     if not missed.causes:
-        return f"Nothing: {first.name} misses {what} on none of {asked}.", ""
+        return f"Nothing: {first.name} misses {what} on none of {questions}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
     mostly = "each time" if most == queries else f"on {count(most)} of these"
     by = f"{mostly} because {_BECAUSE[cause]}"
     meanings = cause_meanings(found.run)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
-    return f"{first.name} misses {what} on {count(queries)} of {asked} ({share(queries, missed.of)}), {by}.", f"{detail}."
+    return f"{first.name} misses {what} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.", f"{detail}."
 
 
 def weakest(found: Findings) -> Told:
@@ -64,7 +64,7 @@ def weakest(found: Findings) -> Told:
     if first is None or missed is None:
         return "There is no configuration to slice.", ""
     if missed.weakest is None:
-        return "No slice of the questions has 20 of them, and smaller ones tell nothing.", ""
+        return "No slice of the questions has 20 of them, and smaller ones are not informative.", ""
     whole, part = first.means[str(found.primary)], missed.weakest.mean
     value = f"{number(part.value)} {interval(part.low, part.high)}"
     where = f"{missed.weakest.slice} ({plural(part.n, 'question')})"

@@ -12,8 +12,8 @@ def screened_sentence(screening: Screening) -> str:
     by = f"by {listed(screening.proxies)} on {some} {plural(screening.of, 'question')}"
     if not screening.dropped:
         return f"Nothing was screened out {by}: no configuration of {count(len(screening.rows))} is far enough behind."
-    told = f"{count(len(screening.dropped))} of {plural(len(screening.rows), 'configuration')} screened out {by}"
-    return f"{told}: with 95 % confidence more than {number(screening.margin)} behind in {screening.metric}, and not run in full."
+    sentence = f"{count(len(screening.dropped))} of {plural(len(screening.rows), 'configuration')} screened out {by}"
+    return f"{sentence}: with 95 % confidence more than {number(screening.margin)} behind in {screening.metric}, and not run in full."
 
 
 def difference_text(row: Screened) -> str:

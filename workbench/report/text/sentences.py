@@ -39,7 +39,7 @@ def about_primary(run: RunTables) -> str:
     return f"The primary metric is {metric}: it is not taken at equal context, where larger chunks deliver more text."
 
 
-def said(mean: Mean, metric: Measure) -> str:
+def predicate(mean: Mean, metric: Measure) -> str:
     """A mean as the predicate of a sentence."""
     text = mean.text(digits_for((mean.low, mean.value, mean.high)))
     if metric.name == "span_recall":
@@ -58,7 +58,7 @@ def window_note(standing: Standing) -> str:
     )
 
 
-def context_told(standings: Sequence[Standing]) -> str:
+def context_sentence(standings: Sequence[Standing]) -> str:
     """The largest ratio of delivered text between configurations at the same number of chunks."""
     tokens = {standing.name: float(standing.facts["delivered_tokens"]) for standing in standings}
     most, least = max(tokens, key=tokens.__getitem__), min(tokens, key=tokens.__getitem__)

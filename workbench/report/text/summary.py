@@ -36,14 +36,14 @@ def answers(found: Findings) -> Answers:
 
 def headline(found: Findings) -> Lead:
     """The winner or the tie set; text in brackets becomes the aside."""
-    told, bracket, aside = answers(found).won.sentence.partition(" (")
-    return Lead(told, f"({aside}" if bracket else "")
+    sentence, bracket, aside = answers(found).won.sentence.partition(" (")
+    return Lead(sentence, f"({aside}" if bracket else "")
 
 
 def opening(found: Findings) -> list[str]:
     """The configurations that are not ranked, and the data."""
-    said = answers(found)
-    return [line for line in (said.won.detail, f"{said.data.sentence} {said.data.detail}".strip()) if line]
+    answer = answers(found)
+    return [line for line in (answer.won.detail, answer.data.text) if line]
 
 
 def answered(found: Findings) -> Answered:

@@ -33,15 +33,15 @@ def margin(found: Findings) -> Told:
     metric = str(found.primary)
     if second is None or apart is None:
         return f"There is no second one to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
-    asked = f"on {plural(apart.difference.n, 'question')}"
+    questions = f"on {plural(apart.difference.n, 'question')}"
     if _same(apart):
-        return f"By nothing: {apart.a} and {apart.b} have the same {metric} {asked}.", ""
+        return f"By nothing: {apart.a} and {apart.b} have the same {metric} {questions}.", ""
     values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
     values += "" if found.primary.higher_is_better else ", and less is wanted"
     difference = f"{signed(apart.difference.value)} {interval(apart.difference.low, apart.difference.high)}"
     if found.winner:
-        return f"By {difference} over {_role(found)}{apart.b} {asked}: {values}.", _selected(found)
-    return f"{apart.a} and {_role(found)}{apart.b} differ by {difference} {asked}{_zero(found, apart)}: {values}.", _selected(found)
+        return f"By {difference} over {_role(found)}{apart.b} {questions}: {values}.", _selected(found)
+    return f"{apart.a} and {_role(found)}{apart.b} differ by {difference} {questions}{_zero(found, apart)}: {values}.", _selected(found)
 
 
 def certainty(found: Findings) -> Told:
@@ -98,7 +98,7 @@ def _why_none(found: Findings) -> str:
     if found.standings.ranked:
         return f"no question has a value of {found.primary}"
     if found.standings.windowed:
-        return "every configuration has chunks longer than its embedder's window, so that scores tell of the window, not of the chunking"
+        return "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
     return "every configuration failed" if found.failures else "no configuration was run"
 
 
@@ -115,8 +115,8 @@ def _beside(found: Findings) -> str:
         parts.append(f"failed: {listed(list(found.failures))}")
     if found.unbased:
         parts.append(f"the baseline {found.unbased} cannot be compared, so all pairs were")
-    told = "; ".join(parts)
-    return f"{told[0].upper()}{told[1:]}." if told else ""
+    notes = "; ".join(parts)
+    return f"{notes[0].upper()}{notes[1:]}." if notes else ""
 
 
 def _same(apart: Comparison) -> bool:
@@ -155,8 +155,8 @@ def _sure(verdict: Verdict, apart: Comparison) -> str:
     alike = apart.p_adjusted > ALPHA
     if verdict.reason is None:
         others = "every other one is" if len(verdict.ranked) > 2 else "the other one is"
-        told = f"With 95 % confidence {others} behind; {apart.a} against {apart.b}: {corrected}"
-        return f"{told}, by which alone these two are statistically indistinguishable" if alike else told
+        sentence = f"With 95 % confidence {others} behind; {apart.a} against {apart.b}: {corrected}"
+        return f"{sentence}, by which alone these two are statistically indistinguishable" if alike else sentence
     if verdict.reason is Reason.FEW:
         return f"Not sure enough for a claim; {apart.a} against {apart.b}: {corrected}"
     return f"{apart.a} and {apart.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
