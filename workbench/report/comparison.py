@@ -86,8 +86,8 @@ class ComparisonView:
         """The conclusions, for the program that runs the notebook."""
         found, metric = self.findings, str(self.findings.primary)
         standings = found.standings
-        ranked = [{"configuration": one.name, "value": one.means[metric].value} for one in standings.ranked]
-        windowed = [one.name for one in standings.windowed]
+        ranked = [{"configuration": standing.name, "value": standing.means[metric].value} for standing in standings.ranked]
+        windowed = [standing.name for standing in standings.windowed]
         values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": found.failures}
         verdict = found.verdict
         values |= {"winner": verdict.winner, "reason": verdict.reason, "best": list(verdict.best)} if verdict else {"winner": None}

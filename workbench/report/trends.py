@@ -58,22 +58,22 @@ class TrendsView:
         """The metric over the runs, a panel for each configuration."""
         dates = [(row["place"], f"{row['time']:%d %b}".lstrip("0")) for row in self.runs.tail(_MOST_RUNS).to_dict("records")]
         oldest = dates[0][0]
-        recent = [one for one in self.found if one.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
+        recent = [trend for trend in self.found if trend.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
         if not recent:
             return show(Prose(f"{self.metric} was scored in no run."))
-        short = shortened([one.name for one in recent], _TITLE_LENGTH)
+        short = shortened([trend.name for trend in recent], _TITLE_LENGTH)
         drawn = [
             replace(
-                one,
-                name=short[one.name],
-                rows=one.rows[one.rows["place"] >= oldest],
-                marks=[mark for mark in one.marks if mark[0] >= oldest],
+                trend,
+                name=short[trend.name],
+                rows=trend.rows[trend.rows["place"] >= oldest],
+                marks=[mark for mark in trend.marks if mark[0] >= oldest],
             )
-            for one in recent
+            for trend in recent
         ]
-        digits = fitting_digits(value for one in drawn for value in one.rows["value"])
+        digits = fitting_digits(value for trend in drawn for value in trend.rows["value"])
         values = "; ".join(
-            f"{name} {', '.join(number(value, digits) for value in one.rows['value'])}" for name, one in zip(short, drawn, strict=True)
+            f"{name} {', '.join(number(value, digits) for value in trend.rows['value'])}" for name, trend in zip(short, drawn, strict=True)
         )
         alt = f"{self.metric} by run from run {oldest}: {values}"
         return show(Figure("trends", alt, "", trends.trends(drawn, self.metric, dates), key=key_of(short)))
@@ -82,23 +82,23 @@ class TrendsView:
         """The runs and configurations that the chart leaves out."""
         older, more = len(self.runs) - _MOST_RUNS, self.found[_MOST_PANELS:]
         lines = [f"{plural(older, 'older run')} not drawn; the tables have all runs."] if older > 0 else []
-        lines += [f"Not drawn: {listed([one.name for one in more])}."] if more else []
+        lines += [f"Not drawn: {listed([trend.name for trend in more])}."] if more else []
         return show(Lines(lines) if lines else None)
 
     def changes(self) -> Shown:
         """Every run in which a fingerprint differs from the run before, with the change of the value."""
         rows = [
-            [*_run(one, row), _named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
-            for one in self.found
-            for row in one.rows[one.rows["changed"] != ""].to_dict("records")
+            [*_run(trend, row), _named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
+            for trend in self.found
+            for row in trend.rows[trend.rows["changed"] != ""].to_dict("records")
         ]
         columns = [*_RUN, text("changed"), Column("value"), Column("difference"), words("commit")]
         return _newest("changes", "Changes since the configuration's run before", columns, rows, "Nothing was changed between runs.")
 
     def levels(self) -> Shown:
         """The change points of the level, with the fingerprints that changed in the same run."""
-        rows = [self._level(one, point) for one in self.found for point in one.levels.points]
-        enough = any(one.levels.enough for one in self.found)
+        rows = [self._level(trend, point) for trend in self.found for point in trend.levels.points]
+        enough = any(trend.levels.enough for trend in self.found)
         none = f"No change of level was found{'' if enough else f': that takes {FEWEST_RUNS} runs of a configuration'}."
         columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
         return _table("levels", f"The first runs of a new level of {self.metric}", columns, rows, none)
@@ -106,9 +106,9 @@ class TrendsView:
     def unexplained(self) -> Shown:
         """The runs whose value differs from the run before although no fingerprint does."""
         rows = [
-            [*_run(one, row), number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
-            for one in self.found
-            for row in one.rows.assign(before=one.rows["commit"].shift())[one.rows["unexplained"]].to_dict("records")
+            [*_run(trend, row), number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
+            for trend in self.found
+            for row in trend.rows.assign(before=trend.rows["commit"].shift())[trend.rows["unexplained"]].to_dict("records")
         ]
         columns = [*_RUN, Column("value"), Column("difference"), words("commit before"), words("commit")]
         caption = "Another value from the same fingerprints: the code or the machine changed"
@@ -116,14 +116,14 @@ class TrendsView:
 
     def last_two(self) -> Shown:
         """The last run of each configuration minus the one before it, by their intervals alone."""
-        rows = [_pair(one) for one in self.found if len(one.rows) > 1]
+        rows = [_pair(trend) for trend in self.found if len(trend.rows) > 1]
         columns = [words("configuration"), words("runs"), Column("before"), Column("last"), Column("difference"), Column("95 % interval")]
         caption = f"{self.metric} of each configuration's last two runs, not paired"
         return _table("last-two", caption, [*columns, text("changed")], rows, "No configuration has two runs yet.")
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
-        points = [{"configuration": one.name, "run": point.run, "p": point.p} for one in self.found for point in one.levels.points]
+        points = [{"configuration": trend.name, "run": point.run, "p": point.p} for trend in self.found for point in trend.levels.points]
         values: dict[str, Any] = {"experiment": self.experiment, "metric": self.metric, "runs": len(self.runs), "change_points": points}
         return Record(run_id, values, f"{plural(len(points), 'change')} of level in {plural(len(self.runs), 'run')}")
 
@@ -137,7 +137,7 @@ class TrendsView:
             Section("Changes without a reason", "unexplained-values", self.unexplained().blocks, "Unexplained"),
             Section("The last two runs", "last", self.last_two().blocks, "Last two"),
         ]
-        title, names = f"{self.experiment}: since when is it better or worse?", [one.name for one in self.found]
+        title, names = f"{self.experiment}: since when is it better or worse?", [trend.name for trend in self.found]
         return Report(title, "history.parquet", names, lead, lines.items, Answered(()), sections)
 
     def _repr_html_(self) -> str:
@@ -145,8 +145,8 @@ class TrendsView:
 
     def _overview(self) -> tuple[Lead, Lines]:
         first, last = (f"{self.runs['time'].iloc[end]:%Y-%m-%d}" for end in (0, -1))
-        stepped = [one.name for one in self.found if one.levels.points]
-        short = [one.name for one in self.found if not one.levels.enough]
+        stepped = [trend.name for trend in self.found if trend.levels.points]
+        short = [trend.name for trend in self.found if not trend.levels.enough]
         level = f"a change of level was found in {listed(stepped)}" if stepped else "no change of level was found"
         if len(short) == len(self.found):
             level = f"fewer than {FEWEST_RUNS} runs, too few to tell a change of level from noise"
@@ -162,31 +162,31 @@ class TrendsView:
         marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in rows[rows["changed"] != ""].to_dict("records")]
         return trends.Trend(name, rows, marks, change_points(rows.set_index("run")["value"]))
 
-    def _level(self, one: trends.Trend, point: ChangePoint) -> list[str]:
-        (row,) = one.rows[one.rows["run"] == point.run].to_dict("records")
+    def _level(self, trend: trends.Trend, point: ChangePoint) -> list[str]:
+        (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
         why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
         p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
-        return [str(row["place"]), one.name, number(point.before), number(point.after), p, why]
+        return [str(row["place"]), trend.name, number(point.before), number(point.after), p, why]
 
 
-def _pair(one: trends.Trend) -> list[str]:
+def _pair(trend: trends.Trend) -> list[str]:
     """The interval of the difference is Newcombe's square-and-add of the two intervals, as if their questions were others."""
-    before, last = one.rows.tail(2).to_dict("records")
+    before, last = trend.rows.tail(2).to_dict("records")
     difference = last["value"] - before["value"]
     low = difference - hypot(last["value"] - last["low"], before["high"] - before["value"])
     high = difference + hypot(last["high"] - last["value"], before["value"] - before["low"])
     same = not last["changed"] and abs(difference) <= EXACT
     changed = _named(last["changed"]) if last["changed"] else "nothing, identical" if same else "the code or the machine"
     values = [number(before["value"]), number(last["value"]), signed(difference), "–" if same else interval(low, high)]
-    return [one.name, f"{count(before['place'])}, {count(last['place'])}", *values, changed]
+    return [trend.name, f"{count(before['place'])}, {count(last['place'])}", *values, changed]
 
 
 def _named(changed: str, names: Mapping[str, str] = _NAMES) -> str:
     return ", ".join(dict.fromkeys(names.get(name, name) for name in changed.split(", ")))
 
 
-def _run(one: trends.Trend, row: Mapping[Any, Any]) -> list[str]:
-    return [str(row["place"]), one.name, f"{row['time']:%Y-%m-%d %H:%M}"]
+def _run(trend: trends.Trend, row: Mapping[Any, Any]) -> list[str]:
+    return [str(row["place"]), trend.name, f"{row['time']:%Y-%m-%d %H:%M}"]
 
 
 def _newest(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:

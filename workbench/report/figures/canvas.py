@@ -32,8 +32,8 @@ def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list
         figure = Figure(figsize=(WIDTH_INCHES, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08), facecolor="white")
         FigureCanvasAgg(figure)
         axes = list(figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False, height_ratios=panels)[:, 0])
-    for one in axes:
-        _plain(one)
+    for panel in axes:
+        _plain(panel)
     return figure, axes
 
 

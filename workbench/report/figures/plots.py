@@ -48,15 +48,15 @@ def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure"
     """Plot a row for each difference with its interval: a solid point if it is significant, else a ring."""
     figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
     axes.axvline(0, color=INK, linewidth=0.8)
-    for place, one in enumerate(rows):
-        colour = ACCENT if one.apart else MUTED
-        axes.plot([one.low, one.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
-        axes.plot([one.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if one.apart else PAPER)
+    for place, row in enumerate(rows):
+        colour = ACCENT if row.apart else MUTED
+        axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
+        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.apart else PAPER)
         note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
-        numbers = f"{signed(one.value, digits)} {interval(one.low, one.high, digits)}"
+        numbers = f"{signed(row.value, digits)} {interval(row.low, row.high, digits)}"
         axes.annotate(numbers, (1, place), (6, 0), ("axes fraction", "data"), **note)
     axes.locator_params(axis="x", nbins=4)
-    name_rows(axes, [one.name for one in rows], title)
+    name_rows(axes, [row.name for row in rows], title)
     return figure
 
 

@@ -18,10 +18,10 @@ def summary_markdown(run: RunTables) -> str:
     lead = headline(found)
     blocks: list[Block | None] = [*(Prose(line) for line in opening(found))]
     if found.standings.ranked:
-        note = "= statistically indistinguishable" if "=" in {found.mark(one.name) for one in found.standings.ranked} else ""
+        note = "= statistically indistinguishable" if "=" in {found.mark(standing.name) for standing in found.standings.ranked} else ""
         blocks += [short_table(found, found.standings.ranked, note)]
     blocks += [windowed(found), screened(found), failed(found)]
-    said = [f"**{_plain(one.question)}** {_plain(one.sentence)}" for one in answered(found).items]
+    said = [f"**{_plain(answer.question)}** {_plain(answer.sentence)}" for answer in answered(found).items]
     title = f"### {_plain(run.name)}: {_plain(f'{lead.text} {lead.aside}'.strip())}"
     text = [title, *(part for block in blocks if block for part in markdown(block)), *said]
     return "\n\n".join(text) + "\n"
@@ -33,13 +33,13 @@ def markdown(block: Block) -> list[str]:
         case Table():
             return [part for part in (markdown_table(block), _plain(block.caption), _plain(block.note)) if part]
         case Section():
-            return [f"#### {_plain(block.title)}", *(part for one in block.blocks for part in markdown(one))]
+            return [f"#### {_plain(block.title)}", *(part for inner in block.blocks for part in markdown(inner))]
         case Prose():
             return [_plain(block.text)]
         case Lines():
             return ["\n".join(f"- {_plain(item)}" for item in block.items)]
         case Terms():
-            return ["\n".join(f"- **{_plain(one.name)}**: {_plain(one.text)}" for one in block.items)]
+            return ["\n".join(f"- **{_plain(term.name)}**: {_plain(term.text)}" for term in block.items)]
         case _:
             return []
 

@@ -14,7 +14,7 @@ def summary_lines(run: RunTables) -> list[str]:
     found = findings(run)
     ranked, cut = found.standings.ranked, found.standings.windowed
     lines = ["", *table_lines(short_table(found, ranked, ""))] if ranked else []
-    lines += ["= statistically indistinguishable"] if "=" in {found.mark(one.name) for one in ranked} else []
+    lines += ["= statistically indistinguishable"] if "=" in {found.mark(standing.name) for standing in ranked} else []
     if cut:
         caption = "window, not chunking: their chunks are longer than what the embedder reads"
         lines += ["", caption, *table_lines(short_table(found, cut, caption))[1:]]

@@ -27,7 +27,7 @@ def cards(found: Findings) -> Section | None:
     """A card for each finished configuration, the ranked ones first; None without any."""
     standings = [*found.standings.ranked, *found.standings.windowed]
     about = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
-    folds = [_card(number, found, one) for number, one in enumerate(standings, 1)]
+    folds = [_card(number, found, standing) for number, standing in enumerate(standings, 1)]
     return Section("Configurations", "configurations", [Prose(about), *folds], "Configurations") if folds else None
 
 

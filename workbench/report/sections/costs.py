@@ -19,7 +19,9 @@ def costs(found: Findings) -> Section | None:
     """The primary metric against up to two costs that differ, then all costs; None without a finished configuration."""
     if not found.priced:
         return None
-    differ = [cost for cost in _DRAWN if len({round(one.costs[cost], 6) for one in found.priced if not np.isnan(one.costs[cost])}) > 1]
+    differ = [
+        cost for cost in _DRAWN if len({round(costed.costs[cost], 6) for costed in found.priced if not np.isnan(costed.costs[cost])}) > 1
+    ]
     drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(found, cost))]
     return Section("Quality and cost", "costs-section", [*([Beside(drawn)] if drawn else []), costs_table(found)], "Cost")
 
@@ -28,8 +30,8 @@ def costs_table(found: Findings) -> Table:
     """Tabulate all costs of all configurations."""
     columns = [words("configuration"), Column("chunks"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
     rows = [
-        Row([Cell(one.name), count_cell(found.run.facts[one.name]["chunks"]), *(amount_cell(one.costs[cost]) for cost in COSTS)])
-        for one in found.priced
+        Row([Cell(costed.name), count_cell(found.run.facts[costed.name]["chunks"]), *(amount_cell(costed.costs[cost]) for cost in COSTS)])
+        for costed in found.priced
     ]
     note = " ".join(f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}." for kind in COSTS.values())
     return Table("costs", "What each configuration costs", columns, rows, note)
@@ -37,19 +39,29 @@ def costs_table(found: Findings) -> Table:
 
 def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
     """Plot the primary metric against a cost; None if fewer than two configurations have both."""
-    known = [one for one in found.priced if not np.isnan(one.costs[cost] + one.quality.value)]
+    known = [costed for costed in found.priced if not np.isnan(costed.costs[cost] + costed.quality.value)]
     if len(known) < 2:
         return None
     kind, metric = COSTS[cost], str(found.primary)
-    short = shortened([one.name for one in known], NAME_LENGTH)
-    points = [plots.Point(short[one.name], one.costs[cost], one.quality.value, one.ranked, cost in one.frontier) for one in known]
+    short = shortened([costed.name for costed in known], NAME_LENGTH)
+    points = [
+        plots.Point(short[costed.name], costed.costs[cost], costed.quality.value, costed.ranked, cost in costed.frontier)
+        for costed in known
+    ]
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
     rows = [
-        Row([Cell(one.name), amount_cell(one.costs[cost]), value_cell(one.quality.value), Cell("yes" if cost in one.frontier else "no")])
-        for one in known
+        Row(
+            [
+                Cell(costed.name),
+                amount_cell(costed.costs[cost]),
+                value_cell(costed.quality.value),
+                Cell("yes" if cost in costed.frontier else "no"),
+            ]
+        )
+        for costed in known
     ]
-    on = listed([one.name for one in known if cost in one.frontier], 6)
-    crosses = "" if all(one.ranked for one in known) else " Crosses are not ranked."
+    on = listed([costed.name for costed in known if cost in costed.frontier], 6)
+    crosses = "" if all(costed.ranked for costed in known) else " Crosses are not ranked."
     caption = f"Solid points: no other configuration has as much for less ({on}).{crosses} The frontier orders means; it does not say that they differ."
     drawing = plots.frontier(points, metric, f"{kind.label}, {kind.unit}")
     data = Table(f"frontier-{cost}-data", f"{metric} against {kind.label}", columns, rows)

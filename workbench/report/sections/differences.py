@@ -16,7 +16,7 @@ _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 def differences(found: Findings) -> Section | None:
     """Compare every other configuration with the reference; None without another one."""
     base = found.reference
-    pairs = [found.against(one.name, base.name) for one in found.standings.ranked if one is not base] if base else []
+    pairs = [found.against(pair.name, base.name) for pair in found.standings.ranked if pair is not base] if base else []
     tested = [pair for pair in pairs if pair is not None]
     if base is None or not tested:
         return None
@@ -25,9 +25,9 @@ def differences(found: Findings) -> Section | None:
 
 
 def _figure(found: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
-    short = shortened([base, *(one.a for one in tested)], NAME_LENGTH)
-    rows = [plots.Difference(short[one.a], *_ends(one), one.p_adjusted <= ALPHA) for one in tested]
-    digits = digits_for(number for one in tested for number in _ends(one))
+    short = shortened([base, *(pair.a for pair in tested)], NAME_LENGTH)
+    rows = [plots.Difference(short[pair.a], *_ends(pair), pair.p_adjusted <= ALPHA) for pair in tested]
+    digits = digits_for(number for pair in tested for number in _ends(pair))
     data = _table(found, base, tested)
     apart = sum(row.apart for row in rows)
     caption = (
@@ -38,8 +38,8 @@ def _figure(found: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
     return Figure("differences", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
 
 
-def _ends(one: Comparison) -> tuple[float, float, float]:
-    return one.difference.value, one.difference.low, one.difference.high
+def _ends(pair: Comparison) -> tuple[float, float, float]:
+    return pair.difference.value, pair.difference.low, pair.difference.high
 
 
 def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
@@ -47,16 +47,16 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
     corrected = f"; corrected for {plural(len(verdict.comparisons), 'comparison')} ({verdict.family})" if verdict else ""
     columns = [words("configuration"), Column("difference"), Column("95 % interval", sorts=False), *map(Column, _TESTS)]
     rows = []
-    for one in tested:
-        ps = [p_cell(p) for p in (one.p, one.p_random, one.p_adjusted, one.p_holm)]
+    for pair in tested:
+        ps = [p_cell(p) for p in (pair.p, pair.p_random, pair.p_adjusted, pair.p_holm)]
         reading = (
             "the same"
-            if one.difference.low == one.difference.high == 0
+            if pair.difference.low == pair.difference.high == 0
             else "different"
-            if one.p_adjusted <= ALPHA
+            if pair.p_adjusted <= ALPHA
             else "statistically indistinguishable"
         )
-        rows.append(Row([Cell(one.a), *difference_cells(one.difference), *ps, count_cell(one.difference.n), Cell(reading)]))
+        rows.append(Row([Cell(pair.a), *difference_cells(pair.difference), *ps, count_cell(pair.difference.n), Cell(reading)]))
     caption = f"{found.primary} minus that of {base}, question by question{corrected}"
     return Table("differences-data", caption, [*columns, Column("questions"), words("reading")], rows)
 

@@ -36,7 +36,7 @@ Place = tuple[str, int, int]
 
 def drill_section(found: Findings) -> Section | None:
     """The questions of all finished configurations; None without any."""
-    names = [one.name for one in (*found.standings.ranked, *found.standings.windowed)]
+    names = [standing.name for standing in (*found.standings.ranked, *found.standings.windowed)]
     if not names:
         return None
     questions = drill(found.run, names)

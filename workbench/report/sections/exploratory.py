@@ -36,10 +36,10 @@ def fixed_k(found: Findings) -> list[Block]:
         return []
     columns = [words("configuration"), Column(str(metrics[0]), note="95 % interval"), *(Column(str(metric)) for metric in metrics[1:])]
     rows = []
-    for one in found.standings.by(metrics[0]):
-        first, *others = (one.means[str(metric)] for metric in metrics)
+    for standing in found.standings.by(metrics[0]):
+        first, *others = (standing.means[str(metric)] for metric in metrics)
         cells = [value_cell(mean.value, shown=mean.of_attainable) for mean in others]
-        rows.append(Row([Cell(one.name), mean_cell(first), *cells, count_cell(one.facts["delivered_tokens"])]))
+        rows.append(Row([Cell(standing.name), mean_cell(first), *cells, count_cell(standing.facts["delivered_tokens"])]))
     k = plural(found.standings.ranked[0].facts["k"], "chunk")
     caption = f"Exploratory: by {metrics[0]}; delivered tokens are those of all {k} that retrieval delivers"
     table = Table("fixed-k", caption, [*columns, Column("delivered tokens")], rows)

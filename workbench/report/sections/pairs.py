@@ -19,7 +19,7 @@ _ALL_PAIRS = 4
 
 def pairs(found: Findings) -> Section | None:
     """Compare the leader with every other configuration, or all pairs of up to four; None without a second one."""
-    ranked = [one.name for one in found.standings.ranked]
+    ranked = [standing.name for standing in found.standings.ranked]
     if len(ranked) < 2:
         return None
     chosen = itertools.combinations(ranked, 2) if len(ranked) <= _ALL_PAIRS else ((ranked[0], other) for other in ranked[1:])

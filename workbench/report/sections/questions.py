@@ -36,7 +36,7 @@ def worst(run: RunTables, configuration: str) -> list[Block]:
     if not found:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
     answers = dict(zip(run.questions["query_id"], run.questions["answer"], strict=True))
-    return [_question(run, one, str(answers[one.query_id] or "")) for one in found]
+    return [_question(run, query, str(answers[query.query_id] or "")) for query in found]
 
 
 def _notes(run: RunTables, configuration: str) -> dict[str, str]:
@@ -47,12 +47,12 @@ def _notes(run: RunTables, configuration: str) -> dict[str, str]:
     return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
 
 
-def _question(run: RunTables, one: ShownQuery, answer: str) -> Fold:
+def _question(run: RunTables, query: ShownQuery, answer: str) -> Fold:
     expected = f" · expected: {answer}" if answer else ""
-    chunks = [term for chunk in one.chunks for term in (*_skipped(chunk.skipped), _chunk(chunk))]
-    blocks: list[Block] = [Prose("Evidence needed"), Terms([_need(need) for need in one.needs], label="delivered")] if one.needs else []
-    blocks += [Prose("Delivered, by rank"), Terms([*chunks, *_skipped(one.skipped)], label="evidence")] if chunks else []
-    return Fold(one.text, blocks, f"{one.query_id} · {run.primary} {number(one.value)}{expected}", opened=True)
+    chunks = [term for chunk in query.chunks for term in (*_skipped(chunk.skipped), _chunk(chunk))]
+    blocks: list[Block] = [Prose("Evidence needed"), Terms([_need(need) for need in query.needs], label="delivered")] if query.needs else []
+    blocks += [Prose("Delivered, by rank"), Terms([*chunks, *_skipped(query.skipped)], label="evidence")] if chunks else []
+    return Fold(query.text, blocks, f"{query.query_id} · {run.primary} {number(query.value)}{expected}", opened=True)
 
 
 def _need(need: ShownNeed) -> Term:

@@ -30,7 +30,9 @@ def ranking_table(found: Findings) -> Table | None:
     if not ranked:
         return None
     others = _metrics(found)
-    scale = Scale.over(bound for one in ranked for bound in (one.means[primary].low, one.means[primary].high, one.means[primary].value))
+    scale = Scale.over(
+        bound for standing in ranked for bound in (standing.means[primary].low, standing.means[primary].high, standing.means[primary].value)
+    )
     columns = [
         words("configuration"),
         Column(primary, note="95 % interval"),
@@ -43,7 +45,7 @@ def ranking_table(found: Findings) -> Table | None:
         Column("size", note="overlap"),
     ]
     best = found.verdict.best if found.verdict and found.told else ()
-    rows = [_row(found, place, one, others, scale, one.name in best) for place, one in enumerate(ranked, 1)]
+    rows = [_row(found, place, standing, others, scale, standing.name in best) for place, standing in enumerate(ranked, 1)]
     return Table("ranking-table", f"By {primary}; {_budget(found.primary)}", columns, rows, _note(found, best), "ranked")
 
 
@@ -51,10 +53,10 @@ def short_table(found: Findings, standings: Sequence[Standing], caption: str) ->
     """Tabulate configurations by their primary metric, the tie set marked, as narrow as a terminal."""
     columns = [words("configuration"), Column(str(found.primary)), Column("95 % interval"), Column("n"), words("")]
     rows = []
-    for one in standings:
-        mean = one.means[str(found.primary)]
-        cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(found.mark(one.name))]
-        rows.append(Row([Cell(one.name), *cells], found.mark(one.name) != ""))
+    for standing in standings:
+        mean = standing.means[str(found.primary)]
+        cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(found.mark(standing.name))]
+        rows.append(Row([Cell(standing.name), *cells], found.mark(standing.name) != ""))
     return Table("short", caption, columns, rows)
 
 
@@ -63,7 +65,7 @@ def windowed(found: Findings) -> Section | None:
     if not found.standings.windowed:
         return None
     about = "Chunks longer than the embedder's window are cut before they are searched: these scores reflect the window, not the chunking."
-    entries = Terms([Term(one.name, f"{window_note(one)}.") for one in found.standings.windowed])
+    entries = Terms([Term(standing.name, f"{window_note(standing)}.") for standing in found.standings.windowed])
     return Section("Window, not chunking", "window", [Prose(about), entries])
 
 
@@ -86,15 +88,15 @@ def failed(found: Findings) -> Section | None:
     return Section("Failed", "failed", [entries]) if found.failures else None
 
 
-def _row(found: Findings, place: int, one: Standing, others: Sequence[Measure], scale: Scale, level: bool) -> Row:
-    mean, priced = one.means[str(found.primary)], found.price(one.name)
-    pair = found.against(one.name, found.reference.name) if found.reference else None
-    cells = [Cell(one.name, place=place), mean_cell(mean), scale.cell(mean)]
+def _row(found: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale, level: bool) -> Row:
+    mean, priced = standing.means[str(found.primary)], found.price(standing.name)
+    pair = found.against(standing.name, found.reference.name) if found.reference else None
+    cells = [Cell(standing.name, place=place), mean_cell(mean), scale.cell(mean)]
     cells += [gap_cell(pair.difference if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
-    cells += [value_cell(one.means[str(metric)].value, note=_of(one.means[str(metric)])) for metric in others]
-    milliseconds, overlap = priced.costs["p50"] if priced else np.nan, one.facts["overlap"]
-    cells += [count_cell(one.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
-    size = count_cell(one.facts["size"])
+    cells += [value_cell(standing.means[str(metric)].value, note=_of(standing.means[str(metric)])) for metric in others]
+    milliseconds, overlap = priced.costs["p50"] if priced else np.nan, standing.facts["overlap"]
+    cells += [count_cell(standing.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
+    size = count_cell(standing.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
     return Row(cells, level)
 

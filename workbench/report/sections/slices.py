@@ -17,7 +17,7 @@ def slices(found: Findings) -> Section | None:
     """The leader by slice, then every configuration; None without a leader."""
     if found.first is None:
         return None
-    means = slice_means(found.run, tuple(one.name for one in found.standings.ranked))
+    means = slice_means(found.run, tuple(standing.name for standing in found.standings.ranked))
     table = _map(found, means)
     folded: list[Block] = [Fold("Every configuration by slice", [table])] if table else []
     return Section("By kind of question", "slices", [_first(found, means[found.first.name]), *folded], "Slices")

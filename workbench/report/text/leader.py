@@ -28,8 +28,7 @@ def cost(found: Findings) -> Told:
     first, cheapest = found.price(found.first.name) if found.first else None, found.cheapest
     if first is None or cheapest is None or found.verdict is None:
         return "There is no configuration to name a cost of.", ""
-    defined = [COSTS[one] for one in _PRICES]
-    meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in defined)
+    meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in map(COSTS.__getitem__, _PRICES))
     # At equal context all deliver as much, and it goes without saying.
     kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
     sentence = f"{first.name} costs {_priced(first, kinds)}"
@@ -84,6 +83,6 @@ def data(found: Findings) -> Told:
     return about_dataset(found.run), f"{found.primary} is over {over}{unscored}."
 
 
-def _priced(one: CostedConfiguration, kinds: Sequence[Cost]) -> str:
-    known = {kind: one.costs[kind] for kind in kinds if not np.isnan(one.costs[kind])}
+def _priced(costed: CostedConfiguration, kinds: Sequence[Cost]) -> str:
+    known = {kind: costed.costs[kind] for kind in kinds if not np.isnan(costed.costs[kind])}
     return listed([_PRICES[kind].format(count(value) if kind == "delivered" else amount(value)) for kind, value in known.items()])

@@ -108,7 +108,7 @@ def _beside(found: Findings) -> str:
     if behind:
         parts.append(f"{'the other one is' if behind == 1 else f'each of the other {behind} is'} behind another configuration")
     if found.standings.windowed:
-        parts.append(f"window, not chunking, and so not compared: {listed([one.name for one in found.standings.windowed])}")
+        parts.append(f"window, not chunking, and so not compared: {listed([standing.name for standing in found.standings.windowed])}")
     if found.screening and found.screening.dropped:
         parts.append(f"{plural(len(found.screening.dropped), 'other')} screened out before")
     if found.failures:
