@@ -16,7 +16,7 @@ _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 def differences(found: Findings) -> Section | None:
     """Compare every other configuration with the reference; None without another one."""
     base = found.reference
-    pairs = [found.against(pair.name, base.name) for pair in found.standings.ranked if pair is not base] if base else []
+    pairs = [found.against(standing.name, base.name) for standing in found.standings.ranked if standing is not base] if base else []
     tested = [pair for pair in pairs if pair is not None]
     if base is None or not tested:
         return None
