@@ -98,7 +98,7 @@ def test_values_that_differ_never_look_equal_beside_each_other(document):
                 row.cells[column] for row in table.rows if isinstance(row.cells[column].sort, float) and row.cells[column].shade is not None
             ]
             values = {round(cell.sort, 3) for cell in cells}
-            assert len({cell.text for cell in cells}) >= len(values) or all("." not in cell.text for cell in cells), table.name
+            assert len({cell.text for cell in cells}) >= len(values) or all("." not in cell.text for cell in cells), table.caption
 
 
 def test_captions_do_not_speak_of_light_and_dark(page):

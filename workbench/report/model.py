@@ -71,7 +71,6 @@ class Row:
 class Table:
     """Rows under columns; `note` says how to read them, `key` gives the full names of shortened ones."""
 
-    name: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Row]

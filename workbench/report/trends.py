@@ -93,7 +93,7 @@ class TrendsView:
             for row in trend.rows[trend.rows["changed"] != ""].to_dict("records")
         ]
         columns = [*_RUN, text("changed"), Column("value"), Column("difference"), words("commit")]
-        return _newest("changes", "Changes since the configuration's run before", columns, rows, "Nothing was changed between runs.")
+        return _newest("Changes since the configuration's run before", columns, rows, "Nothing was changed between runs.")
 
     def levels(self) -> Shown:
         """The change points of the level, with the fingerprints that changed in the same run."""
@@ -101,7 +101,7 @@ class TrendsView:
         enough = any(trend.levels.enough for trend in self.found)
         none = f"No change of level was found{'' if enough else f': that takes {FEWEST_RUNS} runs of a configuration'}."
         columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
-        return _table("levels", f"The first runs of a new level of {self.metric}", columns, rows, none)
+        return _table(f"The first runs of a new level of {self.metric}", columns, rows, none)
 
     def unexplained(self) -> Shown:
         """The runs whose value differs from the run before although no fingerprint does."""
@@ -112,14 +112,14 @@ class TrendsView:
         ]
         columns = [*_RUN, Column("value"), Column("difference"), words("commit before"), words("commit")]
         caption = "Another value from the same fingerprints: the code or the machine changed"
-        return _newest("unexplained", caption, columns, rows, "Every change of a value came with a change of a fingerprint.")
+        return _newest(caption, columns, rows, "Every change of a value came with a change of a fingerprint.")
 
     def last_two(self) -> Shown:
         """The last run of each configuration minus the one before it, by their intervals alone."""
         rows = [_pair(trend) for trend in self.found if len(trend.rows) > 1]
         columns = [words("configuration"), words("runs"), Column("before"), Column("last"), Column("difference"), Column("95 % interval")]
         caption = f"{self.metric} of each configuration's last two runs, not paired"
-        return _table("last-two", caption, [*columns, text("changed")], rows, "No configuration has two runs yet.")
+        return _table(caption, [*columns, text("changed")], rows, "No configuration has two runs yet.")
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
@@ -189,16 +189,16 @@ def _run(trend: trends.Trend, row: Mapping[Any, Any]) -> list[str]:
     return [str(row["place"]), trend.name, f"{row['time']:%Y-%m-%d %H:%M}"]
 
 
-def _newest(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
+def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
     """Show the last of the rows that begin with their run."""
     ordered = sorted(rows, key=lambda row: int(row[0]))
     of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
-    return _table(name, caption + of, columns, ordered[-_MOST_ROWS:], none)
+    return _table(caption + of, columns, ordered[-_MOST_ROWS:], none)
 
 
-def _table(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
+def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
     """Show rows of texts as a table, and the sentence `none` without rows."""
-    return show(Table(name, caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(none))
+    return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(none))
 
 
 def _commit(commit: str | None) -> str:

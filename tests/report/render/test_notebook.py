@@ -53,7 +53,7 @@ KEPT |= {"span", "strong", "summary", "table", "tbody", "td", "th", "thead", "tr
 def table(text: str) -> Table:
     cells = [Cell(text, place=1), Cell("0.5", 0.5, note=text), Cell("", bar=Bar(4.0, 50.0, 96.0)), Cell("0.5", 0.5, shade=4)]
     columns = [Column(text, "word"), Column(text, note=text), Column("", "bar"), Column(text, "shade", upright=True)]
-    return Table("t", text, columns, [Row(cells, level=True)], text, "ranked", key=((text, text),))
+    return Table(text, columns, [Row(cells, level=True)], text, "ranked", key=((text, text),))
 
 
 def every_block(text: str) -> list:
@@ -84,7 +84,7 @@ def test_everything_is_styled_in_place_with_elements_that_an_untrusted_notebook_
 
 
 def test_numbers_are_set_to_the_right_and_rows_have_headers():
-    html = show(Table("t", "t", [Column("name", "word"), Column("value")], [Row([Cell("a"), Cell("0.5")])])).html
+    html = show(Table("t", [Column("name", "word"), Column("value")], [Row([Cell("a"), Cell("0.5")])])).html
     assert re.search(r'<th scope="row" style="[^"]*">a</th>', html)
     assert re.search(r'<td style="[^"]*text-align:right[^"]*">0.5</td>', html)
 

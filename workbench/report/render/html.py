@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,7 +34,7 @@ def write_page(document: Report, path: Path) -> Path:
 def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
     script, style = (TEMPLATES / "report.js").read_text("utf-8"), stylesheet("report")
-    about = {"page": True, "look": _look, "named": _naming(document.names), "picture": _picture}
+    about = {"page": True, "look": _look, "named": _naming(document.names), "picture": _picture, "number": itertools.count(1).__next__}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(about | shown)
     # A browser reads NUL as U+FFFD, and half a surrogate pair is no UTF-8.

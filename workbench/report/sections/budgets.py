@@ -25,7 +25,7 @@ def curves(found: Findings) -> Section | None:
     rows = [Row([Cell(name), *(value_cell(value) for value in values)]) for name, values in recalls.items()]
     short = shortened(recalls, NAME_LENGTH)
     drawing = plots.curves(CURVE, {short[name]: values for name, values in recalls.items()})
-    data = Table("curves-data", "Share of the evidence delivered", columns, rows)
+    data = Table("Share of the evidence delivered", columns, rows)
     figure = Figure("curves", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
     return Section("Evidence against tokens", "budgets", [figure], "Tokens")
 
@@ -40,14 +40,14 @@ def sizes(found: Findings) -> Section | None:
         f"{found.primary}, where both were varied and all else is the same; the stronger the colour, the higher. "
         "The colours span 0.2 at least, so that a small difference looks small."
     )
-    tables = [_grid(number, grid, scale) for number, grid in enumerate(grids, 1)]
+    tables = [_grid(grid, scale) for grid in grids]
     return Section("Size and overlap", "sizes", [Prose(about), Beside(tables)], "Sizes")
 
 
-def _grid(number: int, grid: Grid, scale: Scale) -> Table:
+def _grid(grid: Grid, scale: Scale) -> Table:
     columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in grid.sizes)]
     rows = []
     for overlap in grid.overlaps:
         values = [grid.cells.get((size, overlap), _UNKNOWN) for size in grid.sizes]
         rows.append(Row([Cell(f"{overlap:,}"), *scale.shades(values, 3)]))
-    return Table(f"grid-{number}", grid.title, columns, rows, classes="grid")
+    return Table(grid.title, columns, rows, classes="grid")

@@ -27,7 +27,7 @@ def cards(found: Findings) -> Section | None:
     """A card for each finished configuration, the ranked ones first; None without any."""
     standings = [*found.standings.ranked, *found.standings.windowed]
     about = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
-    folds = [_card(number, found, standing) for number, standing in enumerate(standings, 1)]
+    folds = [_card(found, standing) for standing in standings]
     return Section("Configurations", "configurations", [Prose(about), *folds], "Configurations") if folds else None
 
 
@@ -46,7 +46,7 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
     return [*entries, Term("made of it", made), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
 
 
-def metrics_table(standing: Standing, number_: int = 1) -> Table:
+def metrics_table(standing: Standing) -> Table:
     """Tabulate every metric with its interval, counts and attainable maximum."""
     columns = [words("metric"), Column("mean"), Column("95 % interval", sorts=False), Column("attainable"), Column("questions")]
     rows = []
@@ -56,10 +56,10 @@ def metrics_table(standing: Standing, number_: int = 1) -> Table:
             Row([Cell(mean.metric), value_cell(mean.value), Cell(interval(mean.low, mean.high)), value_cell(mean.attainable), *counts])
         )
     caption = "Every metric: means over scored questions, intervals clustered by document"
-    return Table(f"metrics-{number_}", caption, [*columns, Column("clusters"), Column("unscored")], rows)
+    return Table(caption, [*columns, Column("clusters"), Column("unscored")], rows)
 
 
-def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table | None:
+def misses_table(run: RunTables, configuration: str) -> Table | None:
     """Count the questions that miss something by cause; None without a miss."""
     of, causes = counted_causes(examined(run, configuration))
     meanings = cause_meanings(run)
@@ -68,10 +68,10 @@ def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table 
         for cause, (queries, part) in causes.items()
     ]
     columns = [words("cause"), Column("questions"), Column("share"), text("which means")]
-    return Table(f"misses-{number_}", f"Why questions miss something, of {plural(of, 'question')}", columns, rows) if rows else None
+    return Table(f"Why questions miss something, of {plural(of, 'question')}", columns, rows) if rows else None
 
 
-def faults_table(run: RunTables, configuration: str, number: int = 1) -> Table:
+def faults_table(run: RunTables, configuration: str) -> Table:
     """Tabulate the faults of the chunks with counts, definitions and examples."""
     columns = [words("fault"), Column("found"), Column("share"), text("which means"), text("such as")]
     rows = []
@@ -81,7 +81,7 @@ def faults_table(run: RunTables, configuration: str, number: int = 1) -> Table:
         rows.append(
             Row([Cell(row["fault"]), count_cell(found), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
         )
-    return Table(f"faults-{number}", "Faults of the chunks", columns, rows)
+    return Table("Faults of the chunks", columns, rows)
 
 
 def lengths_sentence(run: RunTables, standing: Standing) -> str:
@@ -104,13 +104,13 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     return Figure("lengths", about, f"{about}.{read}", drawing)
 
 
-def _card(number_: int, found: Findings, standing: Standing) -> Fold:
+def _card(found: Findings, standing: Standing) -> Fold:
     run, name = found.run, standing.name
     notebook = Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)
-    misses = misses_table(run, name, number_)
+    misses = misses_table(run, name)
     blocks: list[Block] = [Terms([*settings(run, standing), notebook]), *([misses] if misses else [])]
-    blocks += [faults_table(run, name, number_), questions_table(run, name, _WORST, number_), metrics_table(standing, number_)]
-    blocks += [latency(run, name, number_), *index_gap(run, name, number_)]
+    blocks += [faults_table(run, name), questions_table(run, name, _WORST), metrics_table(standing)]
+    blocks += [latency(run, name), *index_gap(run, name)]
     return Fold(name, blocks, f"{found.primary} {standing.means[str(found.primary)].text()}", "portrait")
 
 

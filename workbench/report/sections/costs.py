@@ -34,7 +34,7 @@ def costs_table(found: Findings) -> Table:
         for costed in found.priced
     ]
     note = " ".join(f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}." for kind in COSTS.values())
-    return Table("costs", "What each configuration costs", columns, rows, note)
+    return Table("What each configuration costs", columns, rows, note)
 
 
 def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
@@ -64,5 +64,5 @@ def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
     crosses = "" if all(costed.ranked for costed in known) else " Crosses are not ranked."
     caption = f"Solid points: no other configuration has as much for less ({on}).{crosses} The frontier orders means; it does not say that they differ."
     drawing = plots.frontier(points, metric, f"{kind.label}, {kind.unit}")
-    data = Table(f"frontier-{cost}-data", f"{metric} against {kind.label}", columns, rows)
+    data = Table(f"{metric} against {kind.label}", columns, rows)
     return Figure(f"frontier-{cost}", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))

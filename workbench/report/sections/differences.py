@@ -58,7 +58,7 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
         )
         rows.append(Row([Cell(pair.a), *difference_cells(pair.difference), *ps, count_cell(pair.difference.n), Cell(reading)]))
     caption = f"{found.primary} minus that of {base}, question by question{corrected}"
-    return Table("differences-data", caption, [*columns, Column("questions"), words("reading")], rows)
+    return Table(caption, [*columns, Column("questions"), words("reading")], rows)
 
 
 def _outside(found: Findings, tested: Sequence[Comparison]) -> list[Block]:

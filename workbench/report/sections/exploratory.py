@@ -26,7 +26,7 @@ def other_metrics(found: Findings) -> list[Block]:
     columns = [words("metric"), Column(first.name), Column(other.name), Column("difference"), Column("95 % interval", sorts=False)]
     caption = "Exploratory: intervals are of each difference by itself, nothing is tested or corrected"
     rows = [_explored(found, metric, first, other) for metric in metrics]
-    return [Table("exploratory-table", caption, [*columns, Column("questions")], rows)]
+    return [Table(caption, [*columns, Column("questions")], rows)]
 
 
 def fixed_k(found: Findings) -> list[Block]:
@@ -42,7 +42,7 @@ def fixed_k(found: Findings) -> list[Block]:
         rows.append(Row([Cell(standing.name), mean_cell(first), *cells, count_cell(standing.facts["delivered_tokens"])]))
     k = plural(found.standings.ranked[0].facts["k"], "chunk")
     caption = f"Exploratory: by {metrics[0]}; delivered tokens are those of all {k} that retrieval delivers"
-    table = Table("fixed-k", caption, [*columns, Column("delivered tokens")], rows)
+    table = Table(caption, [*columns, Column("delivered tokens")], rows)
     return [Prose(context_sentence(found.standings.ranked)), table]
 
 

@@ -26,17 +26,17 @@ def pairs(found: Findings) -> Section | None:
     looked = _looked(found.run)
     made = [where for a, b in chosen if (where := contrast_of(found.run, looked[a], looked[b])) is not None]
     about = "Questions that one of two configurations alone gets right, or more of; why the other misses them; and in which slices. Open a pair."
-    folds = [_fold(number, found, where) for number, where in enumerate(made, 1)]
+    folds = [_fold(found, where, opened=where is made[0]) for where in made]
     return Section("Pairwise comparison", "pairs", [Prose(about), *folds], "Pairs") if folds else None
 
 
-def pair_blocks(found: Findings, where: Contrast, number: int = 1) -> list[Block]:
+def pair_blocks(found: Findings, where: Contrast) -> list[Block]:
     """The causes and slices of one pair."""
-    causes, blocks = _causes(number, found, where), list[Block]()
+    causes, blocks = _causes(found, where), list[Block]()
     if where.judged is not None:
         blocks.append(Prose(f"{share(where.judged[0], 1)} and {share(where.judged[1], 1)} of what they found was judged."))
     blocks.append(causes if causes.rows else Prose("They do equally well on every question."))
-    return [*blocks, _slices(number, where)]
+    return [*blocks, _slices(where)]
 
 
 def tally(where: Contrast) -> str:
@@ -50,23 +50,23 @@ def _looked(run: RunTables) -> dict[str, Examined]:
     return {name: examined(run, name) for name in run.names}
 
 
-def _fold(number: int, found: Findings, where: Contrast) -> Fold:
+def _fold(found: Findings, where: Contrast, *, opened: bool) -> Fold:
     whole, tested = where.parts[0].difference, found.against(where.a.winner, where.b.winner)
     p = f"{p_value(tested.p_adjusted)} corrected" if tested else "not tested"
     counts = f"ahead on {where.a.queries}, behind on {where.b.queries}, equal on {where.ties}"
     note = f"{signed(whole.value)} {interval(whole.low, whole.high)}, {p} · {counts}"
     title = f"{where.a.winner} against {where.b.winner}"
-    return Fold(title, pair_blocks(found, where, number), note, "pairing", opened=number == 1)
+    return Fold(title, pair_blocks(found, where), note, "pairing", opened=opened)
 
 
-def _causes(number: int, found: Findings, where: Contrast) -> Table:
+def _causes(found: Findings, where: Contrast) -> Table:
     meanings = {**cause_meanings(found.run), OTHER: OTHER_TOLD}
     columns = [words("cause of the miss"), Column(f"{where.a.winner} ahead"), Column(f"{where.b.winner} ahead"), text("which means")]
     rows = [
         Row([queries_cell(cause, [*won, *lost]), count_cell(len(won)), count_cell(len(lost)), Cell(meanings[cause])])
         for cause, won, lost in _by_cause(where)
     ]
-    return Table(f"pair-{number}-causes", "Questions that one is ahead on, by the cause of the other's miss", columns, rows)
+    return Table("Questions that one is ahead on, by the cause of the other's miss", columns, rows)
 
 
 def _by_cause(where: Contrast) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:
@@ -76,13 +76,13 @@ def _by_cause(where: Contrast) -> Iterator[tuple[str, Sequence[str], Sequence[st
             yield cause, won, lost
 
 
-def _slices(number: int, where: Contrast) -> Table:
+def _slices(where: Contrast) -> Table:
     ends = [bound for part in where.parts for bound in (part.difference.low, part.difference.value, part.difference.high)]
     scale = Scale.over(ends, zero=True)
     columns = [words("slice"), Column("questions"), Column("difference", note="95 % interval"), scale.column()]
     columns += [Column(f"{where.a.winner} ahead"), Column(f"{where.b.winner} ahead"), Column("equal")]
     caption = f"{where.metric}: {where.a.winner} minus {where.b.winner} by slice; exploratory, nothing is tested or corrected"
-    return Table(f"pair-{number}-slices", caption, columns, [_slice(part, scale) for part in where.parts])
+    return Table(caption, columns, [_slice(part, scale) for part in where.parts])
 
 
 def _slice(part: Part, scale: Scale) -> Row:

@@ -13,7 +13,7 @@ _MOST_METRICS = 4
 _WORST = 5
 
 
-def questions_table(run: RunTables, configuration: str, most: int = 100, number_: int = 1) -> Table:
+def questions_table(run: RunTables, configuration: str, most: int = 100) -> Table:
     """Tabulate the `most` worst questions of a configuration by the primary metric, the worst first."""
     metrics = list(dict.fromkeys([str(run.primary), *run.measures]))[:_MOST_METRICS]
     values = {metric: per_query(run, configuration, metric) for metric in metrics}
@@ -27,7 +27,7 @@ def questions_table(run: RunTables, configuration: str, most: int = 100, number_
         rows.append(question_row(query_id, [values[metric][place] for metric in metrics], str(question["text"]) + notes.get(query_id, "")))
     shown = f"the {count(most)} worst of {count(len(order))}" if len(order) > most else "worst first"
     caption = f"Questions by {run.primary}, {shown}"
-    return Table(f"questions-{number_}", caption, [words("question"), *map(Column, metrics), text("text")], rows)
+    return Table(caption, [words("question"), *map(Column, metrics), text("text")], rows)
 
 
 def worst(run: RunTables, configuration: str) -> list[Block]:

@@ -46,7 +46,7 @@ def ranking_table(found: Findings) -> Table | None:
     ]
     best = found.verdict.best if found.verdict and found.told else ()
     rows = [_row(found, place, standing, others, scale, standing.name in best) for place, standing in enumerate(ranked, 1)]
-    return Table("ranking-table", f"By {primary}; {_budget(found.primary)}", columns, rows, _note(found, best), "ranked")
+    return Table(f"By {primary}; {_budget(found.primary)}", columns, rows, _note(found, best), "ranked")
 
 
 def short_table(found: Findings, standings: Sequence[Standing], caption: str) -> Table:
@@ -57,7 +57,7 @@ def short_table(found: Findings, standings: Sequence[Standing], caption: str) ->
         mean = standing.means[str(found.primary)]
         cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(found.mark(standing.name))]
         rows.append(Row([Cell(standing.name), *cells], found.mark(standing.name) != ""))
-    return Table("short", caption, columns, rows)
+    return Table(caption, columns, rows)
 
 
 def windowed(found: Findings) -> Section | None:
@@ -78,7 +78,7 @@ def screened(found: Findings) -> Section | None:
         Row([Cell(row.configuration), value_cell(row.value), Cell(difference_text(row)), Cell(row.first), Cell(row.proxy)])
         for row in found.screening.dropped
     ]
-    table: list[Block] = [Table("screened-table", "Screened out, and not run in full", columns, rows)] if rows else []
+    table: list[Block] = [Table("Screened out, and not run in full", columns, rows)] if rows else []
     return Section("Screened out", "screened", [Prose(screened_sentence(found.screening)), *table])
 
 

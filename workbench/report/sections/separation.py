@@ -38,10 +38,10 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
     questions = run.questions.iloc[weak[:_MOST_ROWS]]
     values = zip(margins[weak], spreads[weak], strict=True)
     rows = [question_row(*row) for row in zip(questions["query_id"], values, questions["text"], strict=False)]
-    return [lines, Table("weak-separation", "Weak separation, the smallest margin first", columns, rows)]
+    return [lines, Table("Weak separation, the smallest margin first", columns, rows)]
 
 
-def latency(run: RunTables, configuration: str, number_: int = 1) -> Table:
+def latency(run: RunTables, configuration: str) -> Table:
     """Tabulate milliseconds per question, step by step."""
     timings = timings_of(run, configuration)
     taken = {
@@ -51,10 +51,10 @@ def latency(run: RunTables, configuration: str, number_: int = 1) -> Table:
     }
     digits = fitting_digits(value for both in taken.values() for value in both)
     rows = [Row([Cell(step), *(value_cell(value, digits) for value in both)]) for step, both in taken.items()]
-    return Table(f"latency-{number_}", "Milliseconds a question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
+    return Table("Milliseconds a question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
 
 
-def index_gap(run: RunTables, configuration: str, number_: int = 1) -> list[Block]:
+def index_gap(run: RunTables, configuration: str) -> list[Block]:
     """The gap of Chroma's approximate index to exact search."""
     timings = timings_of(run, configuration)
     overlaps = [(name.partition("@")[2], value) for name, value in timings.items() if name.startswith("chroma_overlap@")]
@@ -66,5 +66,5 @@ def index_gap(run: RunTables, configuration: str, number_: int = 1) -> list[Bloc
     if all(abs(change) < _SHOWN for change in changes.values()):
         return [Prose(f"{sentence} No metric changes by {number(2 * _SHOWN)} or more: {listed(list(changes), 99)}.")]
     rows = [Row([Cell(metric), value_cell(change, shown=signed(change))]) for metric, change in changes.items()]
-    table = Table(f"gap-{number_}", "Change of each metric's mean under the index", [words("metric"), Column("change")], rows)
+    table = Table("Change of each metric's mean under the index", [words("metric"), Column("change")], rows)
     return [Prose(sentence), table]

@@ -36,7 +36,7 @@ def _first(found: Findings, table: pd.DataFrame) -> Table:
         cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
         rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
     note = "No correction is made for the number of slices: an interval here suggests, it does not prove."
-    return Table("slices-table", f"{name} by slice", columns, rows, note)
+    return Table(f"{name} by slice", columns, rows, note)
 
 
 def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
@@ -54,4 +54,4 @@ def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
         for label in labels
     ]
     caption = f"{found.primary} of every configuration by slice; the stronger the colour, the higher"
-    return Table("slices-map", caption, [words("slice"), Column("questions"), *columns], rows, key=key)
+    return Table(caption, [words("slice"), Column("questions"), *columns], rows, key=key)
