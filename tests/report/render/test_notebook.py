@@ -90,7 +90,7 @@ def test_numbers_are_set_to_the_right_and_rows_have_headers():
 
 
 def test_a_figure_is_a_picture_between_the_html_around_it():
-    figure = Figure("one", "what it shows", "how it is read", curves((500, 1000), {"a": [0.1, 0.2]}), table("numbers"), (("a…b", "ab"),))
+    figure = Figure("one", "what it shows", "how it is read", curves((500, 1000), [("a", [0.1, 0.2])]), table("numbers"), (("a…b", "ab"),))
     before, drawn, after = show(Prose("before"), Beside([figure]), Prose("after")).parts
     assert isinstance(before, Html)
     assert isinstance(drawn, Picture)
@@ -99,7 +99,7 @@ def test_a_figure_is_a_picture_between_the_html_around_it():
 
 
 def test_a_figure_is_a_sharp_png_of_few_colours_with_its_words():
-    found = picture(curves((500, 1000), {"a": [0.1, 0.2], "b": [0.2, float("nan")]}), "what it shows")
+    found = picture(curves((500, 1000), [("a", [0.1, 0.2]), ("b", [0.2, float("nan")])]), "what it shows")
     data, about = found._repr_mimebundle_()
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     assert about == {"image/png": {"alt": "what it shows", "width": 576}}

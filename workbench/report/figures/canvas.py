@@ -1,7 +1,7 @@
 """Style of all figures: colours that also differ in lightness, letters that are legible on a telephone."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ POINTS = 8.5
 WIDTH_INCHES = 4.8
 # Names are cut to this many letters, so that they leave room for what is drawn.
 NAME_LENGTH = 26
+# Of more points or lines than this, only those that matter are named: the table below the figure has the others.
+MOST_NAMES = 12
 _LEAST_SPAN = 0.3
 
 
@@ -52,15 +54,24 @@ def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
     axes.set_xlabel(plain(title))
 
 
-def name_ends(axes: "Axes", ends: Mapping[str, tuple[float, float]], colours: Mapping[str, str]) -> None:
+class End(NamedTuple):
+    """The end of a line, or a point, with its name; an empty `label` stays unnamed."""
+
+    label: str
+    x: float
+    y: float
+    colour: str
+
+
+def name_ends(axes: "Axes", ends: Sequence[End]) -> None:
     """Write the names of points in a column at the right, joined to them by hair lines, so that none overlap."""
-    names = sorted((name for name in ends if not np.isnan(ends[name][1])), key=lambda name: ends[name][1])
+    named = sorted((end for end in ends if end.label and not np.isnan(end.y)), key=lambda end: end.y)
     low, high = axes.get_ylim()
-    heights = _apart([(ends[name][1] - low) / (high - low) for name in names], 1 / max(9.0, 1.05 * len(names)))
-    for name, height in zip(names, heights, strict=True):
+    heights = _apart([(end.y - low) / (high - low) for end in named], 1 / max(9.0, 1.05 * len(named)))
+    for end, height in zip(named, heights, strict=True):
         arrow = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)}
         place: dict[str, Any] = {"textcoords": "axes fraction", "va": "center", "arrowprops": arrow}
-        axes.annotate(plain(name), ends[name], (1.05, height), color=colours[name], fontsize=POINTS, **place)
+        axes.annotate(plain(end.label), (end.x, end.y), (1.05, height), color=end.colour, fontsize=POINTS, **place)
 
 
 def spanned(limits: tuple[float, float]) -> tuple[float, float]:

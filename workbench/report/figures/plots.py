@@ -1,6 +1,6 @@
 """Figures of a run: differences, recall against tokens, quality against cost, lengths. Callers shorten the names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from workbench.report.figures.canvas import (
     PAPER,
     POINTS,
     WARNING,
+    End,
     canvas,
     name_ends,
     name_rows,
@@ -60,17 +61,17 @@ def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure"
     return figure
 
 
-def curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "Figure":
-    """Plot recall of evidence against delivered tokens, the first four lines emphasised."""
-    figure, (axes,) = canvas(max(2.9, 1.1 + 0.2 * len(recalls)))
-    colours = {}
-    for place, (name, values) in reversed(list(enumerate(recalls.items()))):
+def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]]) -> "Figure":
+    """Plot recall of evidence against delivered tokens by label, the first four lines emphasised; an empty label is not written."""
+    figure, (axes,) = canvas(_height(label for label, _ in recalls))
+    ends = []
+    for place, (label, values) in reversed(list(enumerate(recalls))):
         strong = place < STRONG
         look: dict[str, Any] = {"color": FAINT, "linewidth": 1, "zorder": 1}
         if strong:
             look = {"color": LINES[place], "linestyle": _DASHES[place], "marker": _MARKERS[place], "markersize": 4.5, "linewidth": 1.6}
         axes.plot(budgets, values, **look)
-        colours[name] = INK if strong else MUTED
+        ends.append(End(label, budgets[-1], values[-1], LINES[place] if strong else MUTED))
     axes.set_xscale("log", base=2)
     axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
     axes.minorticks_off()
@@ -78,14 +79,14 @@ def curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "F
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_xlabel("tokens of delivered text")
     axes.set_ylabel("share of the evidence delivered")
-    name_ends(axes, {name: (budgets[-1], values[-1]) for name, values in recalls.items()}, colours)
+    name_ends(axes, ends)
     return figure
 
 
 class Point(NamedTuple):
     """A configuration by cost and quality; `best` if no other has as much for less, not `ranked` beyond the embedder's window."""
 
-    name: str
+    label: str
     cost: float
     quality: float
     ranked: bool
@@ -93,8 +94,8 @@ class Point(NamedTuple):
 
 
 def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
-    """Plot quality against cost: a solid point on the frontier, a ring behind it, a cross if not ranked."""
-    figure, (axes,) = canvas(max(2.9, 1.1 + 0.2 * len(points)))
+    """Plot quality against cost: a solid point on the frontier, a ring behind it, a cross if not ranked; an empty label is not written."""
+    figure, (axes,) = canvas(_height(point.label for point in points))
     best = sorted((point.cost, point.quality) for point in points if point.best)
     axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
     for point in points:
@@ -110,8 +111,7 @@ def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
     axes.grid(color=FAINT, linewidth=0.6)
     axes.set_xlabel(plain(cost))
     axes.set_ylabel(plain(quality))
-    places = {point.name: (point.cost, point.quality) for point in points}
-    name_ends(axes, places, {point.name: INK if point.best else MUTED for point in points})
+    name_ends(axes, [End(point.label, point.cost, point.quality, INK if point.best else MUTED) for point in points])
     return figure
 
 
@@ -123,12 +123,16 @@ def lengths(tokens: Sequence[int], chunks: Sequence[int], window: int | None) ->
     if window is None:
         bins = np.arange(-0.5, longest + 1.5, max(1, round(longest / 40))).tolist()
         axes.hist(numbers, bins=bins, weights=weights, color=ACCENT)
-        axes.set_xlabel("tokens of a chunk")
+        axes.set_xlabel("tokens per chunk")
     else:
         _against_window(axes, numbers, weights, window)
-    axes.set_ylabel("chunks")
+    axes.set_ylabel("number of chunks")
     axes.locator_params(axis="y", integer=True)
     return figure
+
+
+def _height(labels: Iterable[str]) -> float:
+    return max(2.9, 1.1 + 0.2 * sum(map(bool, labels)))
 
 
 def _against_window(axes: "Axes", numbers: NDArray[np.int64], weights: NDArray[np.int64], window: int) -> None:
@@ -144,4 +148,4 @@ def _against_window(axes: "Axes", numbers: NDArray[np.int64], weights: NDArray[n
     offset, side = ((4, 0), "left") if right else ((-4, 0), "right")
     note: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": "top", "color": WARNING, "fontsize": POINTS}
     axes.annotate(f"window {window:,}", (border, 0.97), offset, ("data", "axes fraction"), **note)
-    axes.set_xlabel("tokens of the embedder's input")
+    axes.set_xlabel("tokens of the embedder's input per chunk")

@@ -6,7 +6,7 @@ from workbench.analysis.size_grid import Grid, size_grids
 from workbench.core.formatting import count, shortened
 from workbench.report.cells import Scale, described, key_of, value_cell, words
 from workbench.report.figures import plots
-from workbench.report.figures.canvas import NAME_LENGTH
+from workbench.report.figures.canvas import MOST_NAMES, NAME_LENGTH
 from workbench.report.model import Beside, Cell, Column, Figure, Prose, Row, Section, Table
 
 _UNKNOWN = float("nan")
@@ -17,14 +17,13 @@ def curves(found: Findings) -> Section | None:
     recalls = recall_curves(found.standings.ranked)
     if not found.run.dataset["needs"] or not recalls:
         return None
-    emphasis = f"The first {plots.STRONG} in the order are drawn strongly. " if len(recalls) > plots.STRONG else ""
-    caption = (
-        f"{emphasis}Every configuration delivers its chunks by rank until so many tokens are there. Where lines cross, the budget decides."
-    )
+    emphasis = f"The first {plots.STRONG} of the ranking are drawn in colour. " if len(recalls) > plots.STRONG else ""
+    emphasis += "Only these are named; the table has the numbers of all. " if len(recalls) > MOST_NAMES else ""
+    caption = f"{emphasis}Every configuration delivers its chunks by rank up to this many tokens. Where lines cross, the budget decides."
     columns = [words("configuration"), *(Column(f"{count(tokens)} tokens") for tokens in CURVE)]
     rows = [Row([Cell(name), *(value_cell(value) for value in values)]) for name, values in recalls.items()]
-    short = shortened(recalls, NAME_LENGTH)
-    drawing = plots.curves(CURVE, {short[name]: values for name, values in recalls.items()})
+    short = shortened(list(recalls)[: plots.STRONG if len(recalls) > MOST_NAMES else None], NAME_LENGTH)
+    drawing = plots.curves(CURVE, [(short.get(name, ""), values) for name, values in recalls.items()])
     data = Table("Share of the evidence delivered", columns, rows)
     figure = Figure("curves", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
     return Section("Evidence against tokens", "budgets", [figure], "Tokens")

@@ -7,7 +7,7 @@ from workbench.analysis.frontier import COSTS, Cost
 from workbench.core.formatting import listed, shortened
 from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
 from workbench.report.figures import plots
-from workbench.report.figures.canvas import NAME_LENGTH
+from workbench.report.figures.canvas import MOST_NAMES, NAME_LENGTH
 from workbench.report.model import Beside, Cell, Column, Figure, Row, Section, Table
 
 _MOST_COSTS = 2
@@ -43,9 +43,10 @@ def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
     if len(known) < 2:
         return None
     kind, metric = COSTS[cost], str(found.primary)
-    short = shortened([costed.name for costed in known], NAME_LENGTH)
+    named = [costed.name for costed in known if cost in costed.frontier or len(known) <= MOST_NAMES]
+    short = shortened(named, NAME_LENGTH)
     points = [
-        plots.Point(short[costed.name], costed.costs[cost], costed.quality.value, costed.ranked, cost in costed.frontier)
+        plots.Point(short.get(costed.name, ""), costed.costs[cost], costed.quality.value, costed.ranked, cost in costed.frontier)
         for costed in known
     ]
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
@@ -61,8 +62,9 @@ def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
         for costed in known
     ]
     on = listed([costed.name for costed in known if cost in costed.frontier], 6)
+    unnamed = " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
     crosses = "" if all(costed.ranked for costed in known) else " Crosses are not ranked."
-    caption = f"Solid points: no other configuration has as much for less ({on}).{crosses} The frontier orders means; it does not say that they differ."
+    caption = f"Solid points: no other configuration has as much for less ({on}).{unnamed}{crosses} The frontier orders means; it does not say that they differ."
     drawing = plots.frontier(points, metric, f"{kind.label}, {kind.unit}")
     data = Table(f"{metric} against {kind.label}", columns, rows)
     return Figure(f"frontier-{cost}", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
