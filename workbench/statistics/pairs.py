@@ -37,8 +37,8 @@ class Pairs:
         return np.where(self.identical, 1.0, 2 * stats.t.sf(ratio, self.freedom))
 
     def half_width(self, level: float) -> Floats:
-        """(p) half the width of the clustered t interval; 0 for identical pairs, NaN where the difference does not vary."""
-        return np.where(self.identical, 0.0, stats.t.ppf((1 + level) / 2, self.freedom) * self.error)
+        """(p) half the width of the clustered t interval; 0 for identical pairs, NaN for one query or where the difference does not vary."""
+        return np.where(self.identical & (self.n > 1), 0.0, stats.t.ppf((1 + level) / 2, self.freedom) * self.error)
 
 
 def all_pairs(values: Floats, codes: Ints, documents: Ints) -> Pairs:

@@ -8,6 +8,7 @@ from workbench.report.cells import count_cell, described, difference_cells, digi
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.report.text.verdict import same
 from workbench.statistics.comparison import Comparison
 
 _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
@@ -49,13 +50,7 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
     rows = []
     for pair in tested:
         ps = [p_cell(p) for p in (pair.p, pair.p_random, pair.p_adjusted, pair.p_holm)]
-        reading = (
-            "the same"
-            if pair.difference.low == pair.difference.high == 0
-            else "different"
-            if pair.p_adjusted <= ALPHA
-            else "statistically indistinguishable"
-        )
+        reading = "the same" if same(pair) else "different" if pair.p_adjusted <= ALPHA else "statistically indistinguishable"
         rows.append(Row([Cell(pair.a), *difference_cells(pair.difference), *ps, count_cell(pair.difference.n), Cell(reading)]))
     caption = f"{found.primary} minus that of {base}, question by question{corrected}"
     return Table(caption, [*columns, Column("questions"), words("reading")], rows)

@@ -34,8 +34,9 @@ def margin(found: Findings) -> Told:
     if second is None or apart is None:
         return f"There is no second one to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
     questions = f"on {plural(apart.difference.n, 'question')}"
-    if _same(apart):
-        return f"By nothing: {apart.a} and {apart.b} have the same {metric} {questions}.", ""
+    if same(apart):
+        single = "; one question gives no interval" if apart.difference.n == 1 else ""
+        return f"By nothing: {apart.a} and {apart.b} have the same {metric} {questions}{single}.", ""
     values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
     values += "" if found.primary.higher_is_better else ", and less is wanted"
     difference = f"{signed(apart.difference.value)} {interval(apart.difference.low, apart.difference.high)}"
@@ -49,7 +50,7 @@ def certainty(found: Findings) -> Told:
     verdict, apart = found.verdict, found.margin
     if verdict is None or apart is None:
         return "Nothing was tested: that takes two configurations.", ""
-    if _same(apart):
+    if same(apart):
         return "There is no difference to test.", ""
     tests = f"paired t {p_value(apart.p)}, randomisation {p_value(apart.p_random)}, Holm {p_value(apart.p_holm)}"
     limited = f" All this holds {CONDITIONAL}: there are {plural(verdict.clusters, 'document')}." if verdict.conditional else ""
@@ -66,6 +67,12 @@ def more(found: Findings) -> Told:
     if verdict.reason is Reason.FEW:
         return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')}, for any claim at all.", ""
     return _needed(found, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
+
+
+def same(apart: Comparison) -> bool:
+    """Whether two configurations have the same value on every question."""
+    difference = apart.difference
+    return difference.value == 0 and (difference.n == 1 or difference.low == difference.high == 0)
 
 
 def _verdict(found: Findings, verdict: Verdict) -> str:
@@ -117,10 +124,6 @@ def _beside(found: Findings) -> str:
         parts.append(f"the baseline {found.unbased} cannot be compared, so all pairs were")
     notes = "; ".join(parts)
     return f"{notes[0].upper()}{notes[1:]}." if notes else ""
-
-
-def _same(apart: Comparison) -> bool:
-    return apart.difference.low == apart.difference.high == 0
 
 
 def _role(found: Findings) -> str:
