@@ -132,10 +132,10 @@ def key_of(short: dict[str, str]) -> Pairs:
 
 
 def described(table: Table) -> str:
-    """The rows of a figure's table in words, for readers who do not see the figure."""
+    """A figure's table in words, for readers who do not see the figure."""
     titles = [column.title for column in table.columns[1:]]
     rows = [(row.cells[0].text, zip(titles, row.cells[1:], strict=True)) for row in table.rows]
-    return "; ".join(f"{name}: {', '.join(f'{title} {cell.text}' for title, cell in cells)}" for name, cells in rows)
+    return f"{table.caption}: " + "; ".join(f"{name}: {', '.join(f'{title} {cell.text}' for title, cell in cells)}" for name, cells in rows)
 
 
 def digits_for(values: Iterable[float]) -> int:

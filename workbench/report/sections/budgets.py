@@ -25,7 +25,7 @@ def curves(found: Findings) -> Section | None:
     short = shortened(list(recalls)[: plots.STRONG if len(recalls) > MOST_NAMES else None], NAME_LENGTH)
     drawing = plots.curves(CURVE, [(short.get(name, ""), values) for name, values in recalls.items()])
     data = Table("Share of the evidence delivered", columns, rows)
-    figure = Figure("curves", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
+    figure = Figure("curves", described(data), caption, drawing, data, key_of(short))
     return Section("Evidence against tokens", "budgets", [figure], "Tokens")
 
 

@@ -19,9 +19,8 @@ def costs(found: Findings) -> Section | None:
     """The primary metric against up to two costs that differ, then all costs; None without a finished configuration."""
     if not found.priced:
         return None
-    differ = [
-        cost for cost in _DRAWN if len({round(costed.costs[cost], 6) for costed in found.priced if not np.isnan(costed.costs[cost])}) > 1
-    ]
+    values = {cost: np.array([priced.costs[cost] for priced in found.priced]).round(6) for cost in _DRAWN}
+    differ = [cost for cost, known in values.items() if len(np.unique(known[~np.isnan(known)])) > 1]
     drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(found, cost))]
     return Section("Quality and cost", "costs-section", [*([Beside(drawn)] if drawn else []), costs_table(found)], "Cost")
 
@@ -30,8 +29,8 @@ def costs_table(found: Findings) -> Table:
     """Tabulate all costs of all configurations."""
     columns = [words("configuration"), Column("chunks"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
     rows = [
-        Row([Cell(costed.name), count_cell(found.run.facts[costed.name]["chunks"]), *(amount_cell(costed.costs[cost]) for cost in COSTS)])
-        for costed in found.priced
+        Row([Cell(priced.name), count_cell(found.run.facts[priced.name]["chunks"]), *(amount_cell(priced.costs[cost]) for cost in COSTS)])
+        for priced in found.priced
     ]
     note = " ".join(f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}." for kind in COSTS.values())
     return Table("What each configuration costs", columns, rows, note)
@@ -39,32 +38,23 @@ def costs_table(found: Findings) -> Table:
 
 def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
     """Plot the primary metric against a cost; None if fewer than two configurations have both."""
-    known = [costed for costed in found.priced if not np.isnan(costed.costs[cost] + costed.quality.value)]
+    kind, metric = COSTS[cost], str(found.primary)
+    points = [
+        plots.Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier)
+        for priced in found.priced
+    ]
+    known = [point for point in points if not np.isnan(point.cost + point.quality)]
     if len(known) < 2:
         return None
-    kind, metric = COSTS[cost], str(found.primary)
-    named = [costed.name for costed in known if cost in costed.frontier or len(known) <= MOST_NAMES]
-    short = shortened(named, NAME_LENGTH)
-    points = [
-        plots.Point(short.get(costed.name, ""), costed.costs[cost], costed.quality.value, costed.ranked, cost in costed.frontier)
-        for costed in known
-    ]
+    short = shortened([point.label for point in known if point.best or len(known) <= MOST_NAMES], NAME_LENGTH)
+    drawing = plots.frontier([point._replace(label=short.get(point.label, "")) for point in known], metric, f"{kind.label}, {kind.unit}")
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
     rows = [
-        Row(
-            [
-                Cell(costed.name),
-                amount_cell(costed.costs[cost]),
-                value_cell(costed.quality.value),
-                Cell("yes" if cost in costed.frontier else "no"),
-            ]
-        )
-        for costed in known
+        Row([Cell(point.label), amount_cell(point.cost), value_cell(point.quality), Cell("yes" if point.best else "no")]) for point in known
     ]
-    on = listed([costed.name for costed in known if cost in costed.frontier], 6)
-    unnamed = " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
-    crosses = "" if all(costed.ranked for costed in known) else " Crosses are not ranked."
-    caption = f"Solid points: no other configuration has as much for less ({on}).{unnamed}{crosses} The frontier orders means; it does not say that they differ."
-    drawing = plots.frontier(points, metric, f"{kind.label}, {kind.unit}")
     data = Table(f"{metric} against {kind.label}", columns, rows)
-    return Figure(f"frontier-{cost}", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
+    caption = f"Solid points: no other configuration has as much for less ({listed([point.label for point in known if point.best], 6)})."
+    caption += " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
+    caption += "" if all(point.ranked for point in known) else " Crosses are not ranked."
+    caption += " The frontier orders means; it does not say that they differ."
+    return Figure(f"frontier-{cost}", described(data), caption, drawing, data, key_of(short))

@@ -36,7 +36,7 @@ def _figure(found: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
         "Intervals are 95 % each, not corrected."
     )
     drawing = plots.differences(rows, f"{found.primary} minus that of {short[base]}", digits)
-    return Figure("differences", f"{data.caption}: {described(data)}", caption, drawing, data, key_of(short))
+    return Figure("differences", described(data), caption, drawing, data, key_of(short))
 
 
 def _ends(pair: Comparison) -> tuple[float, float, float]:
