@@ -8,7 +8,7 @@ import pandas as pd
 from workbench.analysis.questions.miss_causes import CAUSE_NAMES, misses_of
 from workbench.analysis.values import per_query
 from workbench.execution.collect import collect
-from workbench.report.sections.drill import BESIDE, Passages, drill, packed
+from workbench.report.sections.drill import Passages, drill, packed
 from workbench.results.run_tables import RunTables
 
 
@@ -90,11 +90,11 @@ def test_a_slice_has_one_number():
     assert passages.slices == [0, 0, 5, 0, 5, 9]
 
 
-def test_texts_are_stored_once_and_evidence_brings_its_surroundings():
+def test_texts_of_hits_and_evidence_are_stored_once():
     passages = of_texts("x" * 2000)
     for start, end in ((0, 100), (50, 150), (150, 200)):
         passages.hit(1, "d0", start, end, end, 0.5)
-    passages.evidence("d0", 1000, 1010)
+    passages.place("d0", 1000, 1010)
     (doc_id, stretches) = passages.texts()[0]
     assert doc_id == "d0"
-    assert [(start, len(text)) for start, text in stretches] == [(0, 200), (1000 - BESIDE, 10 + 2 * BESIDE)]
+    assert [(start, len(text)) for start, text in stretches] == [(0, 200), (1000, 10)]

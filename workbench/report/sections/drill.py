@@ -13,7 +13,7 @@ import pandas as pd
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import cause_meanings
-from workbench.analysis.questions.passages import passage_of, text_of
+from workbench.analysis.questions.passages import text_of
 from workbench.analysis.values import metadata, per_query
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural, shortened
@@ -29,8 +29,6 @@ MOST = 3_500_000
 _STEP = 0.95
 # Metadata that is shown: what slices are made of.
 _PLAIN, _LONG = (str, int, float), 200
-# Characters on each side of a piece of evidence, so that a missed one is read in its surroundings.
-BESIDE = 160
 Place = tuple[str, int, int]
 
 
@@ -109,7 +107,7 @@ class _Source:
         query_id = question["query_id"]
         needs: dict[int, list[int]] = {}
         for need, *span in self._evidence.get(query_id, ()):
-            needs.setdefault(need, []).extend(passages.evidence(*span))
+            needs.setdefault(need, []).extend(passages.place(*span))
         numbered = {need: number for number, need in enumerate(needs)}
         grades = [(passages.document(doc_id), int(np.sign(grade))) for doc_id, grade in self._judgements.get(query_id, ()) if grade]
         found: dict[str, Any] = {"i": query_id, "t": question["text"], "n": list(needs.values()), "g": grades}
@@ -160,19 +158,16 @@ class Passages:
         """The number of a document; -1 for none."""
         return self._documents.setdefault(doc_id, len(self._documents)) if doc_id else -1
 
-    def evidence(self, doc_id: str, start: int, end: int) -> tuple[int, int, int]:
-        """Document, start and end of a piece of evidence, whose surroundings are kept too."""
-        passage = passage_of(self.run, doc_id, start, end)
-        around = max(passage.start, start - BESIDE), min(passage.start + len(passage.text), end + BESIDE)
-        self._spans.setdefault(doc_id, []).append(around)
+    def place(self, doc_id: str, start: int, end: int) -> tuple[int, int, int]:
+        """Document number, start and end of a span, whose text is kept."""
+        self._spans.setdefault(doc_id, []).append((start, end))
         return self.document(doc_id), start, end
 
     def hit(self, rank: int, doc_id: str, start: int, end: int, kept: int, score: float) -> tuple[int, int, int, float]:
         """Rank, slice, the characters of it that were delivered (-1: all), score."""
         if (doc_id, start, end) not in self._slices:
             self._slices[doc_id, start, end] = len(self._slices)
-            self._spans.setdefault(doc_id, []).append((start, end))
-            self.slices += [self.document(doc_id), start, end]
+            self.slices += self.place(doc_id, start, end)
         delivered = -1 if kept == end else max(0, min(kept, end) - start)
         return rank, self._slices[doc_id, start, end], delivered, float(f"{score:.3g}")
 
