@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.core.formatting import interval, signed
 from workbench.report.figures.canvas import (
@@ -25,7 +24,6 @@ from workbench.report.figures.canvas import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MARKERS = ("o", "s", "^", "D")
@@ -119,33 +117,23 @@ def lengths(tokens: Sequence[int], chunks: Sequence[int], window: int | None) ->
     """Plot a histogram of the chunks' lengths against the embedder's window, if it has one."""
     numbers, weights = np.asarray(tokens, dtype=np.int64), np.asarray(chunks, dtype=np.int64)
     figure, (axes,) = canvas(2.3)
-    longest = int(numbers.max(initial=1))
-    if window is None:
-        bins = np.arange(-0.5, longest + 1.5, max(1, round(longest / 40))).tolist()
-        axes.hist(numbers, bins=bins, weights=weights, color=ACCENT)
-        axes.set_xlabel("tokens per chunk")
-    else:
-        _against_window(axes, numbers, weights, window)
+    longest = max(int(numbers.max(initial=1)), window or 1)
+    # The border is between two bars, so that a chunk that fills the window exactly is seen.
+    step, border = max(1, round(longest / 40)), (window or longest) + 0.5
+    inner = [*np.arange(border, 0, -step)[::-1], *np.arange(border, longest + step, step)[1:]]
+    edges, fits = [inner[0] - step, *inner, inner[-1] + step], numbers < border
+    axes.hist(numbers[fits], bins=edges, weights=weights[fits], color=ACCENT)
+    axes.hist(numbers[~fits], bins=edges, weights=weights[~fits], color=PAPER, edgecolor=WARNING, hatch="////", linewidth=0.8)
+    axes.set_xlabel("tokens per chunk" if window is None else "tokens of the embedder's input per chunk")
     axes.set_ylabel("number of chunks")
     axes.locator_params(axis="y", integer=True)
+    if window is not None:
+        axes.axvline(border, color=WARNING, linewidth=1.2, linestyle="--")
+        offset, side = ((4, 0), "left") if window < 0.6 * edges[-1] else ((-4, 0), "right")
+        note: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": "top", "color": WARNING, "fontsize": POINTS}
+        axes.annotate(f"window {window:,}", (border, 0.97), offset, ("data", "axes fraction"), **note)
     return figure
 
 
 def _height(labels: Iterable[str]) -> float:
     return max(2.9, 1.1 + 0.2 * sum(map(bool, labels)))
-
-
-def _against_window(axes: "Axes", numbers: NDArray[np.int64], weights: NDArray[np.int64], window: int) -> None:
-    longest = max(int(numbers.max(initial=1)), window)
-    # The window lies between two bars: what fills it exactly is still seen.
-    step, border = max(1, round(longest / 40)), window + 0.5
-    inner = [*np.arange(border, 0, -step)[::-1], *np.arange(border, longest + step, step)[1:]]
-    edges, fits = [inner[0] - step, *inner, inner[-1] + step], numbers <= window
-    axes.hist(numbers[fits], bins=edges, weights=weights[fits], color=ACCENT)
-    axes.hist(numbers[~fits], bins=edges, weights=weights[~fits], color=PAPER, edgecolor=WARNING, hatch="////", linewidth=0.8)
-    axes.axvline(border, color=WARNING, linewidth=1.2, linestyle="--")
-    right = window < 0.6 * edges[-1]
-    offset, side = ((4, 0), "left") if right else ((-4, 0), "right")
-    note: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": "top", "color": WARNING, "fontsize": POINTS}
-    axes.annotate(f"window {window:,}", (border, 0.97), offset, ("data", "axes fraction"), **note)
-    axes.set_xlabel("tokens of the embedder's input per chunk")

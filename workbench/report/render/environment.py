@@ -1,4 +1,4 @@
-"""The package's own templates and style sheets."""
+"""The templates of the package."""
 
 from functools import cache
 from pathlib import Path
@@ -6,11 +6,6 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
-
-
-def stylesheet(name: str) -> str:
-    """One of the package's own style sheets."""
-    return (TEMPLATES / f"{name}.css").read_text("utf-8")
 
 
 @cache

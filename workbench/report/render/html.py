@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from workbench.core.files import write_text
 from workbench.report.model import Figure, Report
 from workbench.report.page import document_of
-from workbench.report.render.environment import TEMPLATES, environment, stylesheet
+from workbench.report.render.environment import TEMPLATES, environment
 from workbench.report.render.svg import inline_svg
 from workbench.results.run_tables import RunTables
 
@@ -33,7 +33,7 @@ def write_page(document: Report, path: Path) -> Path:
 
 def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
-    script, style = (TEMPLATES / "report.js").read_text("utf-8"), stylesheet("report")
+    script, style = ((TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
     about = {"page": True, "look": _look, "named": _naming(document.names), "picture": _picture, "number": itertools.count(1).__next__}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(about | shown)

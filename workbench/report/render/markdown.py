@@ -16,14 +16,12 @@ def summary_markdown(run: RunTables) -> str:
     """Summarise a run: headline, ranking, configurations that are not ranked, and answers."""
     found = findings(run)
     lead = headline(found)
-    blocks: list[Block | None] = [*(Prose(line) for line in opening(found))]
-    if found.standings.ranked:
-        note = "= statistically indistinguishable" if "=" in {found.mark(standing.name) for standing in found.standings.ranked} else ""
-        blocks += [short_table(found, found.standings.ranked, note)]
+    ranked = found.standings.ranked
+    blocks: list[Block | None] = [*map(Prose, opening(found)), short_table(found, ranked) if ranked else None]
     blocks += [windowed(found), screened(found), failed(found)]
-    said = [f"**{_plain(answer.question)}** {_plain(answer.sentence)}" for answer in answered(found).items]
+    replies = [f"**{_plain(answer.question)}** {_plain(answer.sentence)}" for answer in answered(found).items]
     title = f"### {_plain(run.name)}: {_plain(f'{lead.text} {lead.aside}'.strip())}"
-    text = [title, *(part for block in blocks if block for part in markdown(block)), *said]
+    text = [title, *(part for block in blocks if block for part in markdown(block)), *replies]
     return "\n\n".join(text) + "\n"
 
 

@@ -13,11 +13,10 @@ def summary_lines(run: RunTables) -> list[str]:
     """Summarise a run: configurations by the primary metric, the tie set marked, then the verdict."""
     found = findings(run)
     ranked, cut = found.standings.ranked, found.standings.windowed
-    lines = ["", *table_lines(short_table(found, ranked, ""))] if ranked else []
-    lines += ["= statistically indistinguishable"] if "=" in {found.mark(standing.name) for standing in ranked} else []
+    lines = ["", *table_lines(short_table(found, ranked))] if ranked else []
     if cut:
         caption = "window, not chunking: their chunks are longer than what the embedder reads"
-        lines += ["", caption, *table_lines(short_table(found, cut, caption))[1:]]
+        lines += ["", caption, *table_lines(short_table(found, cut))[1:]]
     lines += [f"{configuration}: FAILED, {error}" for configuration, error in found.failures.items()]
     answer = answers(found)
     tested = [answer.certainty.sentence, answer.more.sentence] if found.margin else []
@@ -26,5 +25,6 @@ def summary_lines(run: RunTables) -> list[str]:
 
 
 def table_lines(table: Table) -> list[str]:
-    """A table as aligned columns of text, its titles first."""
-    return aligned([[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)])
+    """Render a table as aligned columns of text, the titles first and the note last."""
+    rows = [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
+    return [*aligned(rows), *([table.note] if table.note else [])]

@@ -49,7 +49,7 @@ def ranking_table(found: Findings) -> Table | None:
     return Table(f"By {primary}; {_budget(found.primary)}", columns, rows, _note(found, best), "ranked")
 
 
-def short_table(found: Findings, standings: Sequence[Standing], caption: str) -> Table:
+def short_table(found: Findings, standings: Sequence[Standing]) -> Table:
     """Tabulate configurations by their primary metric, the tie set marked, as narrow as a terminal."""
     columns = [words("configuration"), Column(str(found.primary)), Column("95 % interval"), Column("n"), words("")]
     rows = []
@@ -57,7 +57,8 @@ def short_table(found: Findings, standings: Sequence[Standing], caption: str) ->
         mean = standing.means[str(found.primary)]
         cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(found.mark(standing.name))]
         rows.append(Row([Cell(standing.name), *cells], found.mark(standing.name) != ""))
-    return Table(caption, columns, rows)
+    note = "= statistically indistinguishable" if "=" in {found.mark(standing.name) for standing in standings} else ""
+    return Table("", columns, rows, note)
 
 
 def windowed(found: Findings) -> Section | None:
