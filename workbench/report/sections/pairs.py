@@ -1,17 +1,14 @@
 """Pairs of configurations: the questions on which one is ahead, the causes of the other's misses, and the slices."""
 
 import itertools
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Examined, Part, contrast_of, examined
+from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Part, contrast_of, examined
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import interval, p_value, plural, share, signed
 from workbench.report.cells import Scale, count_cell, gap_cell, queries_cell, text, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table
-from workbench.results.run_tables import RunTables
 
 # Of more configurations than this only the first is compared with all others.
 _ALL_PAIRS = 4
@@ -23,9 +20,9 @@ def pairs(found: Findings) -> Section | None:
     if len(ranked) < 2:
         return None
     chosen = itertools.combinations(ranked, 2) if len(ranked) <= _ALL_PAIRS else ((ranked[0], other) for other in ranked[1:])
-    looked = _looked(found.run)
-    made = [where for a, b in chosen if (where := contrast_of(found.run, looked[a], looked[b])) is not None]
-    about = "Questions that one of two configurations alone gets right, or more of; why the other misses them; and in which slices. Open a pair."
+    by_name = {name: examined(found.run, name) for name in ranked}
+    made = [where for a, b in chosen if (where := contrast_of(found.run, by_name[a], by_name[b])) is not None]
+    about = "Open a pair to see the questions on which each configuration is ahead, why the other misses them, and in which slices."
     folds = [_fold(found, where, opened=where is made[0]) for where in made]
     return Section("Pairwise comparison", "pairs", [Prose(about), *folds], "Pairs") if folds else None
 
@@ -45,11 +42,6 @@ def tally(where: Contrast) -> str:
     return f"Of {questions}, {where.a.winner} is ahead on {where.a.queries}, {where.b.winner} on {where.b.queries}; on {where.ties} they are equal."
 
 
-@lru_cache(maxsize=4)
-def _looked(run: RunTables) -> dict[str, Examined]:
-    return {name: examined(run, name) for name in run.names}
-
-
 def _fold(found: Findings, where: Contrast, *, opened: bool) -> Fold:
     whole, tested = where.parts[0].difference, found.against(where.a.winner, where.b.winner)
     p = f"{p_value(tested.p_adjusted)} corrected" if tested else "not tested"
@@ -62,18 +54,12 @@ def _fold(found: Findings, where: Contrast, *, opened: bool) -> Fold:
 def _causes(found: Findings, where: Contrast) -> Table:
     meanings = {**cause_meanings(found.run), OTHER: OTHER_TOLD}
     columns = [words("cause of the miss"), Column(f"{where.a.winner} ahead"), Column(f"{where.b.winner} ahead"), text("which means")]
-    rows = [
-        Row([queries_cell(cause, [*won, *lost]), count_cell(len(won)), count_cell(len(lost)), Cell(meanings[cause])])
-        for cause, won, lost in _by_cause(where)
-    ]
-    return Table("Questions that one is ahead on, by the cause of the other's miss", columns, rows)
-
-
-def _by_cause(where: Contrast) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:
+    rows = []
     for cause in (*CAUSE_NAMES, OTHER):
         won, lost = where.a.causes.get(cause, ()), where.b.causes.get(cause, ())
         if won or lost:
-            yield cause, won, lost
+            rows.append(Row([queries_cell(cause, [*won, *lost]), count_cell(len(won)), count_cell(len(lost)), Cell(meanings[cause])]))
+    return Table("Questions that one is ahead on, by the cause of the other's miss", columns, rows)
 
 
 def _slices(where: Contrast) -> Table:
