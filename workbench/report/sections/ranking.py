@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.standings import Mean, Standing
+from workbench.analysis.standings import Standing
 from workbench.core.formatting import interval, number, plural
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
@@ -44,9 +44,12 @@ def ranking_table(found: Findings) -> Table | None:
         Column("ms", note="median"),
         Column("size", note="overlap"),
     ]
-    best = found.verdict.best if found.verdict and found.told else ()
-    rows = [_row(found, place, standing, others, scale, standing.name in best) for place, standing in enumerate(ranked, 1)]
-    return Table(f"By {primary}; {_budget(found.primary)}", columns, rows, _note(found, best), "ranked")
+    rows = [_row(found, place, standing, others, scale) for place, standing in enumerate(ranked, 1)]
+    budget = f"{plural(found.primary.tokens, 'token')} of text each" if found.primary.tokens else "intervals clustered by document"
+    end, marked = "highest" if found.primary.higher_is_better else "lowest", sum(row.level for row in rows)
+    tie_set = f"● marks the tie set, {marked} of {len(rows)}: with 95 % confidence the {end} true mean is in it. " if marked else ""
+    note = f"{tie_set}Intervals are 95 %, clustered by source document; differences are on the same questions."
+    return Table(f"By {primary}; {budget}", columns, rows, note, "ranked")
 
 
 def short_table(found: Findings, standings: Sequence[Standing]) -> Table:
@@ -89,35 +92,21 @@ def failed(found: Findings) -> Section | None:
     return Section("Failed", "failed", [entries]) if found.failures else None
 
 
-def _row(found: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale, level: bool) -> Row:
+def _row(found: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale) -> Row:
     mean, priced = standing.means[str(found.primary)], found.price(standing.name)
     pair = found.against(standing.name, found.reference.name) if found.reference else None
     cells = [Cell(standing.name, place=place), mean_cell(mean), scale.cell(mean)]
     cells += [gap_cell(pair.difference if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
-    cells += [value_cell(standing.means[str(metric)].value, note=_of(standing.means[str(metric)])) for metric in others]
+    for mean in (standing.means[str(metric)] for metric in others):
+        cells.append(value_cell(mean.value, note=f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""))
     milliseconds, overlap = priced.costs["p50"] if priced else np.nan, standing.facts["overlap"]
     cells += [count_cell(standing.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
     size = count_cell(standing.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
-    return Row(cells, level)
-
-
-def _of(mean: Mean) -> str:
-    """The attainable maximum, if it is below 1."""
-    return f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""
+    return Row(cells, found.mark(standing.name) != "")
 
 
 def _metrics(found: Findings) -> list[Measure]:
     """The most informative metrics beside the primary one."""
     candidates = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary) and metric.k is not None]
     return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]
-
-
-def _budget(primary: Measure) -> str:
-    return f"{plural(primary.tokens, 'token')} of text each" if primary.tokens else "intervals clustered by document"
-
-
-def _note(found: Findings, best: Sequence[str]) -> str:
-    end = "highest" if found.primary.higher_is_better else "lowest"
-    marked = f"● marks the tie set, {len(best)} of {len(found.standings.ranked)}: with 95 % confidence the {end} true mean is in it. "
-    return f"{marked if best else ''}Intervals are 95 %, clustered by source document; differences are on the same questions."

@@ -76,7 +76,8 @@ def same(apart: Comparison) -> bool:
 
 
 def _verdict(found: Findings, verdict: Verdict) -> str:
-    several, limited = f"{len(verdict.ranked)} configurations{_full(found)}", f", {CONDITIONAL}" if verdict.conditional else ""
+    several, limited = f"{len(verdict.ranked)} configurations", f", {CONDITIONAL}" if verdict.conditional else ""
+    several += " that were run in full" if found.screening and found.screening.dropped else ""
     match verdict.reason:
         case Reason.ALONE:
             return f"No winner: {verdict.ranked[0]} has nothing to be compared with."
@@ -90,11 +91,6 @@ def _verdict(found: Findings, verdict: Verdict) -> str:
             return f"No winner: {some} are statistically indistinguishable by {found.primary}{limited} ({_names(verdict)})."
         case None:
             return f"{verdict.winner} wins by {found.primary}: with 95 % confidence it is the best of {several}{limited}."
-
-
-def _full(found: Findings) -> str:
-    """Qualify the number of configurations after a screening."""
-    return " that were run in full" if found.screening and found.screening.dropped else ""
 
 
 def _names(verdict: Verdict) -> str:
