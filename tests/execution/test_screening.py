@@ -150,7 +150,7 @@ def test_what_the_proxy_does_not_see_is_of_one_fate(spec, outputs):
     assert ("fixed-8-0", "fixed-8-0-query_promptquestion") in found.screening.alike
     # The baseline's twin stays with it.
     assert found.screening.dropped == ()
-    assert "of one fate: fixed-8-0 and fixed-8-0-query_promptquestion" in screened_lines(found.screening)[1]
+    assert "screened together: fixed-8-0 and fixed-8-0-query_promptquestion" in screened_lines(found.screening)[1]
 
 
 def test_the_proxy_reads_as_much_of_a_chunk_as_the_embedder(spec):

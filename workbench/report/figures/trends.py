@@ -52,7 +52,7 @@ def label_rows(marks: Sequence[tuple[int, str]], first: int, last: int) -> dict[
     """Assign each mark's label a row above the panel, 0 the lowest, so that no two overlap."""
     inch = (WIDTH_INCHES - 0.9) / (last - first + 1.2)
     rows: dict[int, int] = {}
-    # From the right: a label stands above all that it would meet, so that none is crossed by another's leader.
+    # From the right: a label is placed above all that it would meet, so that none is crossed by another's leader.
     for place, text in reversed(marks):
         reach = place + (len(text) + 1) * _LETTER / inch
         rows[place] = 1 + max((row for later, row in rows.items() if later < reach), default=-1)

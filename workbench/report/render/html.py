@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from workbench.core.files import write_text
-from workbench.report.model import Figure, Report
+from workbench.report.model import Report
 from workbench.report.page import document_of
 from workbench.report.render.environment import TEMPLATES, environment
 from workbench.report.render.svg import inline_svg
@@ -34,7 +34,7 @@ def write_page(document: Report, path: Path) -> Path:
 def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
     script, style = ((TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
-    about = {"page": True, "look": _look, "named": _naming(document.names), "picture": _picture, "number": itertools.count(1).__next__}
+    about = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(about | shown)
     # A browser reads NUL as U+FFFD, and half a surrogate pair is no UTF-8.
@@ -50,10 +50,6 @@ def policy(script: str, style: str) -> str:
 def _look(_: str, *classes: str) -> Markup:
     names = " ".join(name for name in classes if name)
     return Markup(' class="{}"').format(names) if names else Markup("")
-
-
-def _picture(figure: Figure) -> Markup:
-    return inline_svg(figure.drawing, figure.name, figure.alt)
 
 
 def _naming(names: Sequence[str]) -> Callable[[str], Markup]:

@@ -91,7 +91,7 @@ def lengths_sentence(run: RunTables, standing: Standing) -> str:
     middle, most = float(np.median(tokens)) if len(tokens) else 0.0, int(tokens.max(initial=0))
     about = f"Lengths of {plural(len(tokens), 'chunk')}: median {count(middle)}, longest {plural(most, 'token')}; "
     if window is None:
-        return f"{about}there is no window"
+        return f"{about}no window"
     return f"{about}the window is {count(window)}; {plural(int((tokens > window).sum()), 'chunk')} beyond it"
 
 
@@ -99,7 +99,7 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     """Plot the lengths of the chunks against the embedder's window."""
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
-    read = "" if window is None else " What lies beyond the dashed line is never embedded: no question can find it."
+    read = "" if window is None else " Text beyond the dashed line is never embedded: no question can find it."
     about = lengths_sentence(run, standing)
     return Figure("lengths", about, f"{about}.{read}", drawing)
 

@@ -59,7 +59,7 @@ def index_gap(run: RunTables, configuration: str) -> list[Block]:
     timings = timings_of(run, configuration)
     overlaps = [(name.partition("@")[2], value) for name, value in timings.items() if name.startswith("chroma_overlap@")]
     if not overlaps:
-        return [Prose("Nothing is embedded here, so there is no index of vectors.")]
+        return [Prose("Nothing is embedded, so no index of vectors exists.")]
     ((k, overlap),) = overlaps
     changes = {name.removeprefix("chroma_change_"): value for name, value in timings.items() if name.startswith("chroma_change_")}
     sentence = f"Chroma's index returns {share(overlap, 1)} of the exact top {plural(int(k), 'chunk')} (overlap@{k})."

@@ -1,4 +1,4 @@
-// What can be done on the page: change its colours, sort and filter tables, open questions. All text is set as text, never as markup.
+// Theme, sorting and filters of tables, and the drill-down. All text is set as text, never as markup.
 "use strict";
 
 const byId = (id) => document.getElementById(id);
@@ -16,7 +16,7 @@ function make(tag, attributes = {}, ...children) {
 const FIRST = 20;
 const several = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
-// Light, dark, or as the system has it.
+// The theme: light, dark, or that of the system.
 function themes() {
   const button = byId("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -36,7 +36,7 @@ function themes() {
   dark.addEventListener("change", () => { if (!kept()) apply(dark.matches ? "dark" : "light"); });
 }
 
-// Every column whose heading says data-sorts gets a button; rows without a value stay at the end.
+// Add a button to every heading with data-sorts; rows without a value stay at the end.
 function sortable(table) {
   const headings = [...table.tHead.rows[0].cells];
   const key = (row, column) => row.cells[column].dataset.sort ?? row.cells[column].textContent;
@@ -62,7 +62,7 @@ function sortable(table) {
   });
 }
 
-// How many columns of a table lie beyond the right edge of its frame, said below it.
+// Count the columns beyond the right edge of a frame, below it.
 function continuing(frame) {
   const table = frame.querySelector("table");
   if (!table) return;
@@ -150,7 +150,7 @@ function queryList(data, open) {
   table.tHead.rows[0].cells[1].querySelector("button").click();
 }
 
-// A long list goes on where that is wanted: the first questions, and a button that tells of the rest.
+// Show the first questions, and a button for the rest.
 function listed(data) {
   const [button, table] = [byId("queries-more"), byId("queries-table")];
   let all = false;

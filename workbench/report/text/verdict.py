@@ -17,7 +17,7 @@ Told = tuple[str, str]
 _BOUNDED = ("success", "precision", "mrr")
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200
-_POWER = "80 % power, two-sided paired t test at 5 %, with the difference and its spread as they are here, uncorrected for other pairs."
+_POWER = "80 % power, two-sided paired t test at 5 %, with the observed difference and its spread, uncorrected for other pairs."
 
 
 def won(found: Findings) -> Told:
@@ -168,7 +168,7 @@ def _bounded(found: Findings) -> str:
     a, b = (share(part, 1) for part in found.contrast.judged)
     exact = "" if found.primary.name in _BOUNDED else "about "
     bounds = f"{signed(found.bounds.low)} and {signed(found.bounds.high)}"
-    return f" Of what they retrieved {a} and {b} is judged; whatever the rest is, the difference lies {exact}between {bounds}."
+    return f" Of what they retrieved {a} and {b} is judged; whatever the rest is, the difference is {exact}between {bounds}."
 
 
 def _needed(found: Findings, verdict: Verdict, pair: str) -> str:
