@@ -17,7 +17,6 @@ from workbench.execution.local import Outcome
 from workbench.execution.result import Result
 from workbench.execution.screening import screening_table
 from workbench.execution.tables import configurations_table, hits_table, metrics_table, queries_table, timings_table
-from workbench.metrics.definitions import definition_of
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -102,8 +101,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
 
 def _measure(metric: Metric) -> dict[str, Any]:
     names = ("name", "family", "k", "tokens", "higher_is_better", "proportion", "bounded_by_k")
-    text, source = definition_of(metric.name)
-    return {name: getattr(metric, name) for name in names} | {"definition": text, "source": source}
+    return {name: getattr(metric, name) for name in names} | {name: getattr(metric.kind, name) for name in ("definition", "source")}
 
 
 def _settings(configuration: Configuration) -> dict[str, Any]:

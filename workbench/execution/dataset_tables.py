@@ -57,8 +57,7 @@ def passages_table(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataFram
         starts.append(origin + slices["start"].to_numpy(np.int64))
         ends.append(origin + slices["end"].to_numpy(np.int64))
     union = Union.of(np.concatenate(starts), np.concatenate(ends))
-    doc = np.searchsorted(labels.offsets, union.starts, side="right") - 1
-    rows = zip(doc.tolist(), (union.starts - labels.offsets[doc]).tolist(), (union.ends - labels.offsets[doc]).tolist(), strict=True)
+    rows = labels.places(union.starts, union.ends)
     found = [(dataset.documents[doc].doc_id, start, end, plain(labels.texts[doc][start:end])) for doc, start, end in rows]
     return pd.DataFrame(found, columns=["doc_id", "start", "end", "text"])
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from workbench.execution.local import Outcome
 from workbench.execution.result import Result
-from workbench.metrics.separation import answerable_auroc
+from workbench.metrics.families.margins import answerable_auroc
 from workbench.models.tokenizers import Ints
 from workbench.results.run_tables import RETRIEVED
 from workbench.results.tables import joined

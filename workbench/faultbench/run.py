@@ -39,7 +39,7 @@ class Index:
 
 
 class Bench:
-    """Runs configurations on a dataset in a folder of its own; `listed` distinct slices are ranked for each question."""
+    """Runs configurations on a dataset in a temporary folder; `listed` distinct slices are ranked for each question."""
 
     def __init__(self, dataset: Dataset, folder: Path, listed: int) -> None:
         metrics = (Metric.parse(f"hit_recall@{listed}"),)
@@ -47,7 +47,7 @@ class Bench:
         self.dataset = dataset
 
     def index(self, chunker: Chunker, retriever: Bm25Retriever) -> Index:
-        """What the stages up to the hits make with these components."""
+        """The result of the stages up to the hits with these components."""
         entries: dict[str, dict[str, Entry]] = {}
         for node in self._graph.nodes(Configuration("bench", chunker, None, retriever), ("chunks", "hits")):
             entries[node.stage] = {node.part: self._graph.obtain(node, entries)}

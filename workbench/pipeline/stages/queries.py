@@ -1,18 +1,14 @@
 """Questions to vectors."""
 
-import time
 from typing import Any
-
-import numpy as np
 
 from workbench.embedding.embed import embed
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Stage, TextRequest, Variant
 from workbench.pipeline.stages.vectors import embedder_of
+from workbench.retrieval.base import timed
 from workbench.storage.result_store import Draft
-
-_TIMED = 50
 
 
 class QueriesStage(Stage):
@@ -35,13 +31,8 @@ class QueriesStage(Stage):
         embedder, texts = embedder_of(inputs.configuration), _texts(inputs.run)
         made = embed(texts, embedder, "query", inputs.run.workspace.vectors, "queries")
         embedder.encode(texts[:1], "query")  # the first call pays for loading
-        seconds = []
-        for text in texts[:_TIMED]:
-            started = time.perf_counter()
-            embedder.encode([text], "query")
-            seconds.append(time.perf_counter() - started)
         draft.array("vectors", made.vectors)
-        draft.array("seconds", np.array(seconds))
+        draft.array("seconds", timed(lambda text: embedder.encode([text], "query"), texts))
 
     def embeds(self, configuration: Configuration) -> bool:
         """It does nothing else."""

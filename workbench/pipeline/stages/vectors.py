@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.chunk_encoder import EncoderChunks
@@ -80,5 +81,6 @@ def embedder_of(configuration: Configuration) -> Embedder:
     return configuration.embedding
 
 
-def _peers(inputs: Inputs) -> list[EncoderChunks]:
-    return [encoder_chunks(peer) for peer in inputs.peers() if peer.configuration.embedding == inputs.configuration.embedding]
+def _peers(inputs: Inputs) -> list[pd.DataFrame]:
+    found = (peer for peer in inputs.peers() if peer.configuration.embedding == inputs.configuration.embedding)
+    return [peer.entry("chunks").table("chunks") for peer in found]

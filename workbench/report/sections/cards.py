@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import examined
-from workbench.analysis.questions.failure_summary import counted_causes
+from workbench.analysis.questions.failure_summary import faults_of
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.analysis.standings import Standing
 from workbench.core.formatting import count, interval, plural, share
@@ -61,14 +60,13 @@ def metrics_table(standing: Standing) -> Table:
 
 def misses_table(run: RunTables, configuration: str) -> Table | None:
     """Count the questions that miss something by cause; None without a miss."""
-    of, causes = counted_causes(examined(run, configuration))
-    meanings = cause_meanings(run)
+    found, meanings = faults_of(run, configuration), cause_meanings(run)
     rows = [
-        Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, of)), Cell(meanings[cause])])
-        for cause, (queries, part) in causes.items()
+        Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, found.of)), Cell(meanings[cause])])
+        for cause, (queries, part) in found.causes.items()
     ]
     columns = [words("cause"), Column("questions"), Column("share"), text("which means")]
-    return Table(f"Why questions miss something, of {plural(of, 'question')}", columns, rows) if rows else None
+    return Table(f"Why questions miss something, of {plural(found.of, 'question')}", columns, rows) if rows else None
 
 
 def faults_table(run: RunTables, configuration: str) -> Table:

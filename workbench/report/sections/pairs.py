@@ -3,7 +3,7 @@
 import itertools
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Part, contrast_of, examined
+from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Part, contrast
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import interval, p_value, plural, share, signed
@@ -20,8 +20,7 @@ def pairs(found: Findings) -> Section | None:
     if len(ranked) < 2:
         return None
     chosen = itertools.combinations(ranked, 2) if len(ranked) <= _ALL_PAIRS else ((ranked[0], other) for other in ranked[1:])
-    by_name = {name: examined(found.run, name) for name in ranked}
-    made = [where for a, b in chosen if (where := contrast_of(found.run, by_name[a], by_name[b])) is not None]
+    made = [where for a, b in chosen if (where := contrast(found.run, a, b)) is not None]
     about = "Open a pair to see the questions on which each configuration is ahead, why the other misses them, and in which slices."
     folds = [_fold(found, where, opened=where is made[0]) for where in made]
     return Section("Pairwise comparison", "pairs", [Prose(about), *folds], "Pairs") if folds else None
