@@ -83,7 +83,7 @@ def test_what_was_put_aside_is_in_the_outputs_and_in_all_that_is_told(spec, outp
     assert about["queries"] == about["of"] == table["queries"].iloc[0]
     html = write_report(run, finished.folder / "report.html").read_text()
     assert "2 configurations that were run in full" in html
-    assert 'id="screened-table"' in html
+    assert ">Screened out, and not run in full</caption>" in html
     view = ComparisonView(run)
     assert "1 other screened out before" in str(view.overview().html)
     assert "Screened out" in str(view.ranking().html)
@@ -150,7 +150,7 @@ def test_what_the_proxy_does_not_see_is_of_one_fate(spec, outputs):
     assert ("fixed-8-0", "fixed-8-0-query_promptquestion") in found.screening.alike
     # The baseline's twin stays with it.
     assert found.screening.dropped == ()
-    assert "of one fate: fixed-8-0 and fixed-8-0-query_promptquestion" in screened_lines(found.screening)[1]
+    assert "screened together: fixed-8-0 and fixed-8-0-query_promptquestion" in screened_lines(found.screening)[1]
 
 
 def test_the_proxy_reads_as_much_of_a_chunk_as_the_embedder(spec):

@@ -114,7 +114,7 @@ def test_the_ranking_is_sorted_by_its_headings(opened, shown):
     assert seen.complaints == []
 
 
-def test_the_ranking_is_filtered_by_text_and_by_what_cannot_be_told_from_the_best(opened, made, tmp_path):
+def test_the_ranking_is_filtered_by_text_and_by_tie_set(opened, made, tmp_path):
     from workbench.analysis.findings import findings
     from workbench.report.render.html import write_report
 

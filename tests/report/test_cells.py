@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from workbench.report.cells import Scale, digits_for, queries_cell, shade_cells, shade_range, value_cell
+from workbench.report.cells import Scale, digits_for, queries_cell, value_cell
 from workbench.report.model import Cell
 
 
@@ -28,9 +28,9 @@ def test_cells_are_sorted_by_their_numbers_and_what_has_none_comes_last():
 
 
 def test_shades_go_from_the_faintest_to_the_strongest_over_a_fifth_at_least():
-    low, high = shade_range([0.5, 0.52, math.nan])
-    assert high - low == pytest.approx(0.2)
-    assert [cell.shade for cell in shade_cells([0.0, 0.5, 1.0, math.nan], (0.0, 1.0), 2)] == [0, 4, 8, None]
+    scale = Scale.over([0.5, 0.52, math.nan])
+    assert scale.high - scale.low == pytest.approx(0.2)
+    assert [cell.shade for cell in Scale(0.0, 1.0).shades([0.0, 0.5, 1.0, math.nan], 2)] == [0, 4, 8, None]
 
 
 def test_two_digits_become_three_where_values_or_zero_would_look_equal():

@@ -37,7 +37,7 @@ def test_the_order_leaves_out_what_the_window_cuts(view):
     ranking, apart = view.ranking().html.split("Window, not chunking", 1)
     assert "fixed-64" not in ranking
     assert "fixed-16" in ranking
-    assert "scores tell of the window" in apart
+    assert "scores reflect the window" in apart
     assert "fixed-64" in apart
     assert "never embedded" in apart
 
@@ -141,7 +141,7 @@ def test_an_experiment_of_which_everything_failed_still_tells_why(run, shown, tm
     assert "No configuration can be ranked" in text
     assert "cannot be loaded" in text
     assert words(failed.differences())
-    assert "Where two differ" not in write_report(failed.run, tmp_path / "report.html").read_text("utf-8")
+    assert "Pairwise comparison" not in write_report(failed.run, tmp_path / "report.html").read_text("utf-8")
 
 
 def test_the_record_carries_the_conclusions_under_the_runs_id(view):

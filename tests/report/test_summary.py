@@ -75,18 +75,18 @@ def test_equal_configurations_read_as_equal_everywhere(equal: RunTables) -> None
     assert said.won.sentence == "No winner: fixed-256-0-k5 and fixed-256-0-k6 have the same span_recall@60t on every question."
     assert said.margin.sentence.startswith("By nothing: ")
     assert said.certainty.sentence == "There is no difference to test."
-    assert said.more.sentence == "No number of questions would tell equal configurations apart."
+    assert said.more.sentence == "No number of questions would separate equal configurations."
     assert "the same" in text
     assert claims(text) == []
 
 
-def test_what_cannot_be_told_apart_is_a_set_without_a_winner(tied: RunTables) -> None:
+def test_a_tie_set_of_several_has_no_winner(tied: RunTables) -> None:
     said, text = asked(tied), rendered(tied)
-    assert said.won.sentence.startswith("No winner: the 3 configurations cannot be told apart by span_recall@60t (fixed-")
+    assert said.won.sentence.startswith("No winner: the 3 configurations are statistically indistinguishable by span_recall@60t (fixed-")
     assert "which may be nothing" in said.margin.sentence
-    assert re.search(r"cannot be told apart: p = [01]\.\d{3} after correction for 3 comparisons", said.certainty.sentence)
-    assert re.search(r"more questions, [\d,]+ in all, would tell fixed-\d+-0 and fixed-\d+-0 apart\.|More than 100,000", said.more.sentence)
-    assert "= cannot be told apart" in "\n".join(summary_lines(tied))
+    assert re.search(r"are statistically indistinguishable: p = [01]\.\d{3} after correction for 3 comparisons", said.certainty.sentence)
+    assert re.search(r"more questions, [\d,]+ in all, would separate fixed-\d+-0 and fixed-\d+-0\.|More than 100,000", said.more.sentence)
+    assert "= statistically indistinguishable" in "\n".join(summary_lines(tied))
     assert claims(text) == []
 
 
@@ -104,7 +104,7 @@ def test_where_nothing_is_ranked_it_says_why(outcome_of_sizes, made) -> None:
     sizes = outcome_of_sizes()
     cut = [one for one in sizes.results if one.truncated.any()]
     windowed = collect(Outcome(sizes.experiment, sizes.graph, sizes.primary, cut))
-    assert "scores tell of the window, not of the chunking" in asked(windowed).won.sentence
+    assert "scores reflect the window, not the chunking" in asked(windowed).won.sentence
     assert asked(windowed).won.detail == "Window, not chunking, and so not compared: fixed-64-0."
     unscored = made.valued([np.full(N, np.nan), np.full(N, np.nan)], name="unscored")
     assert asked(unscored).won.sentence == "No winner: no question has a value of span_recall@60t."

@@ -81,6 +81,11 @@ def test_changes_name_what_was_changed_in_words(outputs):
     assert [(row[0], row[1], row[3]) for row in found] == [("4", "dense", "labels"), ("4", "bm25", "labels"), ("7", "dense", "model")]
 
 
+def test_a_further_stage_is_named_as_it_is(past):
+    runs = [{"run": run, "value": 0.5, "stages": f'{{"reranking": "{run}"}}'} for run in range(2)]
+    assert [row[3] for row in rows(open_trends(past(runs)).changes())] == ["reranking"]
+
+
 def test_a_value_that_changes_without_a_reason_is_listed_with_both_commits(outputs):
     found = [row for row in rows(open_trends(outputs).unexplained()) if row[1] == "bm25"]
     assert found == [["10", "bm25", "2026-03-10 09:00", "0.5100", "+0.0100", "00000000", "00000000"]]

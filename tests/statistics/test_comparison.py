@@ -13,6 +13,13 @@ def test_identical_runs_differ_by_0() -> None:
     assert (interval.value, interval.low, interval.high, interval.n, interval.clusters) == (0, 0, 0, 3, 2)
 
 
+def test_one_query_has_no_bounds_even_if_equal() -> None:
+    interval = paired_difference([0.5], [0.5], [0])
+    assert (interval.value, interval.n) == (0, 1)
+    assert math.isnan(interval.low)
+    assert math.isnan(interval.high)
+
+
 def test_it_is_the_paired_t_interval_where_queries_are_independent() -> None:
     random = np.random.default_rng(3)
     a, b = random.random(40), random.random(40)

@@ -1,15 +1,17 @@
-"""Cells of tables: numbers with what they are sorted by, intervals as small bars, shades, lists of questions."""
+"""Cells of tables: sortable numbers, intervals as small bars, shades, links to questions."""
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from workbench.analysis.standings import Mean
 from workbench.core.formatting import count, fitting_digits, interval, number, p_value, shortened, signed
-from workbench.report.model import Bar, Cell, Column, Pairs
+from workbench.report.model import Bar, Cell, Column, Pairs, Row, Table
+from workbench.statistics.intervals import Interval
 
 NAME_LENGTH = 28
-# From the faintest to the strongest.
-_SHADES = 9
+# Shades go from 0, the faintest, to this.
+_STRONGEST = 8
 # A small difference must not look like a large one.
 _LEAST_SPAN = 0.2
 _MOST_IDS = 12
@@ -17,33 +19,45 @@ _MOST_IDS = 12
 
 @dataclass(frozen=True)
 class Scale:
-    """From `low` to `high` over the width of a cell."""
+    """From `low` to `high` over the width of a cell, or from the faintest to the strongest shade."""
 
     low: float
     high: float
 
     @classmethod
     def over(cls, numbers: Iterable[float], *, zero: bool = False) -> "Scale":
-        """The scale that holds all finite numbers, and zero where that is asked for."""
-        known = [one for one in numbers if math.isfinite(one)] + ([0.0] if zero else [])
+        """The scale of all finite numbers, and of zero if asked for; 0.2 wide at least."""
+        known = [value for value in numbers if math.isfinite(value)] + ([0.0] if zero else [])
         low, high = min(known, default=0.0), max(known, default=1.0)
         missing = max(0.0, _LEAST_SPAN - (high - low)) / 2
         return cls(low - missing, high + missing)
 
     def bar(self, value: float, low: float, high: float, *, zero: bool = False) -> Bar | None:
-        """The bar of a value; None where there is no value."""
+        """The bar of a value; None for NaN."""
         if not math.isfinite(value):
             return None
         bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else (value, value)
         return Bar(self._at(bounds[0]), self._at(value), self._at(bounds[1]), self._at(0.0) if zero else None)
 
+    def cell(self, found: Mean | Interval, *, zero: bool = False) -> Cell:
+        """The bar of a mean or of a difference, as a cell."""
+        return Cell("", bar=self.bar(found.value, found.low, found.high, zero=zero))
+
+    def shades(self, values: Sequence[float], digits: int) -> list[Cell]:
+        """Cells whose background is stronger the higher their number; NaN has none."""
+        return [value_cell(value, digits, shade=self._shade(value)) for value in values]
+
     def column(self) -> Column:
-        """The column of the bars, with both ends of the scale in its heading."""
+        """The column of the bars, with both ends of the scale as its heading."""
         return Column("", "bar", sorts=False, note=f"{number(self.low, 2)} to {number(self.high, 2)}")
 
-    def _at(self, number_: float) -> float:
+    def _at(self, value: float) -> float:
         # Half a marker's width stays free on both sides.
-        return round(4 + 92 * (number_ - self.low) / (self.high - self.low), 1)
+        return round(4 + 92 * (value - self.low) / (self.high - self.low), 1)
+
+    def _shade(self, value: float) -> int | None:
+        part = (value - self.low) / (self.high - self.low)
+        return None if math.isnan(part) else min(_STRONGEST, int(part * (_STRONGEST + 1)))
 
 
 def words(title: str) -> Column:
@@ -52,13 +66,13 @@ def words(title: str) -> Column:
 
 
 def text(title: str) -> Column:
-    """A column of sentences, which orders nothing."""
+    """A column of sentences, which cannot be sorted."""
     return Column(title, "text", sorts=False)
 
 
-def value_cell(value: float, digits: int = 3, shown: str | None = None, note: str = "") -> Cell:
-    """A number and what it is sorted by."""
-    return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note)
+def value_cell(value: float, digits: int = 3, shown: str | None = None, note: str = "", shade: int | None = None) -> Cell:
+    """A number that sorts its row."""
+    return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note, shade=shade)
 
 
 def count_cell(value: float | None) -> Cell:
@@ -72,51 +86,58 @@ def amount_cell(value: float) -> Cell:
     return value_cell(value, 0 if value >= 100 or value == 0 else 1 if value >= 10 else 2)
 
 
-def difference_cells(value: float, low: float, high: float) -> list[Cell]:
-    """A difference and its interval."""
-    return [value_cell(value, shown=signed(value)), Cell(interval(low, high))]
+def mean_cell(found: Mean | Interval) -> Cell:
+    """A mean with its interval below it."""
+    return value_cell(found.value, note=interval(found.low, found.high))
+
+
+def gap_cell(found: Interval | None) -> Cell:
+    """A difference with its interval below it; a dash where None."""
+    if found is None:
+        return Cell("–", sort=math.nan)
+    return value_cell(found.value, shown=signed(found.value), note=interval(found.low, found.high))
+
+
+def difference_cells(found: Interval | None) -> list[Cell]:
+    """A difference, and its interval in a column beside it."""
+    cell = gap_cell(found)
+    return [replace(cell, note=""), Cell(cell.note or interval(None, None))]
 
 
 def p_cell(value: float) -> Cell:
-    """A p value without its letter, which the heading has."""
-    return Cell(p_value(value).removeprefix("p = ").removeprefix("p "), sort=float(value))
+    """A p value without its letter, which the heading has; a dash for NaN."""
+    return Cell("–" if math.isnan(value) else p_value(value).removeprefix("p = ").removeprefix("p "), sort=float(value))
+
+
+def question_row(query_id: str, values: Iterable[float], text_: str) -> Row:
+    """A question's id, which opens it, its values and its text."""
+    return Row([Cell("", query_id, queries=(query_id,)), *map(value_cell, values), Cell(text_)])
 
 
 def queries_cell(title: str, ids: Sequence[str]) -> Cell:
-    """A title with the questions below it, the first of them where there are many."""
+    """A title with the ids of the first questions below it."""
     more = f"and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
     return Cell(title, queries=tuple(ids[:_MOST_IDS]), note=more)
 
 
-def shade_cells(values: Sequence[float], span: tuple[float, float], digits: int) -> list[Cell]:
-    """Numbers on a ground whose colour is the stronger the nearer each is to the upper end; plain where there is none."""
-    return [Cell(number(value, digits), sort=float(value), shade=None if math.isnan(value) else _shade(value, *span)) for value in values]
-
-
-def shade_range(values: Sequence[float]) -> tuple[float, float]:
-    """The ends of the shades; 0.2 apart at least, since a small difference must not look like a large one."""
-    known = [value for value in values if not math.isnan(value)] or [0.0]
-    middle = (min(known) + max(known)) / 2
-    half = max(_LEAST_SPAN / 2, max(known) - middle)
-    return middle - half, middle + half
-
-
 def upright(names: Sequence[str]) -> tuple[list[Column], Pairs]:
-    """Shaded columns whose titles are written upwards, and the full names of those that are shortened."""
+    """Shaded columns with upright titles, and the key of their shortened names."""
     short = shortened(names, NAME_LENGTH)
     return [Column(short[name], "shade", upright=True) for name in names], key_of(short)
 
 
 def key_of(short: dict[str, str]) -> Pairs:
-    """The full names behind shortened ones."""
+    """The key of a table or figure: shortened names with their full ones."""
     return tuple((shown, name) for name, shown in short.items() if shown != name)
 
 
+def described(table: Table) -> str:
+    """A figure's table in words, for readers who do not see the figure."""
+    titles = [column.title for column in table.columns[1:]]
+    rows = [(row.cells[0].text, zip(titles, row.cells[1:], strict=True)) for row in table.rows]
+    return f"{table.caption}: " + "; ".join(f"{name}: {', '.join(f'{title} {cell.text}' for title, cell in cells)}" for name, cells in rows)
+
+
 def digits_for(values: Iterable[float]) -> int:
-    """Two digits, or three where two would make different values, or one and zero, look equal."""
+    """Two digits, or three if two would make different values, or a value and zero, look equal."""
     return fitting_digits([0.0, *values])
-
-
-def _shade(value: float, low: float, high: float) -> int:
-    part = (value - low) / (high - low) if high > low else 0.5
-    return min(_SHADES - 1, max(0, int(part * _SHADES)))

@@ -1,10 +1,8 @@
-"""What the comparison notebook shows of a run: the sections of the report, as a notebook displays them."""
+"""The comparison notebook: the sections of the report as outputs of cells."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from workbench.analysis.findings import Findings, findings
 from workbench.report.model import Lines, Prose
@@ -14,60 +12,59 @@ from workbench.report.sections.budgets import curves, sizes
 from workbench.report.sections.costs import costs
 from workbench.report.sections.differences import differences
 from workbench.report.sections.exploratory import exploratory
-from workbench.report.sections.opening import answered, headline, opening
 from workbench.report.sections.pairs import pair_blocks, pairs, tally
 from workbench.report.sections.ranking import failed, ranking
 from workbench.report.sections.slices import slices
 from workbench.report.text.sentences import about_primary
-from workbench.report.text.summary import answers
+from workbench.report.text.summary import answered, answers, headline, opening
 from workbench.results.run_tables import RunTables
 
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """The configurations of a run beside each other."""
+    """Display the configurations of a run side by side."""
 
     run: RunTables
 
     @cached_property
     def findings(self) -> Findings:
-        """What was found."""
+        """The findings on the run."""
         return findings(self.run)
 
     def overview(self) -> Shown:
-        """What won or that nothing did, by how much, how sure, at what cost, and what failed."""
+        """The winner or the tie set, the margin, its certainty, the cost, and failures."""
         about = Lines([*opening(self.findings), about_primary(self.run)])
-        said = answered(self.findings) if self.findings.verdict else None
-        return show(headline(self.findings), about, said, failed(self.findings))
+        questions = answered(self.findings) if self.findings.verdict else None
+        return show(headline(self.findings), about, questions, failed(self.findings))
 
     def ranking(self) -> Shown:
-        """The order by the primary metric, and apart from it what cannot be ordered."""
+        """The ranking by the primary metric, and configurations that are not ranked."""
         return show(ranking(self.findings))
 
     def differences(self) -> Shown:
-        """What the configurations differ by, on the same questions, and what the tests say."""
-        said, verdict = answers(self.findings), self.findings.verdict
-        told = [f"{said.certainty.sentence} {said.certainty.detail}", said.margin.detail, f"{said.more.sentence} {said.more.detail}"]
+        """Differences on the same questions, and the results of the tests."""
+        answer, verdict = answers(self.findings), self.findings.verdict
+        lines = [answer.certainty.text, answer.margin.detail, answer.more.text]
         methods = Lines(verdict.methods) if self.findings.margin and verdict else None
-        return show(Lines([line.strip() for line in told if line.strip()]), differences(self.findings), methods)
+        return show(Lines([line for line in lines if line]), differences(self.findings), methods)
 
     def sources(self) -> Shown:
-        """Where the first two, or the first and the baseline, differ."""
+        """Questions on which the leader and the second, or the baseline, differ."""
         where = self.findings.contrast
         if where is None:
             return show(Prose("There is no second configuration to compare."))
         return show(Prose(tally(where)), *pair_blocks(self.findings, where))
 
     def pairs(self) -> Shown:
-        """Where pairs of configurations differ, each to be opened."""
+        """Questions on which pairs of configurations differ."""
         return show(pairs(self.findings))
 
     def slices(self) -> Shown:
-        """The primary metric by kind of question."""
+        """The primary metric by slice."""
         return show(slices(self.findings) or Prose("No configuration can be sliced."))
 
     def exploratory(self) -> Shown:
-        """The metrics that decide nothing, and the order at a fixed number of chunks."""
+        """Metrics beside the primary one, and the ranking at a fixed number of chunks."""
         return show(exploratory(self.findings) or Prose("There is no other metric to look at."))
 
     def curves(self) -> Shown:
@@ -78,19 +75,19 @@ class ComparisonView:
         return show(curves(self.findings) or Prose(missing))
 
     def sizes(self) -> Shown:
-        """The primary metric by size and overlap, where both were varied."""
+        """The primary metric by size and overlap, if both were varied."""
         return show(sizes(self.findings) or Prose("Size and overlap were not both varied, so there is no map of them."))
 
     def costs(self) -> Shown:
-        """What each configuration costs, and the primary metric against it."""
+        """Costs of each configuration, and the primary metric against them."""
         return show(costs(self.findings) or Prose("No configuration was finished."))
 
     def record(self, run_id: str) -> Record:
-        """The conclusions, for whoever runs the notebook."""
+        """The conclusions, for the program that runs the notebook."""
         found, metric = self.findings, str(self.findings.primary)
         standings = found.standings
-        ranked = [{"configuration": one.name, "value": _plain(one.means[metric].value)} for one in standings.ranked]
-        windowed = [one.name for one in standings.windowed]
+        ranked = [{"configuration": standing.name, "value": standing.means[metric].value} for standing in standings.ranked]
+        windowed = [standing.name for standing in standings.windowed]
         values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": found.failures}
         verdict = found.verdict
         values |= {"winner": verdict.winner, "reason": verdict.reason, "best": list(verdict.best)} if verdict else {"winner": None}
@@ -101,7 +98,3 @@ class ComparisonView:
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -1,9 +1,9 @@
-"""What is shown of a run, as values: tables, figures and sentences in sections. Section builders make them, renderers show them."""
+"""Presentation model of a run: tables, figures and sentences as values, in sections. Section builders make them, renderers show them."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from workbench.analysis.questions.highlights import Piece
 
@@ -16,7 +16,7 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Bar:
-    """Where a value, its bounds and zero lie, in per cent of a cell; the bounds are the value where there are none."""
+    """Positions of a value, its bounds and zero, in per cent of a cell's width; a value without bounds has its own position for both."""
 
     low: float
     value: float
@@ -26,7 +26,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: what its cells are, whether rows can be sorted by it, and whether its title is written upwards."""
+    """A column: the kind of its cells, whether rows can be sorted by it, and whether its title is written upwards."""
 
     title: str
     kind: Kind = "number"
@@ -37,10 +37,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows.
+    """A cell of a table.
 
-    `sort` orders it where its text does not, `place` precedes the name of a ranked row, `queries` are ids of questions that lead to
-    their drill-down, `shade` goes from 0 to 8.
+    `sort` is the sort key if the text is not, `place` precedes the name of a ranked row, `queries` are ids of questions that link to
+    their drill-down, `shade` is between 0 and 8.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """What a script sorts by; empty puts the row at the end."""
+        """Sort key for the script; an empty one puts the row at the end."""
         if isinstance(self.sort, float):
             return "" if math.isnan(self.sort) else f"{self.sort:.9g}"
         return self.text if self.sort is None else str(self.sort)
@@ -61,7 +61,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """The first cell names the row; `level` marks a configuration of the set that holds the best."""
+    """The first cell names the row; `level` marks a configuration of the tie set."""
 
     cells: Sequence[Cell]
     level: bool = False
@@ -69,10 +69,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns; `note` is what a reader has to know, `key` gives the full names behind shortened ones."""
+    """Rows under columns; `note` says how to read them, `key` gives the full names of shortened ones."""
 
-    kind: ClassVar[str] = "table"
-    name: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Row]
@@ -82,20 +80,19 @@ class Table:
 
     @property
     def ranked(self) -> bool:
-        """Whether its rows are the configurations in their order."""
+        """Whether its rows are the ranking of configurations."""
         return self.classes == "ranked"
 
     @property
     def sorts(self) -> bool:
-        """Whether any column can be sorted by."""
+        """Whether rows can be sorted by any column."""
         return len(self.rows) > 1 and any(column.sorts for column in self.columns)
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A drawing with what it shows in words (`alt`), how it is read (`caption`), its numbers and the names behind shortened ones."""
+    """A drawing with its content in words (`alt`), a caption on how to read it, its numbers and the full names of shortened ones."""
 
-    kind: ClassVar[str] = "figure"
     name: str
     alt: str
     caption: str
@@ -106,9 +103,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class Lead:
-    """The sentence that matters most; `aside` is said more quietly."""
+    """The sentence that matters most; `aside` is set in a quieter type."""
 
-    kind: ClassVar[str] = "lead"
     text: str
     aside: str = ""
 
@@ -117,99 +113,70 @@ class Lead:
 class Prose:
     """A paragraph."""
 
-    kind: ClassVar[str] = "prose"
     text: str
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Sentences, each a line of its own."""
+    """Sentences as a list."""
 
-    kind: ClassVar[str] = "lines"
     items: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Term:
-    """A name and what is said of it; `text` is source where `code`."""
+    """A name with a text and a note about it; `text` is source where `code`, `pieces` are of a document."""
 
     name: str
     text: str
     note: str = ""
     code: bool = False
+    pieces: Sequence[Piece] = ()
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Names with what is said of each."""
+    """Names with their texts; `label` is the word before pieces that are marked and not missed."""
 
-    kind: ClassVar[str] = "terms"
     items: Sequence[Term]
     classes: str = ""
+    label: str = ""
 
 
 class Answer(NamedTuple):
-    """A question about a run, the sentence that answers it, and what supports that (may be empty)."""
+    """A question about a run, the sentence that answers it, and its supporting detail (may be empty)."""
 
     question: str
     sentence: str
     detail: str
+
+    @property
+    def text(self) -> str:
+        """The sentence and its detail."""
+        return f"{self.sentence} {self.detail}".strip()
 
 
 @dataclass(frozen=True)
 class Answered:
     """Questions about a run with their answers."""
 
-    kind: ClassVar[str] = "answered"
     items: Sequence[Answer]
 
 
 @dataclass(frozen=True)
-class Excerpt:
-    """A piece of a document under a heading that says what it is."""
-
-    head: str
-    about: str
-    pieces: Sequence[Piece] = ()
-
-
-@dataclass(frozen=True)
-class QuestionCard:
-    """A question with its evidence and what was delivered for it, both as passages."""
-
-    kind: ClassVar[str] = "question"
-    query_id: str
-    text: str
-    about: str
-    evidence: Sequence[Excerpt]
-    delivered: Sequence[Excerpt]
-
-
-@dataclass(frozen=True)
-class QuestionLinks:
-    """Questions with their values, each leading to its drill-down: (value, query id, text)."""
-
-    kind: ClassVar[str] = "links"
-    title: str
-    items: Sequence[tuple[str, str, str]]
-
-
-@dataclass(frozen=True)
 class Drill:
-    """The packed drill-down of `kept` of `queries` questions, for a page with a script."""
+    """The packed drill-down of `kept` of `queries` questions, for a page with a script; `key` gives the full names of configurations."""
 
-    kind: ClassVar[str] = "drill"
     packed: str
     kept: int
     queries: int
-    folder: str
+    key: Pairs
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks that a reader opens."""
+    """Blocks that a reader unfolds."""
 
-    kind: ClassVar[str] = "fold"
     title: str
     blocks: "Sequence[Block]"
     note: str = ""
@@ -219,17 +186,15 @@ class Fold:
 
 @dataclass(frozen=True)
 class Beside:
-    """Blocks next to each other where there is room."""
+    """Blocks side by side if the page is wide enough."""
 
-    kind: ClassVar[str] = "beside"
     blocks: "Sequence[Block]"
 
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under a title; `short` is what a list of contents calls it."""
+    """Blocks under a title; `short` is the title in the list of contents."""
 
-    kind: ClassVar[str] = "section"
     title: str
     anchor: str
     blocks: "Sequence[Block]"
@@ -238,7 +203,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is shown of a run: the headline, the answers, then the sections; `names` are those of its configurations."""
+    """The report of a run: headline, answers, sections; `names` are those of its configurations."""
 
     title: str
     folder: str
@@ -249,4 +214,4 @@ class Report:
     sections: Sequence[Section]
 
 
-Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | QuestionCard | QuestionLinks | Drill | Fold | Beside | Section
+Block = Table | Figure | Lead | Prose | Lines | Terms | Answered | Drill | Fold | Beside | Section

@@ -1,4 +1,4 @@
-"""What the notebooks open: a finished run or one of its configurations by the run's folder, or the history of an outputs folder."""
+"""Open a run, one of its configurations, or the history of an outputs folder for a notebook."""
 
 from pathlib import Path
 
@@ -14,15 +14,15 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 
 
 def open_comparison(results: str | Path) -> ComparisonView:
-    """All configurations of the run in the folder `results`, such as `outputs/quickstart`.
+    """Open all configurations of the run in the folder `results`, such as `outputs/quickstart`.
 
-    A relative path is looked for in the working directory, then in each of its parents. InputError where no run is found.
+    A relative path is resolved against the working directory, then against each of its parents. InputError if no run is found.
     """
     return ComparisonView(_run_at(results))
 
 
 def open_configuration(results: str | Path, configuration: str) -> ConfigurationView:
-    """One configuration of a run by its name; InputError if the run has none of that name, or if it failed."""
+    """Open one configuration of a run by its name; InputError if the run has no such configuration, or if it failed."""
     run = _run_at(results)
     if configuration in run.failures:
         raise InputError(f"the configuration {configuration} failed: {run.failures[configuration]}")
@@ -30,10 +30,10 @@ def open_configuration(results: str | Path, configuration: str) -> Configuration
 
 
 def open_trends(outputs: str | Path = "outputs", experiment: str = "", metric: str = "") -> TrendsView:
-    """A metric of an experiment over the runs of an outputs folder, which is looked for like a run's.
+    """Open the history of a metric of an experiment; a relative `outputs` is resolved like the folder of a run.
 
     `experiment` is its name, by default that of the last run; `metric` is by default the one that was primary in the last run.
-    Errors: InputError where there is no history, or no such experiment or metric in it; StoreError if it is corrupt.
+    Errors: InputError without a history, or without such an experiment or metric in it; StoreError if it is corrupt.
     """
     history = read_history(find_upwards(history_path(Path(outputs))) or history_path(Path(outputs)))
     history = history[(history["condition"] == RETRIEVED) & (history["slice"] == "all")]

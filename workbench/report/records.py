@@ -1,5 +1,6 @@
 """The record in which a notebook leaves its conclusions: the result of its last cell, and the sign that it ran to its end."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,16 @@ MIME = "application/vnd.workbench.record+json"
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Conclusions under the id of the run of a notebook, empty where it was opened by hand; `told` is what a person reads of them."""
+    """Conclusions under the id of the run of a notebook, empty where it was opened by hand, with a `summary` for people."""
 
     run_id: str
     values: Mapping[str, Any]
-    told: str
+    summary: str
 
     def __repr__(self) -> str:
-        return f"{'recorded' if self.run_id else 'not recorded (opened by hand)'}: {self.told}"
+        return f"{'recorded' if self.run_id else 'not recorded (opened by hand)'}: {self.summary}"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        return {"text/plain": repr(self), MIME: {"run_id": self.run_id, "values": dict(self.values)}}
+        # JSON lacks NaN.
+        values = json.loads(json.dumps(self.values), parse_constant=lambda _: None)
+        return {"text/plain": repr(self), MIME: {"run_id": self.run_id, "values": values}}

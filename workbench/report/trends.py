@@ -1,6 +1,6 @@
-"""What the trends notebook shows of a history: a metric over runs, what changed between them, and since when its level is another."""
+"""The trends notebook: one metric over the runs of a history, what changed between runs, and changes of its level."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot
@@ -14,17 +14,18 @@ from workbench.report.figures import trends
 from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
-from workbench.results.history import EXACT, FINGERPRINTS, changes
+from workbench.results.history import EXACT, changes
 from workbench.statistics.change_points import FEWEST_RUNS, ChangePoint, change_points
 
-# A fingerprint's column, and what a person calls it.
-NAMES = dict(zip(FINGERPRINTS, ("corpus", "questions", "labels", "chunking", "model", "retrieval", "prompt"), strict=True))
-_DATASET = ("corpus", "questions", "labels")
+# Fingerprints under other names than their columns'.
+_NAMES = {"embedding": "model"}
+_DATASET = dict.fromkeys(("corpus", "questions", "labels"), "dataset")
 _MOST_RUNS = 60
 _MOST_PANELS = 8
 # Letters of a panel's title that its frame holds.
 _TITLE_LENGTH = 38
 _MOST_ROWS = 40
+_RUN = (words("run"), words("configuration"), words("time, UTC"))
 
 
 @dataclass(frozen=True)
@@ -50,173 +51,157 @@ class TrendsView:
         return tuple(trend for name in names if len((trend := self._trend(name)).rows))
 
     def overview(self) -> Shown:
-        """How many runs there are, what is told of them, and what a value without a reason means."""
-        first, last = self.runs["time"].iloc[0], self.runs["time"].iloc[-1]
-        counted = f"{plural(len(self.runs), 'run')} of {self.experiment} from {_day(first)} to {_day(last)}, by {self.metric}"
-        stepped = [one.name for one in self.found if one.levels.points]
-        short = [one.name for one in self.found if not one.levels.enough]
-        told = f"a change of level was found in {listed(stepped)}" if stepped else "no change of level was found"
-        if len(short) == len(self.found):
-            told = f"fewer than {FEWEST_RUNS} runs, in which a change of level cannot be told from noise"
-        lines = ["The same configuration on the same questions gives identical values: only what is marked can have changed one."]
-        lines += (
-            [f"Fewer than {FEWEST_RUNS} runs, so no change of level can be told: {listed(short)}."]
-            if 0 < len(short) < len(self.found)
-            else []
-        )
-        return show(Lead(f"{counted}: {told}."), Lines(lines))
+        """The number of runs, the changes of level, and the meaning of a value that changes without a reason."""
+        return show(*self._overview())
 
     def chart(self) -> Shown:
         """The metric over the runs, a panel for each configuration."""
-        dates = [(row["place"], f"{row['time']:%d %b}".lstrip("0")) for row in _records(self.runs.tail(_MOST_RUNS))]
+        dates = [(row["place"], f"{row['time']:%d %b}".lstrip("0")) for row in self.runs.tail(_MOST_RUNS).to_dict("records")]
         oldest = dates[0][0]
-        shown = [_since(one, oldest) for one in self.found if one.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
-        if not shown:
+        recent = [trend for trend in self.found if trend.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
+        if not recent:
             return show(Prose(f"{self.metric} was scored in no run."))
-        digits = fitting_digits(value for one in shown for value in one.rows["value"])
-        told = "; ".join(f"{one.name} {', '.join(number(value, digits) for value in one.rows['value'])}" for one in shown)
-        alt = f"{self.metric} by run from run {oldest}: {told}"
-        short = shortened([one.name for one in shown], _TITLE_LENGTH)
-        drawn = [replace(one, name=short[one.name]) for one in shown]
+        short = shortened([trend.name for trend in recent], _TITLE_LENGTH)
+        drawn = [
+            replace(
+                trend,
+                name=short[trend.name],
+                rows=trend.rows[trend.rows["place"] >= oldest],
+                marks=[mark for mark in trend.marks if mark[0] >= oldest],
+            )
+            for trend in recent
+        ]
+        digits = fitting_digits(value for trend in drawn for value in trend.rows["value"])
+        values = "; ".join(
+            f"{name} {', '.join(number(value, digits) for value in trend.rows['value'])}" for name, trend in zip(short, drawn, strict=True)
+        )
+        alt = f"{self.metric} by run from run {oldest}: {values}"
         return show(Figure("trends", alt, "", trends.trends(drawn, self.metric, dates), key=key_of(short)))
 
     def left_out(self) -> Shown:
-        """What the chart has no room for."""
-        older, more = len(self.runs) - _MOST_RUNS, len(self.found) - _MOST_PANELS
-        lines = [f"{plural(older, 'older run')} not drawn; the tables tell of all."] if older > 0 else []
-        lines += [f"Not drawn: {listed([one.name for one in self.found[_MOST_PANELS:]])}."] if more > 0 else []
+        """The runs and configurations that the chart leaves out."""
+        older, more = len(self.runs) - _MOST_RUNS, self.found[_MOST_PANELS:]
+        lines = [f"{plural(older, 'older run')} not drawn; the tables have all runs."] if older > 0 else []
+        lines += [f"Not drawn: {listed([trend.name for trend in more])}."] if more else []
         return show(Lines(lines) if lines else None)
 
     def changes(self) -> Shown:
-        """Every run in which something that the values depend on was another than before, with the step of the value."""
-        rows = []
-        for one in self.found:
-            for row in _records(one.rows[one.rows["changed"] != ""]):
-                cells = [_named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
-                rows.append([str(row["place"]), one.name, _time(row["time"]), *cells])
-        if not rows:
-            return show(Prose("Nothing was changed between runs."))
-        columns = [words("run"), words("configuration"), words("time, UTC"), text("changed"), Column("value"), Column("difference")]
-        return _newest("changes", "What changed since the configuration's run before", [*columns, words("commit")], rows)
+        """Every run in which a fingerprint differs from the run before, with the change of the value."""
+        rows = [
+            [*_run(trend, row), _named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
+            for trend in self.found
+            for row in trend.rows[trend.rows["changed"] != ""].to_dict("records")
+        ]
+        columns = [*_RUN, text("changed"), Column("value"), Column("difference"), words("commit")]
+        return _newest("Changes since the configuration's run before", columns, rows, "Nothing was changed between runs.")
 
     def levels(self) -> Shown:
-        """The change points that were found, with what had changed in that run."""
-        rows = [self._level(one, point) for one in self.found for point in one.levels.points]
-        if not rows:
-            enough = any(one.levels.enough for one in self.found)
-            why = "" if enough else f": that takes {FEWEST_RUNS} runs of a configuration"
-            return show(Prose(f"No change of level was found{why}."))
+        """The change points of the level, with the fingerprints that changed in the same run."""
+        rows = [self._level(trend, point) for trend in self.found for point in trend.levels.points]
+        enough = any(trend.levels.enough for trend in self.found)
+        none = f"No change of level was found{'' if enough else f': that takes {FEWEST_RUNS} runs of a configuration'}."
         columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
-        return _table("levels", f"From which run {self.metric} stood on another level", columns, rows)
+        return _table(f"The first runs of a new level of {self.metric}", columns, rows, none)
 
     def unexplained(self) -> Shown:
-        """The runs whose value is another though no fingerprint is."""
-        rows = []
-        for one in self.found:
-            for row in _records(one.rows.assign(before=one.rows["commit"].shift())[one.rows["unexplained"]]):
-                cells = [number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
-                rows.append([str(row["place"]), one.name, _time(row["time"]), *cells])
-        if not rows:
-            return show(Prose("Every change of a value came with a change of what it is made of."))
-        columns = [words("run"), words("configuration"), words("time, UTC"), Column("value"), Column("difference")]
+        """The runs whose value differs from the run before although no fingerprint does."""
+        rows = [
+            [*_run(trend, row), number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
+            for trend in self.found
+            for row in trend.rows.assign(before=trend.rows["commit"].shift())[trend.rows["unexplained"]].to_dict("records")
+        ]
+        columns = [*_RUN, Column("value"), Column("difference"), words("commit before"), words("commit")]
         caption = "Another value from the same fingerprints: the code or the machine changed"
-        return _newest("unexplained", caption, [*columns, words("commit before"), words("commit")], rows)
+        return _newest(caption, columns, rows, "Every change of a value came with a change of a fingerprint.")
 
     def last_two(self) -> Shown:
-        """The last run of each configuration against the one before it, by their intervals alone."""
-        rows = [_pair(one) for one in self.found if len(one.rows) > 1]
-        if not rows:
-            return show(Prose("No configuration has two runs yet."))
+        """The last run of each configuration minus the one before it, by their intervals alone."""
+        rows = [_pair(trend) for trend in self.found if len(trend.rows) > 1]
         columns = [words("configuration"), words("runs"), Column("before"), Column("last"), Column("difference"), Column("95 % interval")]
-        return _table("last-two", f"{self.metric} of each configuration's last two runs, not paired", [*columns, text("changed")], rows)
+        caption = f"{self.metric} of each configuration's last two runs, not paired"
+        return _table(caption, [*columns, text("changed")], rows, "No configuration has two runs yet.")
 
     def record(self, run_id: str) -> Record:
-        """The conclusions, for whoever runs the notebook."""
-        points = [{"configuration": one.name, "run": point.run, "p": point.p} for one in self.found for point in one.levels.points]
+        """The conclusions, for the program that runs the notebook."""
+        points = [{"configuration": trend.name, "run": point.run, "p": point.p} for trend in self.found for point in trend.levels.points]
         values: dict[str, Any] = {"experiment": self.experiment, "metric": self.metric, "runs": len(self.runs), "change_points": points}
         return Record(run_id, values, f"{plural(len(points), 'change')} of level in {plural(len(self.runs), 'run')}")
 
     def document(self) -> Report:
-        """Everything as a page of its own."""
-        lead, lines = self.overview().blocks
-        parts = (
-            ("The metric over the runs", "runs", "Runs", [*self.chart().blocks, *self.left_out().blocks]),
-            ("Changes of level", "level", "Levels", self.levels().blocks),
-            ("What was changed", "changed", "Changes", self.changes().blocks),
-            ("Changes without a reason", "unexplained-values", "Unexplained", self.unexplained().blocks),
-            ("The last two runs", "last", "Last two", self.last_two().blocks),
-        )
-        sections = [Section(title, anchor, blocks, short) for title, anchor, short, blocks in parts]
-        title, names = f"{self.experiment}: since when is it better or worse?", [one.name for one in self.found]
-        opening = lines.items if isinstance(lines, Lines) else ()
-        return Report(title, "history.parquet", names, lead if isinstance(lead, Lead) else Lead(""), opening, Answered(()), sections)
+        """Everything as a page."""
+        lead, lines = self._overview()
+        sections = [
+            Section("The metric over the runs", "runs", [*self.chart().blocks, *self.left_out().blocks], "Runs"),
+            Section("Changes of level", "level", self.levels().blocks, "Levels"),
+            Section("What was changed", "changed", self.changes().blocks, "Changes"),
+            Section("Changes without a reason", "unexplained-values", self.unexplained().blocks, "Unexplained"),
+            Section("The last two runs", "last", self.last_two().blocks, "Last two"),
+        ]
+        title, names = f"{self.experiment}: since when is it better or worse?", [trend.name for trend in self.found]
+        return Report(title, "history.parquet", names, lead, lines.items, Answered(()), sections)
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()
 
+    def _overview(self) -> tuple[Lead, Lines]:
+        first, last = (f"{self.runs['time'].iloc[end]:%Y-%m-%d}" for end in (0, -1))
+        stepped = [trend.name for trend in self.found if trend.levels.points]
+        short = [trend.name for trend in self.found if not trend.levels.enough]
+        level = f"a change of level was found in {listed(stepped)}" if stepped else "no change of level was found"
+        if len(short) == len(self.found):
+            level = f"fewer than {FEWEST_RUNS} runs, too few to tell a change of level from noise"
+        lines = ["The same configuration on the same questions gives identical values: only what is marked can have changed one."]
+        if 0 < len(short) < len(self.found):
+            lines.append(f"Fewer than {FEWEST_RUNS} runs, too few for a change of level: {listed(short)}.")
+        runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"
+        return Lead(f"{runs}: {level}."), Lines(lines)
+
     def _trend(self, name: str) -> trends.Trend:
         rows = changes(self.history, self.experiment, name, self.metric)
         rows["place"] = rows["run"].map(self.runs.set_index("run")["place"])
-        marks = [(row["place"], _short(row["changed"])) for row in _records(rows[rows["changed"] != ""])]
+        marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in rows[rows["changed"] != ""].to_dict("records")]
         return trends.Trend(name, rows, marks, change_points(rows.set_index("run")["value"]))
 
-    def _level(self, one: trends.Trend, point: ChangePoint) -> list[str]:
-        (row,) = _records(one.rows[one.rows["run"] == point.run])
+    def _level(self, trend: trends.Trend, point: ChangePoint) -> list[str]:
+        (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
         why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
         p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
-        return [str(row["place"]), one.name, number(point.before), number(point.after), p, why]
+        return [str(row["place"]), trend.name, number(point.before), number(point.after), p, why]
 
 
-def _since(one: trends.Trend, oldest: int) -> trends.Trend:
-    marks = [mark for mark in one.marks if mark[0] >= oldest]
-    return trends.Trend(one.name, one.rows[one.rows["place"] >= oldest], marks, one.levels)
-
-
-def _pair(one: trends.Trend) -> list[str]:
+def _pair(trend: trends.Trend) -> list[str]:
     """The interval of the difference is Newcombe's square-and-add of the two intervals, as if their questions were others."""
-    before, last = _records(one.rows.tail(2))
+    before, last = trend.rows.tail(2).to_dict("records")
     difference = last["value"] - before["value"]
     low = difference - hypot(last["value"] - last["low"], before["high"] - before["value"])
     high = difference + hypot(last["high"] - last["value"], before["value"] - before["low"])
     same = not last["changed"] and abs(difference) <= EXACT
     changed = _named(last["changed"]) if last["changed"] else "nothing, identical" if same else "the code or the machine"
     values = [number(before["value"]), number(last["value"]), signed(difference), "–" if same else interval(low, high)]
-    return [one.name, f"{count(before['place'])}, {count(last['place'])}", *values, changed]
+    return [trend.name, f"{count(before['place'])}, {count(last['place'])}", *values, changed]
 
 
-def _named(changed: str) -> str:
-    return ", ".join(NAMES[name] for name in changed.split(", "))
+def _named(changed: str, names: Mapping[str, str] = _NAMES) -> str:
+    return ", ".join(dict.fromkeys(names.get(name, name) for name in changed.split(", ")))
 
 
-def _short(changed: str) -> str:
-    """As a label: the three fingerprints of a dataset are one word."""
-    return ", ".join(dict.fromkeys("dataset" if name in _DATASET else NAMES[name] for name in changed.split(", ")))
+def _run(trend: trends.Trend, row: Mapping[Any, Any]) -> list[str]:
+    return [str(row["place"]), trend.name, f"{row['time']:%Y-%m-%d %H:%M}"]
 
 
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
-
-
-def _newest(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Shown:
-    """A table of rows that begin with their run, the last of them where there are many."""
+def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
+    """Show the last of the rows that begin with their run."""
     ordered = sorted(rows, key=lambda row: int(row[0]))
     of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
-    return _table(name, caption + of, columns, ordered[-_MOST_ROWS:])
+    return _table(caption + of, columns, ordered[-_MOST_ROWS:], none)
 
 
-def _table(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Shown:
-    return show(Table(name, caption, columns, [Row([Cell(text) for text in row]) for row in rows]))
+def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
+    """Show rows of texts as a table, and the sentence `none` without rows."""
+    return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(none))
 
 
 def _commit(commit: str | None) -> str:
     if not isinstance(commit, str):
         return "–"
     return commit[:8] + ("-dirty" if commit.endswith("-dirty") else "")
-
-
-def _day(when: pd.Timestamp) -> str:
-    return f"{when:%Y-%m-%d}"
-
-
-def _time(when: pd.Timestamp) -> str:
-    return f"{when:%Y-%m-%d %H:%M}"

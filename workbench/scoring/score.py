@@ -49,7 +49,7 @@ class Scores:
     def _repr_html_(self) -> str:
         caption = f"{plural(self.queries['query_id'].nunique(), 'query', 'queries')}; n is how many a mean is over"
         rows = [Row([Cell(text) for text in row]) for row in self._cells()]
-        return show(Table("scores", caption, _COLUMNS, rows), Lines(self.notes) if self.notes else None)._repr_html_()
+        return show(Table(caption, _COLUMNS, rows), Lines(self.notes) if self.notes else None)._repr_html_()
 
     def _cells(self) -> list[list[str]]:
         return [

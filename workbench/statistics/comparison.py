@@ -50,7 +50,7 @@ def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike) -> list[In
     """For each of r rows the mean of a - b over the q queries of both (r, q; NaN where unscored) and its cluster-robust t interval.
 
     Queries that lack a value on either side are left out of both and of `n`. Equal values everywhere give 0 with the bounds
-    0 and 0; any other difference that does not vary has no bounds.
+    0 and 0; one query, or another difference that does not vary, has no bounds.
     """
     if a.shape != b.shape:
         raise InputError(f"{a.shape[1:]} and {b.shape[1:]} values cannot be paired", "compare results of the same queries")
@@ -59,7 +59,7 @@ def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike) -> list[In
         differences = (a[rows] - b[rows])[:, scored]
         means = robust_intervals(differences, units_of(differences, np.asarray(clusters)[scored]))
         for row, differs, interval in zip(rows.tolist(), (differences != 0).any(axis=1).tolist(), means, strict=True):
-            intervals[row] = interval if differs else replace(interval, value=0.0, low=0.0, high=0.0)
+            intervals[row] = interval if differs or interval.n == 1 else replace(interval, value=0.0, low=0.0, high=0.0)
     return [intervals[row] for row in range(len(a))]
 
 

@@ -38,8 +38,8 @@ class Pairs:
 
     @property
     def half_width(self) -> Floats:
-        """(p) half the width of the clustered t interval; 0 for identical pairs, NaN where the difference does not vary."""
-        return np.where(self.identical, 0.0, t_quantile(self.freedom) * self.error)
+        """(p) half the width of the clustered t interval; 0 for identical pairs, NaN for one query or where the difference does not vary."""
+        return np.where(self.identical & (self.n > 1), 0.0, t_quantile(self.freedom) * self.error)
 
 
 def all_pairs(values: Floats, codes: Ints, documents: Ints) -> Pairs:

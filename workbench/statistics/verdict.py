@@ -30,8 +30,8 @@ METHODS = (
     "differences: the same questions in pairs, clustered by source document (CR2 with Satterthwaite's degrees of freedom)",
     "p: clustered paired t test; beside it sign flips of whole documents' sums (9,999, or all where 16 or fewer differ)",
     "corrected p: max-T over the family by the same flips, step-down (Westfall and Young); beside it Holm",
-    "statistically indistinguishable from the best: no other is better, one-sided max-T at 2.5 % for each configuration (Mogstad et al., Hsu), if a paired t test agrees",
-    "corrected value of the first: chosen on one half of the documents, measured on the other, 200 splits",
+    "tie set: no other is better, one-sided max-T at 2.5 % for each configuration (Mogstad et al., Hsu), if a paired t test agrees",
+    "corrected value of the leader: chosen on one half of the documents, measured on the other, 200 splits",
     "questions needed: 80 % power, two-sided paired t test at 5 %, the difference and its clustered spread as they are here",
 )
 
@@ -41,7 +41,7 @@ class Reason(StrEnum):
 
     IDENTICAL = "identical"
     FEW = "fewer than 30 questions"
-    TIED = "cannot be told apart"
+    TIED = "statistically indistinguishable"
     ALONE = "one configuration"
 
 

@@ -3,7 +3,7 @@ from workbench.report.model import Cell, Column, Lines, Prose, Row, Section, Tab
 from workbench.report.render.markdown import markdown, markdown_table, summary_markdown
 
 TABLE = Table(
-    "t", "what it is", [Column("name", "word"), Column("value", note="95 %")], [Row([Cell("a|b"), Cell("0.5", note="[0.1]")])], "a note"
+    "what it is", [Column("name", "word"), Column("value", note="95 %")], [Row([Cell("a|b"), Cell("0.5", note="[0.1]")])], "a note"
 )
 
 

@@ -13,14 +13,11 @@ from workbench.report.model import (
     Beside,
     Cell,
     Column,
-    Excerpt,
     Figure,
     Fold,
     Lead,
     Lines,
     Prose,
-    QuestionCard,
-    QuestionLinks,
     Row,
     Section,
     Table,
@@ -56,18 +53,18 @@ KEPT |= {"span", "strong", "summary", "table", "tbody", "td", "th", "thead", "tr
 def table(text: str) -> Table:
     cells = [Cell(text, place=1), Cell("0.5", 0.5, note=text), Cell("", bar=Bar(4.0, 50.0, 96.0)), Cell("0.5", 0.5, shade=4)]
     columns = [Column(text, "word"), Column(text, note=text), Column("", "bar"), Column(text, "shade", upright=True)]
-    return Table("t", text, columns, [Row(cells, level=True)], text, "ranked", key=((text, text),))
+    return Table(text, columns, [Row(cells, level=True)], text, "ranked", key=((text, text),))
 
 
 def every_block(text: str) -> list:
-    passage = Excerpt(text, text, [Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
+    passage = Term(text, text, pieces=[Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
     return [
         *(table(text), Lead(text, text), Prose(text), Lines([text]), Terms([Term(text, text, text), Term(text, text, code=True)])),
-        *(Answered([Answer(text, text, text)]), QuestionLinks(text, [(text, text, text)]), Fold(text, [Prose(text)], text)),
+        *(Answered([Answer(text, text, text)]), Fold(text, [Prose(text)], text)),
         *(
             Beside([table(text)]),
             Section(text, "s", [Section(text, "u", [Prose(text)])]),
-            QuestionCard(text, text, text, [passage], [passage]),
+            Terms([passage, passage], label=text),
         ),
     ]
 
@@ -87,13 +84,13 @@ def test_everything_is_styled_in_place_with_elements_that_an_untrusted_notebook_
 
 
 def test_numbers_are_set_to_the_right_and_rows_have_headers():
-    html = show(Table("t", "t", [Column("name", "word"), Column("value")], [Row([Cell("a"), Cell("0.5")])])).html
+    html = show(Table("t", [Column("name", "word"), Column("value")], [Row([Cell("a"), Cell("0.5")])])).html
     assert re.search(r'<th scope="row" style="[^"]*">a</th>', html)
     assert re.search(r'<td style="[^"]*text-align:right[^"]*">0.5</td>', html)
 
 
 def test_a_figure_is_a_picture_between_the_html_around_it():
-    figure = Figure("one", "what it shows", "how it is read", curves((500, 1000), {"a": [0.1, 0.2]}), table("numbers"), (("a…b", "ab"),))
+    figure = Figure("one", "what it shows", "how it is read", curves((500, 1000), [("a", [0.1, 0.2])]), table("numbers"), (("a…b", "ab"),))
     before, drawn, after = show(Prose("before"), Beside([figure]), Prose("after")).parts
     assert isinstance(before, Html)
     assert isinstance(drawn, Picture)
@@ -102,7 +99,7 @@ def test_a_figure_is_a_picture_between_the_html_around_it():
 
 
 def test_a_figure_is_a_sharp_png_of_few_colours_with_its_words():
-    found = picture(curves((500, 1000), {"a": [0.1, 0.2], "b": [0.2, float("nan")]}), "what it shows")
+    found = picture(curves((500, 1000), [("a", [0.1, 0.2]), ("b", [0.2, float("nan")])]), "what it shows")
     data, about = found._repr_mimebundle_()
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     assert about == {"image/png": {"alt": "what it shows", "width": 576}}

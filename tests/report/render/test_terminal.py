@@ -4,7 +4,7 @@ from workbench.report.render.terminal import summary_lines, table_lines
 
 def test_a_table_is_aligned_with_numbers_to_the_right():
     rows = [Row([Cell("a"), Cell("0.5")]), Row([Cell("longer"), Cell("10.25")])]
-    assert table_lines(Table("t", "", [Column("name", "word"), Column("value")], rows)) == [
+    assert table_lines(Table("", [Column("name", "word"), Column("value")], rows)) == [
         "name    value",
         "a         0.5",
         "longer  10.25",

@@ -1,7 +1,7 @@
-"""The one plain look of all figures: colours that differ in lightness and shape too, letters large enough for a telephone."""
+"""Style of all figures: colours that also differ in lightness, letters that are legible on a telephone."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,13 @@ POINTS = 8.5
 WIDTH_INCHES = 4.8
 # Names are cut to this many letters, so that they leave room for what is drawn.
 NAME_LENGTH = 26
+# Of more points or lines than this, only those that matter are named: the table below the figure has the others.
+MOST_NAMES = 12
 _LEAST_SPAN = 0.3
 
 
 def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list[Axes]]":
-    """An empty figure `height` inches high with panels of these relative heights above each other."""
+    """Make an empty figure `height` inches high with panels of these relative heights above each other."""
     # Not through pyplot: its global state and the kernel's inline display are of no use here.
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -32,18 +34,18 @@ def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list
         figure = Figure(figsize=(WIDTH_INCHES, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08), facecolor="white")
         FigureCanvasAgg(figure)
         axes = list(figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False, height_ratios=panels)[:, 0])
-    for one in axes:
-        _plain(one)
+    for panel in axes:
+        _plain(panel)
     return figure, axes
 
 
 def plain(text: str) -> str:
-    """A name as matplotlib writes it letter by letter: a dollar would begin a formula."""
+    """Escape a name for matplotlib, to which a dollar begins a formula."""
     return text.replace("$", r"\$")
 
 
 def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
-    """A row a name, from the top; `title` is that of the axis below."""
+    """Label a row for each name, from the top; `title` labels the axis below."""
     axes.set_yticks(range(len(names)), [plain(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -52,19 +54,28 @@ def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
     axes.set_xlabel(plain(title))
 
 
-def name_ends(axes: "Axes", ends: Mapping[str, tuple[float, float]], colours: Mapping[str, str]) -> None:
-    """The names of points in a column at the right, in the order of their heights and far enough apart, joined to them by hair lines."""
-    names = sorted((name for name in ends if not np.isnan(ends[name][1])), key=lambda name: ends[name][1])
+class End(NamedTuple):
+    """The end of a line, or a point, with its name; an empty `label` stays unnamed."""
+
+    label: str
+    x: float
+    y: float
+    colour: str
+
+
+def name_ends(axes: "Axes", ends: Sequence[End]) -> None:
+    """Write the names of points in a column at the right, joined to them by hair lines, so that none overlap."""
+    named = sorted((end for end in ends if end.label and not np.isnan(end.y)), key=lambda end: end.y)
     low, high = axes.get_ylim()
-    heights = _apart([(ends[name][1] - low) / (high - low) for name in names], 1 / max(9.0, 1.05 * len(names)))
-    for name, height in zip(names, heights, strict=True):
+    heights = _apart([(end.y - low) / (high - low) for end in named], 1 / max(9.0, 1.05 * len(named)))
+    for end, height in zip(named, heights, strict=True):
         arrow = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)}
         place: dict[str, Any] = {"textcoords": "axes fraction", "va": "center", "arrowprops": arrow}
-        axes.annotate(plain(name), ends[name], (1.05, height), color=colours[name], fontsize=POINTS, **place)
+        axes.annotate(plain(end.label), (end.x, end.y), (1.05, height), color=end.colour, fontsize=POINTS, **place)
 
 
 def spanned(limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits at least 0.3 apart: a small difference must not look like a large one. Those of small shares begin near 0."""
+    """Widen limits to at least 0.3, so that a small difference looks small; those of small shares begin near 0."""
     low, high = limits
     missing = max(0.0, _LEAST_SPAN - (high - low))
     floor = -0.02 if low > -0.02 else -np.inf
@@ -84,7 +95,7 @@ def _plain(axes: "Axes") -> None:
 
 
 def _apart(wanted: Sequence[float], gap: float) -> list[float]:
-    """Rising places at least `gap` from each other, as near to those wanted as pushing up and then down leaves them."""
+    """Push rising positions up, then down, until they are at least `gap` apart and below 1."""
     places: list[float] = []
     for place in wanted:
         places.append(max(place, places[-1] + gap) if places else place)

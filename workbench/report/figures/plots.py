@@ -1,10 +1,9 @@
-"""What is drawn of a run: differences, recall against tokens, quality against cost, lengths. Names come short enough to fit."""
+"""Figures of a run: differences, recall against tokens, quality against cost, lengths. Callers shorten the names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.core.formatting import interval, signed
 from workbench.report.figures.canvas import (
@@ -16,6 +15,7 @@ from workbench.report.figures.canvas import (
     PAPER,
     POINTS,
     WARNING,
+    End,
     canvas,
     name_ends,
     name_rows,
@@ -24,7 +24,6 @@ from workbench.report.figures.canvas import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MARKERS = ("o", "s", "^", "D")
@@ -35,7 +34,7 @@ _DECADES = 20
 
 
 class Difference(NamedTuple):
-    """A difference with its interval; `apart` if it holds after correction."""
+    """A difference with its interval; `apart` if it is significant after correction."""
 
     name: str
     value: float
@@ -45,32 +44,32 @@ class Difference(NamedTuple):
 
 
 def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure":
-    """A row for each difference: a solid point where it holds, a ring where it may be nothing, its numbers at the right."""
+    """Plot a row for each difference with its interval: a solid point if it is significant, else a ring."""
     figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
     axes.axvline(0, color=INK, linewidth=0.8)
-    for place, one in enumerate(rows):
-        colour = ACCENT if one.apart else MUTED
-        axes.plot([one.low, one.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
-        axes.plot([one.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if one.apart else PAPER)
+    for place, row in enumerate(rows):
+        colour = ACCENT if row.apart else MUTED
+        axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
+        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.apart else PAPER)
         note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
-        numbers = f"{signed(one.value, digits)} {interval(one.low, one.high, digits)}"
+        numbers = f"{signed(row.value, digits)} {interval(row.low, row.high, digits)}"
         axes.annotate(numbers, (1, place), (6, 0), ("axes fraction", "data"), **note)
     axes.locator_params(axis="x", nbins=4)
-    name_rows(axes, [one.name for one in rows], title)
+    name_rows(axes, [row.name for row in rows], title)
     return figure
 
 
-def curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "Figure":
-    """Recall of evidence against delivered tokens: the first four drawn strongly, every line named at its end."""
-    figure, (axes,) = canvas(max(2.9, 1.1 + 0.2 * len(recalls)))
-    colours = {}
-    for place, (name, values) in reversed(list(enumerate(recalls.items()))):
+def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]]) -> "Figure":
+    """Plot recall of evidence against delivered tokens by label, the first four lines emphasised; an empty label is not written."""
+    figure, (axes,) = canvas(_height(label for label, _ in recalls))
+    ends = []
+    for place, (label, values) in reversed(list(enumerate(recalls))):
         strong = place < STRONG
         look: dict[str, Any] = {"color": FAINT, "linewidth": 1, "zorder": 1}
         if strong:
             look = {"color": LINES[place], "linestyle": _DASHES[place], "marker": _MARKERS[place], "markersize": 4.5, "linewidth": 1.6}
         axes.plot(budgets, values, **look)
-        colours[name] = INK if strong else MUTED
+        ends.append(End(label, budgets[-1], values[-1], LINES[place] if strong else MUTED))
     axes.set_xscale("log", base=2)
     axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
     axes.minorticks_off()
@@ -78,14 +77,14 @@ def curves(budgets: Sequence[int], recalls: Mapping[str, Sequence[float]]) -> "F
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_xlabel("tokens of delivered text")
     axes.set_ylabel("share of the evidence delivered")
-    name_ends(axes, {name: (budgets[-1], values[-1]) for name, values in recalls.items()}, colours)
+    name_ends(axes, ends)
     return figure
 
 
 class Point(NamedTuple):
-    """A configuration by its cost and its quality; `best` if no other has as much for less, not `ranked` where its value says nothing."""
+    """A configuration by cost and quality; `best` if no other has as much for less, not `ranked` beyond the embedder's window."""
 
-    name: str
+    label: str
     cost: float
     quality: float
     ranked: bool
@@ -93,8 +92,8 @@ class Point(NamedTuple):
 
 
 def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
-    """Quality against cost, names at the right: solid what no other beats, a ring what others beat, a cross what is not ranked."""
-    figure, (axes,) = canvas(max(2.9, 1.1 + 0.2 * len(points)))
+    """Plot quality against cost: a solid point on the frontier, a ring behind it, a cross if not ranked; an empty label is not written."""
+    figure, (axes,) = canvas(_height(point.label for point in points))
     best = sorted((point.cost, point.quality) for point in points if point.best)
     axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
     for point in points:
@@ -110,38 +109,31 @@ def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
     axes.grid(color=FAINT, linewidth=0.6)
     axes.set_xlabel(plain(cost))
     axes.set_ylabel(plain(quality))
-    places = {point.name: (point.cost, point.quality) for point in points}
-    name_ends(axes, places, {point.name: INK if point.best else MUTED for point in points})
+    name_ends(axes, [End(point.label, point.cost, point.quality, INK if point.best else MUTED) for point in points])
     return figure
 
 
 def lengths(tokens: Sequence[int], chunks: Sequence[int], window: int | None) -> "Figure":
-    """How many chunks have how many tokens, against the embedder's window; None where there is none."""
+    """Plot a histogram of the chunks' lengths against the embedder's window, if it has one."""
     numbers, weights = np.asarray(tokens, dtype=np.int64), np.asarray(chunks, dtype=np.int64)
     figure, (axes,) = canvas(2.3)
-    longest = int(numbers.max(initial=1))
-    if window is None:
-        bins = np.arange(-0.5, longest + 1.5, max(1, round(longest / 40))).tolist()
-        axes.hist(numbers, bins=bins, weights=weights, color=ACCENT)
-        axes.set_xlabel("tokens of a chunk")
-    else:
-        _against_window(axes, numbers, weights, window)
-    axes.set_ylabel("chunks")
+    longest = max(int(numbers.max(initial=1)), window or 1)
+    # The border is between two bars, so that a chunk that fills the window exactly is seen.
+    step, border = max(1, round(longest / 40)), (window or longest) + 0.5
+    inner = [*np.arange(border, 0, -step)[::-1], *np.arange(border, longest + step, step)[1:]]
+    edges, fits = [inner[0] - step, *inner, inner[-1] + step], numbers < border
+    axes.hist(numbers[fits], bins=edges, weights=weights[fits], color=ACCENT)
+    axes.hist(numbers[~fits], bins=edges, weights=weights[~fits], color=PAPER, edgecolor=WARNING, hatch="////", linewidth=0.8)
+    axes.set_xlabel("tokens per chunk" if window is None else "tokens of the embedder's input per chunk")
+    axes.set_ylabel("number of chunks")
     axes.locator_params(axis="y", integer=True)
+    if window is not None:
+        axes.axvline(border, color=WARNING, linewidth=1.2, linestyle="--")
+        offset, side = ((4, 0), "left") if window < 0.6 * edges[-1] else ((-4, 0), "right")
+        note: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": "top", "color": WARNING, "fontsize": POINTS}
+        axes.annotate(f"window {window:,}", (border, 0.97), offset, ("data", "axes fraction"), **note)
     return figure
 
 
-def _against_window(axes: "Axes", numbers: NDArray[np.int64], weights: NDArray[np.int64], window: int) -> None:
-    longest = max(int(numbers.max(initial=1)), window)
-    # The window lies between two bars: what fills it exactly is still seen.
-    step, border = max(1, round(longest / 40)), window + 0.5
-    inner = [*np.arange(border, 0, -step)[::-1], *np.arange(border, longest + step, step)[1:]]
-    edges, fits = [inner[0] - step, *inner, inner[-1] + step], numbers <= window
-    axes.hist(numbers[fits], bins=edges, weights=weights[fits], color=ACCENT)
-    axes.hist(numbers[~fits], bins=edges, weights=weights[~fits], color=PAPER, edgecolor=WARNING, hatch="////", linewidth=0.8)
-    axes.axvline(border, color=WARNING, linewidth=1.2, linestyle="--")
-    right = window < 0.6 * edges[-1]
-    offset, side = ((4, 0), "left") if right else ((-4, 0), "right")
-    note: dict[str, Any] = {"textcoords": "offset points", "ha": side, "va": "top", "color": WARNING, "fontsize": POINTS}
-    axes.annotate(f"window {window:,}", (border, 0.97), offset, ("data", "axes fraction"), **note)
-    axes.set_xlabel("tokens of the embedder's input")
+def _height(labels: Iterable[str]) -> float:
+    return max(2.9, 1.1 + 0.2 * sum(map(bool, labels)))

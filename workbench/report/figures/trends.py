@@ -1,4 +1,4 @@
-"""A metric over runs as a figure: a panel for each configuration, marked where what it is made of changed."""
+"""Figure of a metric over runs: a panel for each configuration, with marks at changes of its fingerprints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from workbench.report.figures.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, WIDTH_INCHES, canvas, plain
+from workbench.report.figures.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, WIDTH_INCHES, canvas, plain, spanned
 from workbench.statistics.change_points import Levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LEAST_SPAN = 0.3
 _DATES = 5
 _FEW = 25
 _INTERVAL = "#a9b6c4"
@@ -34,16 +33,14 @@ class Trend:
 
 
 def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]) -> "Figure":
-    """Panels above each other on the same axes; `dates` (place, day) are the runs of the experiment, oldest first."""
+    """Plot panels above each other on the same axes; `dates` (place, day) are the runs of the experiment, oldest first."""
     first, last = dates[0][0], dates[-1][0]
-    rows = [label_rows(one.marks, first, last) for one in shown]
+    rows = [label_rows(trend.marks, first, last) for trend in shown]
     heights = [1.25 + (max(found.values(), default=-1) + 1) * _ROW_POINTS / 72 for found in rows]
     figure, panels = canvas(0.5 + sum(heights), heights)
-    for axes, one, placed in zip(panels, shown, rows, strict=True):
-        _panel(axes, one, placed)
-    low, high = panels[0].get_ylim()
-    missing = max(0.0, _LEAST_SPAN - (high - low))
-    panels[0].set_ylim(low - missing / 2, high + missing / 2)
+    for axes, trend, placed in zip(panels, shown, rows, strict=True):
+        _panel(axes, trend, placed)
+    panels[0].set_ylim(*spanned(panels[0].get_ylim()))
     panels[0].set_xlim(first - 0.6, last + 0.6)
     ticks = [dates[place] for place in sorted({round(place) for place in np.linspace(0, len(dates) - 1, _DATES)})]
     panels[-1].set_xticks([place for place, _ in ticks], [f"{place}\n{day}" for place, day in ticks])
@@ -52,30 +49,30 @@ def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]
 
 
 def label_rows(marks: Sequence[tuple[int, str]], first: int, last: int) -> dict[int, int]:
-    """The row above the panel, 0 the lowest, in which each mark's label meets no other."""
+    """Assign each mark's label a row above the panel, 0 the lowest, so that no two overlap."""
     inch = (WIDTH_INCHES - 0.9) / (last - first + 1.2)
     rows: dict[int, int] = {}
-    # From the right: a label stands above all that it would meet, so that none is crossed by another's leader.
+    # From the right: a label is placed above all that it would meet, so that none is crossed by another's leader.
     for place, text in reversed(marks):
         reach = place + (len(text) + 1) * _LETTER / inch
         rows[place] = 1 + max((row for later, row in rows.items() if later < reach), default=-1)
     return rows
 
 
-def _panel(axes: "Axes", one: Trend, placed: dict[int, int]) -> None:
-    places, values = one.rows["place"].to_numpy(), one.rows["value"].to_numpy()
+def _panel(axes: "Axes", trend: Trend, placed: dict[int, int]) -> None:
+    places, values = trend.rows["place"].to_numpy(), trend.rows["value"].to_numpy()
     few = len(places) <= _FEW
-    below, above = values - one.rows["low"].fillna(one.rows["value"]), one.rows["high"].fillna(one.rows["value"]) - values
+    below, above = values - trend.rows["low"].fillna(trend.rows["value"]), trend.rows["high"].fillna(trend.rows["value"]) - values
     axes.errorbar(places, values, [below.clip(lower=0), above.clip(lower=0)], fmt="none", ecolor=_INTERVAL, elinewidth=2)
     axes.plot(places, values, color=ACCENT, linewidth=1, marker="o", markersize=3.5 if few else 2.2)
-    _levels(axes, one)
-    for place, text in one.marks:
+    _levels(axes, trend)
+    for place, text in trend.marks:
         _mark(axes, place, text, placed[place])
     ring: dict[str, Any] = {"markersize": 8 if few else 5, "markerfacecolor": "none", "markeredgewidth": 1.3 if few else 0.9}
-    unexplained = one.rows[one.rows["unexplained"]]
+    unexplained = trend.rows[trend.rows["unexplained"]]
     axes.plot(unexplained["place"], unexplained["value"], "o", color=WARNING, **ring)
     rows = max(placed.values(), default=-1) + 1
-    axes.set_title(plain(one.name), loc="left", fontsize=POINTS, color=INK, fontweight="bold", pad=4 + rows * _ROW_POINTS)
+    axes.set_title(plain(trend.name), loc="left", fontsize=POINTS, color=INK, fontweight="bold", pad=4 + rows * _ROW_POINTS)
     axes.grid(axis="y", color=FAINT, linewidth=0.5)
     axes.locator_params(axis="y", nbins=4)
 
@@ -90,14 +87,14 @@ def _mark(axes: "Axes", place: int, text: str, row: int) -> None:
     axes.annotate(text, (place - 0.5, 1), (-1 if not row else 2, height), ("data", "axes fraction"), ha="left", **look)
 
 
-def _levels(axes: "Axes", one: Trend) -> None:
-    """The mean of each level as a line, and a triangle under the run where a new one begins."""
-    places = dict(zip(one.rows["run"], one.rows["place"], strict=True))
-    points = [point for point in one.levels.points if point.run in places]
+def _levels(axes: "Axes", trend: Trend) -> None:
+    """Draw the mean of each level as a line, and a triangle under the first run of a new one."""
+    places = dict(zip(trend.rows["run"], trend.rows["place"], strict=True))
+    points = [point for point in trend.levels.points if point.run in places]
     if not points:
         return
-    starts = [one.rows["place"].iloc[0], *(places[point.run] for point in points)]
-    ends = [*starts[1:], one.rows["place"].iloc[-1] + 1]
+    starts = [trend.rows["place"].iloc[0], *(places[point.run] for point in points)]
+    ends = [*starts[1:], trend.rows["place"].iloc[-1] + 1]
     for start, end, mean in zip(starts, ends, [points[0].before, *(point.after for point in points)], strict=True):
         axes.plot([start - 0.5, end - 0.5], [mean, mean], color=WARNING, linewidth=1.3)
     axes.plot(starts[1:], [0.04] * len(points), "^", color=WARNING, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False)

@@ -1,4 +1,4 @@
-"""The package's own templates and style sheets."""
+"""The templates of the package."""
 
 from functools import cache
 from pathlib import Path
@@ -8,12 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
-def stylesheet(name: str) -> str:
-    """One of the package's own style sheets."""
-    return (TEMPLATES / f"{name}.css").read_text("utf-8")
-
-
 @cache
 def environment() -> Environment:
-    """The templates; they escape by themselves and refuse names that are not given."""
+    """The template environment: it escapes by default and refuses undefined names."""
     return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

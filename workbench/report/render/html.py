@@ -1,5 +1,8 @@
-"""report.html: one file that holds all it shows, runs one script of its own and asks nothing of anybody."""
+"""Render report.html: one self-contained file with one script, which requests nothing."""
 
+import base64
+import hashlib
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,10 +10,9 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from workbench.core.files import write_text
-from workbench.report.model import Figure, Report
+from workbench.report.model import Report
 from workbench.report.page import document_of
-from workbench.report.render.environment import TEMPLATES, environment, stylesheet
-from workbench.report.render.policy import policy
+from workbench.report.render.environment import TEMPLATES, environment
 from workbench.report.render.svg import inline_svg
 from workbench.results.run_tables import RunTables
 
@@ -30,13 +32,19 @@ def write_page(document: Report, path: Path) -> Path:
 
 
 def rendered(document: Report) -> str:
-    """The document as a page, under a policy that lets only its own script and style sheet act."""
-    script, style = (TEMPLATES / "report.js").read_text("utf-8"), stylesheet("report")
-    about = {"page": True, "look": _look, "named": _naming(document.names), "picture": _picture}
+    """Render the document as a page whose policy allows only its own script and style sheet."""
+    script, style = ((TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
+    about = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(about | shown)
     # A browser reads NUL as U+FFFD, and half a surrogate pair is no UTF-8.
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def policy(script: str, style: str) -> str:
+    """The Content-Security-Policy that allows exactly this script and this style sheet."""
+    directives = ("default-src 'none'", f"script-src '{_digest(script)}'", f"style-src '{_digest(style)}'", "img-src data:")
+    return "; ".join([*directives, "base-uri 'none'", "form-action 'none'"])
 
 
 def _look(_: str, *classes: str) -> Markup:
@@ -44,12 +52,8 @@ def _look(_: str, *classes: str) -> Markup:
     return Markup(' class="{}"').format(names) if names else Markup("")
 
 
-def _picture(figure: Figure) -> Markup:
-    return inline_svg(figure.drawing, figure.name, figure.alt)
-
-
 def _naming(names: Sequence[str]) -> Callable[[str], Markup]:
-    """Sets the names of configurations in a sentence apart, so that none is broken at a hyphen."""
+    """Mark up the names of configurations in a sentence, so that none breaks at a hyphen."""
     longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
 
     def named(text: str) -> Markup:
@@ -63,3 +67,7 @@ def _naming(names: Sequence[str]) -> Callable[[str], Markup]:
 def _name(name: str) -> Markup:
     # A long one has to break somewhere.
     return Markup('<span class="name">{}</span>').format(name) if len(name) <= _UNBROKEN else escape(name)
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}"

@@ -5,47 +5,45 @@ from collections.abc import Sequence
 
 from workbench.analysis.findings import findings
 from workbench.report.model import Block, Lines, Prose, Section, Table, Terms
-from workbench.report.sections.opening import answered, headline, opening
 from workbench.report.sections.ranking import failed, screened, short_table, windowed
+from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 
 def summary_markdown(run: RunTables) -> str:
-    """What won, the order, what is not in it, and the answers to the other questions."""
+    """Summarise a run: headline, ranking, configurations that are not ranked, and answers."""
     found = findings(run)
     lead = headline(found)
-    blocks: list[Block | None] = [*(Prose(line) for line in opening(found))]
-    if found.standings.ranked:
-        note = "= cannot be told apart" if "=" in {found.mark(one.name) for one in found.standings.ranked} else ""
-        blocks += [short_table(found, found.standings.ranked, note)]
+    ranked = found.standings.ranked
+    blocks: list[Block | None] = [*map(Prose, opening(found)), short_table(found, ranked) if ranked else None]
     blocks += [windowed(found), screened(found), failed(found)]
-    said = [f"**{_plain(one.question)}** {_plain(one.sentence)}" for one in answered(found).items]
+    replies = [f"**{_plain(answer.question)}** {_plain(answer.sentence)}" for answer in answered(found).items]
     title = f"### {_plain(run.name)}: {_plain(f'{lead.text} {lead.aside}'.strip())}"
-    text = [title, *(part for block in blocks if block for part in markdown(block)), *said]
+    text = [title, *(part for block in blocks if block for part in markdown(block)), *replies]
     return "\n\n".join(text) + "\n"
 
 
 def markdown(block: Block) -> list[str]:
-    """The paragraphs of a block; figures and drill-downs, which need a page, are left out."""
+    """Render a block as paragraphs; figures and drill-downs, which need a page, are left out."""
     match block:
         case Table():
             return [part for part in (markdown_table(block), _plain(block.caption), _plain(block.note)) if part]
         case Section():
-            return [f"#### {_plain(block.title)}", *(part for one in block.blocks for part in markdown(one))]
+            return [f"#### {_plain(block.title)}", *(part for inner in block.blocks for part in markdown(inner))]
         case Prose():
             return [_plain(block.text)]
         case Lines():
             return ["\n".join(f"- {_plain(item)}" for item in block.items)]
         case Terms():
-            return ["\n".join(f"- **{_plain(one.name)}**: {_plain(one.text)}" for one in block.items)]
+            return ["\n".join(f"- **{_plain(term.name)}**: {_plain(term.text)}" for term in block.items)]
         case _:
             return []
 
 
 def markdown_table(table: Table) -> str:
-    """A table with pipes: numbers to the right, notes in brackets."""
+    """Render a table with pipes: numbers to the right, notes in brackets."""
     rows = [[_cell(column.title, column.note) for column in table.columns]]
     rows.append(["--:" if column.kind == "number" else "---" for column in table.columns])
     rows += [[_cell(cell.text, cell.note) for cell in row.cells] for row in table.rows]
@@ -61,5 +59,5 @@ def _cell(text: str, note: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is, in one line."""
+    """Escape text for Markdown, in one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

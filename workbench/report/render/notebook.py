@@ -1,4 +1,4 @@
-"""What a notebook's cell displays: blocks as HTML with inline styles, which hold where a notebook is not trusted, and figures as PNG."""
+"""Render blocks for a notebook: HTML with inline styles, which untrusted notebooks keep, and figures as PNG."""
 
 import base64
 import io
@@ -32,7 +32,6 @@ _STYLES = {
     "summary": "cursor:pointer",
     "figure": "margin:0 0 1.5em",
     "figcaption": "opacity:.8;max-width:52em",
-    "article": f"border-top:1px solid {_LINE};padding-top:.8em;margin:1.2em 0 1.6em",
     "table": "border-collapse:collapse;width:auto;margin:0;font-size:.9em;line-height:1.4;border:0",
     "caption": "text-align:left;caption-side:top;padding:0 0 .5em;opacity:.8;white-space:normal",
     "th": f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {_LINE};text-align:left;vertical-align:top;font-weight:600",
@@ -56,10 +55,7 @@ _STYLES = {
     ".mark": f"display:inline-block;width:1.1em;color:{_BLUE}",
     ".unseen": "display:none",
     ".asked": "font-weight:600",
-    ".value": "display:inline-block;min-width:3.5em;opacity:.8",
-    ".passages": "list-style:none;padding:0",
     ".passage": f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.55;border-left:3px solid {_LINE};padding:.1em 0 .1em .9em;max-width:52em",
-    ".question": "font-weight:600;font-size:1.05em",
     ".delivered": f"background-color:rgba(74,143,208,.25);border-bottom:2px solid {_BLUE}",
     ".missed": "background-color:transparent;border:1px dashed",
 }
@@ -68,7 +64,7 @@ _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 *
 
 @dataclass(frozen=True)
 class Html:
-    """HTML that is safe to show: whatever came from a document or a question was escaped when it was put in."""
+    """HTML that is safe to show: text of documents and questions is escaped."""
 
     html: Markup
 
@@ -91,7 +87,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Shown:
-    """Blocks as a notebook shows them: HTML and pictures, each an output of its own."""
+    """Blocks as outputs of a notebook's cell: HTML and pictures."""
 
     blocks: Sequence[Block]
 
@@ -107,7 +103,7 @@ class Shown:
 
     @property
     def alt(self) -> str:
-        """The words of all pictures."""
+        """The alternative texts of all pictures."""
         return "\n".join(part.alt for part in self.parts if isinstance(part, Picture))
 
     def _repr_html_(self) -> str:
@@ -121,13 +117,13 @@ class Shown:
 
 
 def show(*blocks: Block | None) -> Shown:
-    """Blocks for a notebook; None is nothing, and a section shows what is in it, since the notebook has its own headings."""
+    """Show blocks in a notebook without None; of a section only its blocks, because the notebook has its own headings."""
     given = [block for block in blocks if block is not None]
     return Shown([part for block in given for part in (block.blocks if isinstance(block, Section) else (block,))])
 
 
 def picture(drawing: "Drawing", alt: str) -> Picture:
-    """A figure as a sharp PNG of few colours; `alt` says what it shows."""
+    """Render a drawing as a sharp PNG of few colours; `alt` is its alternative text."""
     from PIL import Image
 
     drawn, packed = io.BytesIO(), io.BytesIO()

@@ -1,4 +1,4 @@
-"""A figure as SVG within the page: its colours are classes, so that the light, the dark and the printed look apply to it."""
+"""Render a figure as inline SVG with classes for colours, to which the light, dark and print styles apply."""
 
 import io
 import re
@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 _CLASSES = {LINES[place]: f"line-{place}" for place in (1, 2, 3)}
 _CLASSES |= {INK: "ink", MUTED: "muted", FAINT: "faint", ACCENT: "accent", PAPER: "paper"}
 _FONT = re.compile(r"([\d.]+)px")
-_REFERENCE = re.compile(r"url\(#([^)]+)\)|^#(.+)$")
 # What XML cannot hold.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def inline_svg(figure: "Figure", name: str, alt: str) -> Markup:
-    """A figure as an `svg` element with a title, without a style attribute, without a request; `name` is unique on its page."""
+    """Render a figure as an `svg` element with a title and without style attributes or requests; `name` is unique on its page."""
     from matplotlib import rc_context
 
     drawn = io.BytesIO()
@@ -48,7 +47,7 @@ def _local(tag: str) -> str:
 
 
 def _cleaned(element: "ElementTree.Element[str]") -> None:
-    """Names without their spaces, style attributes as plain attributes and classes."""
+    """Strip namespaces, and turn style attributes into plain attributes and classes."""
     element.tag = _local(element.tag)
     attributes = {_local(key): value for key, value in element.attrib.items()}
     style = attributes.pop("style", "")
@@ -68,15 +67,13 @@ def _cleaned(element: "ElementTree.Element[str]") -> None:
 
 
 def _named(root: "ElementTree.Element[str]", name: str) -> None:
-    """Ids that something refers to get the figure's name before them, the others go."""
-    found = [_REFERENCE.search(value) for one in root.iter() for key, value in one.attrib.items() if key in ("href", "clip-path")]
-    used = {match[1] or match[2] for match in found if match}
+    """Prefix ids that something refers to with the figure's name, and remove the others."""
+    used = set()
     for element in root.iter():
-        if "id" in element.attrib:
-            given = element.attrib.pop("id")
-            if given in used:
-                element.attrib["id"] = f"{name}-{given}"
-        if "href" in element.attrib:
-            element.attrib["href"] = f"#{name}-{element.attrib['href'][1:]}"
-        if "clip-path" in element.attrib:
-            element.attrib["clip-path"] = element.attrib["clip-path"].replace("url(#", f"url(#{name}-")
+        for key in {"href", "clip-path"} & element.attrib.keys():
+            used.add(element.attrib[key].removeprefix("url(").strip("#)"))
+            element.attrib[key] = element.attrib[key].replace("#", f"#{name}-")
+    for element in root.iter():
+        given = element.attrib.pop("id", "")
+        if given in used:
+            element.attrib["id"] = f"{name}-{given}"

@@ -1,4 +1,4 @@
-"""What a person reads in the terminal after a sweep."""
+"""The summary in the terminal after a sweep."""
 
 from workbench.analysis.findings import findings
 from workbench.core.formatting import aligned
@@ -10,21 +10,21 @@ from workbench.results.run_tables import RunTables
 
 
 def summary_lines(run: RunTables) -> list[str]:
-    """The configurations by the primary metric, those that cannot be told apart marked; then the verdict in plain lines."""
+    """Summarise a run: configurations by the primary metric, the tie set marked, then the verdict."""
     found = findings(run)
     ranked, cut = found.standings.ranked, found.standings.windowed
-    lines = ["", *table_lines(short_table(found, ranked, ""))] if ranked else []
-    lines += ["= cannot be told apart"] if "=" in {found.mark(one.name) for one in ranked} else []
+    lines = ["", *table_lines(short_table(found, ranked))] if ranked else []
     if cut:
         caption = "window, not chunking: their chunks are longer than what the embedder reads"
-        lines += ["", caption, *table_lines(short_table(found, cut, caption))[1:]]
+        lines += ["", caption, *table_lines(short_table(found, cut))[1:]]
     lines += [f"{configuration}: FAILED, {error}" for configuration, error in found.failures.items()]
-    said = answers(found)
-    tested = [said.certainty.sentence, said.more.sentence] if found.margin else []
+    answer = answers(found)
+    tested = [answer.certainty.sentence, answer.more.sentence] if found.margin else []
     aside = [screened_sentence(found.screening)] if found.screening else []
-    return [*lines, "", *aside, said.won.sentence, *([said.margin.sentence] if found.first else []), *tested]
+    return [*lines, "", *aside, answer.won.sentence, *([answer.margin.sentence] if found.first else []), *tested]
 
 
 def table_lines(table: Table) -> list[str]:
-    """A table as aligned columns of text, its titles first."""
-    return aligned([[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)])
+    """Render a table as aligned columns of text, the titles first and the note last."""
+    rows = [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
+    return [*aligned(rows), *([table.note] if table.note else [])]

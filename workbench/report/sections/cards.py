@@ -1,5 +1,6 @@
-"""One configuration: its settings, its metrics, why it misses what it misses, and a card that holds all of it."""
+"""One configuration: its settings, metrics, causes of misses and chunks, and the card that shows all of them."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,27 +10,28 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.questions.failure_summary import faults_of
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.analysis.standings import Standing
-from workbench.analysis.values import per_query
-from workbench.core.formatting import interval, number, plural, share
+from workbench.core.formatting import count, interval, plural, share
 from workbench.report.cells import count_cell, text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Fold, Prose, QuestionLinks, Row, Section, Table, Term, Terms
-from workbench.report.sections.chunks import faults_table, lengths_sentence
+from workbench.report.figures import plots
+from workbench.report.model import Block, Cell, Column, Figure, Fold, Prose, Row, Section, Table, Term, Terms
+from workbench.report.sections.questions import questions_table
 from workbench.report.sections.separation import index_gap, latency
+from workbench.report.text.sentences import folder_of
 from workbench.results.run_tables import RunTables
 
 _WORST = 5
 
 
-def cards(found: Findings, folder: str) -> Section | None:
-    """A card for each finished configuration, the ranked ones first; None where none was finished."""
+def cards(found: Findings) -> Section | None:
+    """A card for each finished configuration, the ranked ones first; None without any."""
     standings = [*found.standings.ranked, *found.standings.windowed]
-    told = "What it is, why it misses what it misses, the faults of its chunks, and its worst questions. The executed notebook of each says more."
-    folds = [_card(number, found, one, folder) for number, one in enumerate(standings, 1)]
-    return Section("Each configuration", "configurations", [Prose(told), *folds], "Configurations") if folds else None
+    about = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
+    folds = [_card(found, standing) for standing in standings]
+    return Section("Configurations", "configurations", [Prose(about), *folds], "Configurations") if folds else None
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
-    """The settings of each stage, and what they make."""
+    """The settings of each stage, and the size of its result."""
     facts, entries = standing.facts, []
     for stage, values in run.configurations_settings[standing.name].items():
         if values is not None:
@@ -43,8 +45,8 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
     return [*entries, Term("made of it", made), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
 
 
-def metrics_table(standing: Standing, number_: int = 1) -> Table:
-    """Every metric with its interval, what it is a mean of, and what is attainable."""
+def metrics_table(standing: Standing) -> Table:
+    """Tabulate every metric with its interval, counts and attainable maximum."""
     columns = [words("metric"), Column("mean"), Column("95 % interval", sorts=False), Column("attainable"), Column("questions")]
     rows = []
     for mean in standing.means.values():
@@ -53,40 +55,60 @@ def metrics_table(standing: Standing, number_: int = 1) -> Table:
             Row([Cell(mean.metric), value_cell(mean.value), Cell(interval(mean.low, mean.high)), value_cell(mean.attainable), *counts])
         )
     caption = "Every metric: means over scored questions, intervals clustered by document"
-    return Table(f"metrics-{number_}", caption, [*columns, Column("clusters"), Column("unscored")], rows)
+    return Table(caption, [*columns, Column("clusters"), Column("unscored")], rows)
 
 
-def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table | None:
-    """How many questions miss something by which cause; None where none does."""
-    found = faults_of(run, configuration)
-    meanings = cause_meanings(run)
+def misses_table(run: RunTables, configuration: str) -> Table | None:
+    """Count the questions that miss something by cause; None without a miss."""
+    found, meanings = faults_of(run, configuration), cause_meanings(run)
     rows = [
-        Row([Cell(cause), count_cell(many), value_cell(part, shown=share(many, found.of)), Cell(meanings[cause])])
-        for cause, (many, part) in found.causes.items()
+        Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, found.of)), Cell(meanings[cause])])
+        for cause, (queries, part) in found.causes.items()
     ]
     columns = [words("cause"), Column("questions"), Column("share"), text("which means")]
-    return Table(f"misses-{number_}", f"Why questions miss something, of {plural(found.of, 'question')}", columns, rows) if rows else None
+    return Table(f"Why questions miss something, of {plural(found.of, 'question')}", columns, rows) if rows else None
 
 
-def worst_links(run: RunTables, configuration: str) -> QuestionLinks:
-    """The questions with the worst values, each leading to its drill-down."""
-    values = per_query(run, configuration, str(run.primary))
-    scored = np.flatnonzero(~np.isnan(values))
-    sign = 1 if run.primary.higher_is_better else -1
-    first = scored[np.argsort(sign * values[scored], kind="stable")][:_WORST]
-    rows = run.questions.iloc[first]
-    items = [(number(value), query, asked) for value, query, asked in zip(values[first], rows["query_id"], rows["text"], strict=True)]
-    return QuestionLinks("Worst questions", items)
+def faults_table(run: RunTables, configuration: str) -> Table:
+    """Tabulate the faults of the chunks with counts, definitions and examples."""
+    columns = [words("fault"), Column("found"), Column("share"), text("which means"), text("such as")]
+    rows = []
+    for row in run.of("chunk_faults", configuration).to_dict("records"):
+        found, of = int(row["found"]), int(row["of"])
+        part = value_cell(found / of if of else 0.0, shown=f"{share(found, of)} of {plural(of, row['unit'].removesuffix('s'))}")
+        rows.append(
+            Row([Cell(row["fault"]), count_cell(found), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
+        )
+    return Table("Faults of the chunks", columns, rows)
 
 
-def _card(number_: int, found: Findings, standing: Standing, folder: str) -> Fold:
+def lengths_sentence(run: RunTables, standing: Standing) -> str:
+    """The number of chunks, their lengths, and the number cut by the window."""
+    table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
+    tokens = np.repeat(table["tokens"].to_numpy(np.int64), table["chunks"].to_numpy(np.int64))
+    middle, most = float(np.median(tokens)) if len(tokens) else 0.0, int(tokens.max(initial=0))
+    about = f"Lengths of {plural(len(tokens), 'chunk')}: median {count(middle)}, longest {plural(most, 'token')}; "
+    if window is None:
+        return f"{about}no window"
+    return f"{about}the window is {count(window)}; {plural(int((tokens > window).sum()), 'chunk')} beyond it"
+
+
+def lengths_figure(run: RunTables, standing: Standing) -> Figure:
+    """Plot the lengths of the chunks against the embedder's window."""
+    table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
+    drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
+    read = "" if window is None else " Text beyond the dashed line is never embedded: no question can find it."
+    about = lengths_sentence(run, standing)
+    return Figure("lengths", about, f"{about}.{read}", drawing)
+
+
+def _card(found: Findings, standing: Standing) -> Fold:
     run, name = found.run, standing.name
-    notebook = Term("notebook", f"{folder}/notebooks/{name}.ipynb", code=True)
-    misses, worst = misses_table(run, name, number_), worst_links(run, name)
-    blocks: list[Block] = [Terms([*settings(run, standing), notebook])]
-    blocks += [misses] if misses else []
-    blocks += [faults_table(run, name, number_), *([worst] if worst.items else []), metrics_table(standing, number_)]
-    blocks += [latency(run, name, number_), *index_gap(run, name, number_)]
+    notebook = Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)
+    misses = misses_table(run, name)
+    blocks: list[Block] = [Terms([*settings(run, standing), notebook]), *([misses] if misses else [])]
+    blocks += [faults_table(run, name), questions_table(run, name, _WORST), metrics_table(standing)]
+    blocks += [latency(run, name), *index_gap(run, name)]
     return Fold(name, blocks, f"{found.primary} {standing.means[str(found.primary)].text()}", "portrait")
 
 

@@ -1,48 +1,46 @@
-"""How far configurations are apart on the same questions: a figure, and everything that was tested."""
+"""Differences of configurations on the same questions: a figure, and a table of all tests."""
 
 from collections.abc import Sequence
 
 from workbench.analysis.findings import ALPHA, Findings
-from workbench.core.formatting import interval, plural, shortened, signed
-from workbench.report.cells import count_cell, difference_cells, digits_for, key_of, p_cell, words
+from workbench.core.formatting import plural, shortened
+from workbench.report.cells import count_cell, described, difference_cells, digits_for, key_of, p_cell, words
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.report.text.verdict import same
 from workbench.statistics.comparison import Comparison
 
 _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 
 
 def differences(found: Findings) -> Section | None:
-    """Every other configuration minus the reference; None where there is no other."""
+    """Compare every other configuration with the reference; None without another one."""
     base = found.reference
-    pairs = [found.against(one.name, base.name) for one in found.standings.ranked if one is not base] if base else []
+    pairs = [found.against(standing.name, base.name) for standing in found.standings.ranked if standing is not base] if base else []
     tested = [pair for pair in pairs if pair is not None]
     if base is None or not tested:
         return None
     blocks: list[Block] = [_figure(found, base.name, tested)]
-    return Section("How far apart they are", "differences", [*blocks, *_outside(found, tested)], "Differences")
+    return Section("Differences", "differences", [*blocks, *_outside(found, tested)], "Differences")
 
 
 def _figure(found: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
-    short = shortened([base, *(one.a for one in tested)], NAME_LENGTH)
-    rows = [plots.Difference(short[one.a], *_ends(one), one.p_adjusted <= ALPHA) for one in tested]
-    digits = digits_for(number for one in tested for number in _ends(one))
-    told = "; ".join(
-        f"{one.a} {signed(one.difference.value, digits)} {interval(one.difference.low, one.difference.high, digits)}" for one in tested
-    )
-    alt = f"{found.primary}: differences from {base} with 95 % intervals: {told}"
+    short = shortened([base, *(pair.a for pair in tested)], NAME_LENGTH)
+    rows = [plots.Difference(short[pair.a], *_ends(pair), pair.p_adjusted <= ALPHA) for pair in tested]
+    digits = digits_for(number for pair in tested for number in _ends(pair))
+    data = _table(found, base, tested)
     apart = sum(row.apart for row in rows)
     caption = (
         f"Solid points, {apart} of {len(rows)}, differ after correction for all comparisons; rings may not. "
         "Intervals are 95 % each, not corrected."
     )
     drawing = plots.differences(rows, f"{found.primary} minus that of {short[base]}", digits)
-    return Figure("differences", alt, caption, drawing, _table(found, base, tested), key_of(short))
+    return Figure("differences", described(data), caption, drawing, data, key_of(short))
 
 
-def _ends(one: Comparison) -> tuple[float, float, float]:
-    return one.difference.value, one.difference.low, one.difference.high
+def _ends(pair: Comparison) -> tuple[float, float, float]:
+    return pair.difference.value, pair.difference.low, pair.difference.high
 
 
 def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
@@ -50,22 +48,21 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
     corrected = f"; corrected for {plural(len(verdict.comparisons), 'comparison')} ({verdict.family})" if verdict else ""
     columns = [words("configuration"), Column("difference"), Column("95 % interval", sorts=False), *map(Column, _TESTS)]
     rows = []
-    for one in tested:
-        ps = [p_cell(p) for p in (one.p, one.p_random, one.p_adjusted, one.p_holm)]
-        value, low, high = _ends(one)
-        reading = "the same" if low == high == 0 else "told apart" if one.p_adjusted <= ALPHA else "not told apart"
-        rows.append(Row([Cell(one.a), *difference_cells(value, low, high), *ps, count_cell(one.difference.n), Cell(reading)]))
+    for pair in tested:
+        ps = [p_cell(p) for p in (pair.p, pair.p_random, pair.p_adjusted, pair.p_holm)]
+        reading = "the same" if same(pair) else "different" if pair.p_adjusted <= ALPHA else "statistically indistinguishable"
+        rows.append(Row([Cell(pair.a), *difference_cells(pair.difference), *ps, count_cell(pair.difference.n), Cell(reading)]))
     caption = f"{found.primary} minus that of {base}, question by question{corrected}"
-    return Table("differences-data", caption, [*columns, Column("questions"), words("reading")], rows)
+    return Table(caption, [*columns, Column("questions"), words("reading")], rows)
 
 
 def _outside(found: Findings, tested: Sequence[Comparison]) -> list[Block]:
-    """Why a pair need not be told apart though one of the two is outside the set."""
+    """Why a pair can be statistically indistinguishable although one of the two is outside the tie set."""
     best = found.verdict.best if found.verdict and found.told else ()
     if not any(apart.p_adjusted > ALPHA and (apart.a in best) != (apart.b in best) for apart in tested):
         return []
-    told = (
-        "Some pairs are not told apart though one of the two is outside the set: a configuration is outside where some other one has "
-        "more, whichever that is; a pair asks whether just these two differ, in either direction and among all the pairs tested."
+    about = (
+        "Some pairs are statistically indistinguishable although one of the two is outside the tie set: a configuration is outside if any "
+        "other one is ahead of it; a pair tests whether exactly these two differ, in either direction and corrected for all pairs tested."
     )
-    return [Prose(told)]
+    return [Prose(about)]

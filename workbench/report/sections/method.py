@@ -1,4 +1,4 @@
-"""How the numbers were made: the metrics with their definitions and sources, the tests, the causes, and what was run on what."""
+"""Definitions and sources of the metrics, the tests, the causes of misses, and the provenance of a run."""
 
 from typing import Any
 
@@ -6,17 +6,17 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import possible_causes
 from workbench.core.formatting import count
 from workbench.report.model import Block, Lines, Prose, Section, Term, Terms
-from workbench.report.text.sentences import about_primary
+from workbench.report.text.sentences import about_primary, folder_of
 
 _ALWAYS = (
     "@5 is after 5 delivered chunks or documents; @2000t is after 2,000 tokens of delivered chunks in rank order, the last one cut.",
     "Means are over scored questions; a question without results scores 0; questions marked unanswerable do not apply to retrieval metrics.",
-    "Configurations whose chunks exceed the embedder's window are not ranked: their scores tell of the window, not of the chunking.",
+    "Configurations whose chunks exceed the embedder's window are not ranked: their scores reflect the window, not the chunking.",
 )
 
 
 def method(found: Findings) -> Section:
-    """What was computed and tested, the metrics, the causes."""
+    """Define the metrics, tests and causes of misses."""
     tests = tuple(f"{line[0].upper()}{line[1:]}." for line in (found.verdict.methods if found.verdict else ()))
     cuts: dict[str, list[str]] = {}
     for name, metric in found.run.measures.items():
@@ -26,11 +26,11 @@ def method(found: Findings) -> Section:
     causes = [Term(name, meaning) for name, meaning in possible_causes(found.run).items()]
     blocks: list[Block] = [Prose(about_primary(found.run)), Lines([*_ALWAYS, *tests])]
     blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
-    told = Prose("The first that applies is named, in the order of the stages.")
-    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [told, Terms(causes)])], "Method")
+    about = Prose("The first that applies is named, in the order of the stages.")
+    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [about, Terms(causes)])], "Method")
 
 
-def provenance(found: Findings, folder: str) -> Section:
+def provenance(found: Findings) -> Section:
     """The manifest as groups of names and values."""
     about = found.run.manifest
     prints = about["fingerprints"]
@@ -42,10 +42,10 @@ def provenance(found: Findings, folder: str) -> Section:
         "Fingerprints of the configurations": prints["configurations"],
         "Versions": about["versions"],
     }
-    told = f"Every number here is in the parquet tables of {folder}, its settings in manifest.json, the executed notebooks in notebooks/."
+    sources = f"Every number here is in the parquet tables of {folder_of(found.run)}, its settings in manifest.json, the executed notebooks in notebooks/."
     parts = [
         Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
         for place, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
-    return Section("Provenance", "provenance", [Prose(told), *parts], "Provenance")
+    return Section("Provenance", "provenance", [Prose(sources), *parts], "Provenance")

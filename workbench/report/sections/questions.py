@@ -5,66 +5,66 @@ import numpy as np
 from workbench.analysis.questions.worst_queries import ShownChunk, ShownNeed, ShownQuery, worst_queries
 from workbench.analysis.values import per_query
 from workbench.core.formatting import count, number, plural
-from workbench.report.cells import text, value_cell, words
-from workbench.report.model import Block, Cell, Column, Excerpt, Prose, QuestionCard, Row, Table
+from workbench.report.cells import question_row, text, words
+from workbench.report.model import Block, Column, Fold, Prose, Table, Term, Terms
 from workbench.results.run_tables import RETRIEVED, RunTables
 
-_MOST_ROWS = 100
 _MOST_METRICS = 4
 _WORST = 5
 
 
-def questions_table(run: RunTables, configuration: str) -> Table:
-    """Question by question, the worst by the primary metric first."""
+def questions_table(run: RunTables, configuration: str, most: int = 100) -> Table:
+    """Tabulate the `most` worst questions of a configuration by the primary metric, the worst first."""
     metrics = list(dict.fromkeys([str(run.primary), *run.measures]))[:_MOST_METRICS]
     values = {metric: per_query(run, configuration, metric) for metric in metrics}
     first = values[metrics[0]] * (1 if run.primary.higher_is_better else -1)
-    order = np.argsort(np.where(np.isnan(first), np.inf, first), kind="stable")
-    notes = _notes(run, configuration)
-    rows = []
-    for place in order[:_MOST_ROWS].tolist():
+    # NaN is sorted to the end.
+    order = np.argsort(first, kind="stable")
+    notes, rows = _notes(run, configuration), []
+    for place in order[:most].tolist():
         question = run.questions.iloc[place]
         query_id = str(question["query_id"])
-        told = Cell(str(question["text"]) + notes.get(query_id, ""))
-        rows.append(Row([Cell("", query_id, queries=(query_id,)), *(value_cell(values[metric][place]) for metric in metrics), told]))
-    shown = f"the {count(_MOST_ROWS)} worst of {count(len(order))}" if len(order) > _MOST_ROWS else "worst first"
-    return Table("questions", f"Questions by {run.primary}, {shown}", [words("question"), *map(Column, metrics), text("text")], rows)
+        rows.append(question_row(query_id, [values[metric][place] for metric in metrics], str(question["text"]) + notes.get(query_id, "")))
+    shown = f"the {count(most)} worst of {count(len(order))}" if len(order) > most else "worst first"
+    caption = f"Questions by {run.primary}, {shown}"
+    return Table(caption, [words("question"), *map(Column, metrics), text("text")], rows)
 
 
 def worst(run: RunTables, configuration: str) -> list[Block]:
-    """The worst questions with their evidence and the slices delivered for them."""
+    """The worst questions, each with its evidence and the chunks delivered for it."""
     found = worst_queries(run, configuration, _WORST)
     if not found:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
     answers = dict(zip(run.questions["query_id"], run.questions["answer"], strict=True))
-    return [_question(run, one, str(answers[one.query_id] or "")) for one in found]
+    return [_question(run, query, str(answers[query.query_id] or "")) for query in found]
 
 
 def _notes(run: RunTables, configuration: str) -> dict[str, str]:
-    """By query why it has no value of the primary metric."""
+    """By query the reason of a missing value of the primary metric."""
     rows = run.of("queries", configuration)
     rows = rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED) & (rows["state"] != "scored")]
     states = rows["state"].str.replace("_", " ")
     return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
 
 
-def _question(run: RunTables, one: ShownQuery, answer: str) -> QuestionCard:
+def _question(run: RunTables, query: ShownQuery, answer: str) -> Fold:
     expected = f" · expected: {answer}" if answer else ""
-    chunks = [passage for chunk in one.chunks for passage in (*_skipped(chunk.skipped), _delivered(chunk))]
-    about = f"{run.primary} {number(one.value)}{expected}"
-    return QuestionCard(one.query_id, one.text, about, [_need(need) for need in one.needs], [*chunks, *_skipped(one.skipped)])
+    chunks = [term for chunk in query.chunks for term in (*_skipped(chunk.skipped), _chunk(chunk))]
+    blocks: list[Block] = [Prose("Evidence needed"), Terms([_need(need) for need in query.needs], label="delivered")] if query.needs else []
+    blocks += [Prose("Delivered, by rank"), Terms([*chunks, *_skipped(query.skipped)], label="evidence")] if chunks else []
+    return Fold(query.text, blocks, f"{query.query_id} · {run.primary} {number(query.value)}{expected}", opened=True)
 
 
-def _need(need: ShownNeed) -> Excerpt:
+def _need(need: ShownNeed) -> Term:
     others = f", or {plural(need.others, 'other place')}" if need.others else ""
-    return Excerpt(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", need.pieces)
+    return Term(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", pieces=need.pieces)
 
 
-def _delivered(chunk: ShownChunk) -> Excerpt:
-    known = chunk.relevance
-    grade = "" if not known else " · relevant document" if known > 0 else " · known to be irrelevant"
-    return Excerpt(str(chunk.rank), f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}", chunk.pieces)
+def _chunk(chunk: ShownChunk) -> Term:
+    grade = "" if not chunk.relevance else " · relevant document" if chunk.relevance > 0 else " · known to be irrelevant"
+    about = f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}"
+    return Term(str(chunk.rank), about, pieces=chunk.pieces)
 
 
-def _skipped(chunks: int) -> list[Excerpt]:
-    return [Excerpt("", f"{count(chunks)} more without evidence")] if chunks else []
+def _skipped(chunks: int) -> list[Term]:
+    return [Term("", f"{count(chunks)} more without evidence")] if chunks else []

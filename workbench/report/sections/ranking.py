@@ -1,15 +1,15 @@
-"""The configurations in their order, and beside it those that have no place in it."""
+"""The ranking of configurations, and those that are not ranked."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.standings import Mean, Standing
-from workbench.core.formatting import interval, number, plural, signed
-from workbench.report.cells import Scale, count_cell, p_cell, value_cell, words
+from workbench.analysis.standings import Standing
+from workbench.core.formatting import interval, number, plural
+from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
-from workbench.report.text.screening import HEADINGS, screened_rows, screened_sentence
+from workbench.report.text.screening import difference_text, screened_sentence
 from workbench.report.text.sentences import window_note
 from workbench.results.measures import Measure
 
@@ -18,109 +18,95 @@ _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
 
 
 def ranking(found: Findings) -> Section:
-    """The order, then what the window cuts, what was screened out and what failed."""
+    """The ranking, then configurations beyond the window, screened out and failed."""
     table = ranking_table(found)
     apart = [part for part in (windowed(found), screened(found), failed(found)) if part]
-    return Section("The order", "ranking", [table or Prose("No configuration can be ranked."), *apart], "Order")
+    return Section("Ranking", "ranking", [table or Prose("No configuration can be ranked."), *apart], "Ranking")
 
 
 def ranking_table(found: Findings) -> Table | None:
-    """The configurations that can be compared, in their order; None where there are none."""
+    """Tabulate the ranked configurations; None without any."""
     ranked, primary = found.standings.ranked, str(found.primary)
     if not ranked:
         return None
     others = _metrics(found)
-    scale = Scale.over(bound for one in ranked for bound in (one.means[primary].low, one.means[primary].high, one.means[primary].value))
+    scale = Scale.over(
+        bound for standing in ranked for bound in (standing.means[primary].low, standing.means[primary].high, standing.means[primary].value)
+    )
     columns = [
         words("configuration"),
         Column(primary, note="95 % interval"),
         scale.column(),
-        Column(f"minus the {'first' if found.reference is found.first else 'baseline'}", note="95 % interval"),
+        Column(f"minus the {'leader' if found.reference is found.first else 'baseline'}", note="95 % interval"),
         Column("p", note="corrected"),
         *(Column(str(metric)) for metric in others),
         Column("tokens", note="in k chunks"),
         Column("ms", note="median"),
         Column("size", note="overlap"),
     ]
-    best = found.verdict.best if found.verdict and found.told else ()
-    rows = [_row(found, place, one, others, scale, one.name in best) for place, one in enumerate(ranked, 1)]
-    return Table("ranking-table", f"By {primary}; {_budget(found.primary)}", columns, rows, _note(found, best), "ranked")
+    rows = [_row(found, place, standing, others, scale) for place, standing in enumerate(ranked, 1)]
+    budget = f"{plural(found.primary.tokens, 'token')} of text each" if found.primary.tokens else "intervals clustered by document"
+    end, marked = "highest" if found.primary.higher_is_better else "lowest", sum(row.level for row in rows)
+    tie_set = f"● marks the tie set, {marked} of {len(rows)}: with 95 % confidence the {end} true mean is in it. " if marked else ""
+    note = f"{tie_set}Intervals are 95 %, clustered by source document; differences are on the same questions."
+    return Table(f"By {primary}; {budget}", columns, rows, note, "ranked")
 
 
-def short_table(found: Findings, standings: Sequence[Standing], caption: str) -> Table:
-    """Configurations with their primary metric and the mark of the set that holds the best: what fits a terminal."""
+def short_table(found: Findings, standings: Sequence[Standing]) -> Table:
+    """Tabulate configurations by their primary metric, the tie set marked, as narrow as a terminal."""
     columns = [words("configuration"), Column(str(found.primary)), Column("95 % interval"), Column("n"), words("")]
     rows = []
-    for one in standings:
-        mean = one.means[str(found.primary)]
-        cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(found.mark(one.name))]
-        rows.append(Row([Cell(one.name), *cells], found.mark(one.name) != ""))
-    return Table("short", caption, columns, rows)
+    for standing in standings:
+        mean = standing.means[str(found.primary)]
+        cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(found.mark(standing.name))]
+        rows.append(Row([Cell(standing.name), *cells], found.mark(standing.name) != ""))
+    note = "= statistically indistinguishable" if "=" in {found.mark(standing.name) for standing in standings} else ""
+    return Table("", columns, rows, note)
 
 
 def windowed(found: Findings) -> Section | None:
-    """The configurations whose scores tell of the window, each with what was cut off."""
+    """The configurations with chunks beyond the embedder's window, each with the tokens cut off."""
     if not found.standings.windowed:
         return None
-    told = "Chunks longer than the embedder's window are cut before they are searched: these scores tell of the window, and no claim is made about the chunking."
-    entries = Terms([Term(one.name, f"{window_note(one)}.") for one in found.standings.windowed])
-    return Section("Window, not chunking", "window", [Prose(told), entries])
+    about = "Chunks longer than the embedder's window are cut before they are searched: these scores reflect the window, not the chunking."
+    entries = Terms([Term(standing.name, f"{window_note(standing)}.") for standing in found.standings.windowed])
+    return Section("Window, not chunking", "window", [Prose(about), entries])
 
 
 def screened(found: Findings) -> Section | None:
-    """What was put aside by proxy before the rest was run; None where nothing was looked for."""
+    """The configurations that a screening put aside by proxy; None without a screening."""
     if found.screening is None:
         return None
-    told = Prose(screened_sentence(found.screening))
-    rows = [Row([Cell(name), *(Cell(text) for text in cells)]) for name, *cells in screened_rows(found.screening)]
-    columns = [words(title) if title in ("configuration", "first", "proxy") else Column(title) for title in HEADINGS]
-    table: list[Block] = [Table("screened-table", "Screened out, and not run in full", columns, rows)] if rows else []
-    return Section("Screened out", "screened", [told, *table])
+    columns = [words("configuration"), Column("by proxy"), Column("minus the leader"), words("leader"), words("proxy")]
+    rows = [
+        Row([Cell(row.configuration), value_cell(row.value), Cell(difference_text(row)), Cell(row.first), Cell(row.proxy)])
+        for row in found.screening.dropped
+    ]
+    table: list[Block] = [Table("Screened out, and not run in full", columns, rows)] if rows else []
+    return Section("Screened out", "screened", [Prose(screened_sentence(found.screening)), *table])
 
 
 def failed(found: Findings) -> Section | None:
-    """The error of each configuration that failed."""
+    """The errors of failed configurations."""
     entries = Terms([Term(name, error) for name, error in found.failures.items()])
     return Section("Failed", "failed", [entries]) if found.failures else None
 
 
-def _row(found: Findings, place: int, one: Standing, others: Sequence[Measure], scale: Scale, level: bool) -> Row:
-    mean, priced = one.means[str(found.primary)], found.price(one.name)
-    cells = [Cell(one.name, place=place), value_cell(mean.value, note=interval(mean.low, mean.high))]
-    cells.append(Cell("", bar=scale.bar(mean.value, mean.low, mean.high)))
-    cells += _against(found, one)
-    cells += [value_cell(one.means[str(metric)].value, note=_of(one.means[str(metric)])) for metric in others]
-    milliseconds, overlap = priced.costs["p50"] if priced else np.nan, one.facts["overlap"]
-    cells += [count_cell(one.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
-    size = count_cell(one.facts["size"])
+def _row(found: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale) -> Row:
+    mean, priced = standing.means[str(found.primary)], found.price(standing.name)
+    pair = found.against(standing.name, found.reference.name) if found.reference else None
+    cells = [Cell(standing.name, place=place), mean_cell(mean), scale.cell(mean)]
+    cells += [gap_cell(pair.difference if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
+    for mean in (standing.means[str(metric)] for metric in others):
+        cells.append(value_cell(mean.value, note=f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""))
+    milliseconds, overlap = priced.costs["p50"] if priced else np.nan, standing.facts["overlap"]
+    cells += [count_cell(standing.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
+    size = count_cell(standing.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
-    return Row(cells, level)
-
-
-def _against(found: Findings, one: Standing) -> list[Cell]:
-    pair = found.against(one.name, found.reference.name) if found.reference else None
-    if pair is None:
-        return [Cell("–", sort=float("nan")), Cell("–", sort=float("nan"))]
-    apart = pair.difference
-    return [value_cell(apart.value, shown=signed(apart.value), note=interval(apart.low, apart.high)), p_cell(pair.p_adjusted)]
-
-
-def _of(mean: Mean) -> str:
-    """What is attainable, where that is below 1."""
-    return f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""
+    return Row(cells, found.mark(standing.name) != "")
 
 
 def _metrics(found: Findings) -> list[Measure]:
-    """Those that tell most beside the primary one: how many documents, how clean, how many hard negatives."""
-    asked = [one for one in found.run.measures.values() if str(one) != str(found.primary) and one.k is not None]
-    return [metric for name in _TELLING for metric in asked if metric.name == name][:_MOST_METRICS]
-
-
-def _budget(primary: Measure) -> str:
-    return f"{plural(primary.tokens, 'token')} of text each" if primary.tokens else "intervals clustered by document"
-
-
-def _note(found: Findings, best: Sequence[str]) -> str:
-    end = "highest" if found.primary.higher_is_better else "lowest"
-    marked = f"● marks the set that cannot be told apart, {len(best)} of {len(found.standings.ranked)}: with 95 % confidence the {end} true mean is in it. "
-    return f"{marked if best else ''}Intervals are 95 %, clustered by source document; differences are on the same questions."
+    """The most informative metrics beside the primary one."""
+    candidates = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary) and metric.k is not None]
+    return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]

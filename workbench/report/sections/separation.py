@@ -1,11 +1,11 @@
-"""How surely a configuration ranks right: small margins, ties, latency, and what an approximate index would change."""
+"""Margins and ties of a configuration's rankings, latency, and the gap of an approximate index."""
 
 import numpy as np
 
 from workbench.analysis.frontier import timings_of
 from workbench.analysis.values import detail
 from workbench.core.formatting import count, fitting_digits, listed, number, plural, share, signed
-from workbench.report.cells import text, value_cell, words
+from workbench.report.cells import question_row, text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table
 from workbench.results.run_tables import RunTables
 
@@ -18,7 +18,7 @@ _SHOWN = 5e-4
 
 
 def separation(run: RunTables, configuration: str) -> list[Block]:
-    """Right rankings that a small change could turn, and rankings that only the tie breaker decides."""
+    """Count correct rankings with a small margin and rankings decided by the tie breaker, and tabulate the former."""
     margins, spreads = detail(run, configuration, "margin"), detail(run, configuration, "margin_spread")
     known, right = ~np.isnan(spreads), np.flatnonzero(spreads > 0)
     weak = right[spreads[right] < WEAK]
@@ -36,13 +36,13 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
         return [lines, Prose("No weak separation.")]
     columns = [words("question"), Column("margin"), Column("in standard deviations"), text("text")]
     questions = run.questions.iloc[weak[:_MOST_ROWS]]
-    cells = zip(questions["query_id"], margins[weak].tolist(), spreads[weak].tolist(), questions["text"], strict=False)
-    rows = [Row([Cell("", query_id, queries=(query_id,)), value_cell(a), value_cell(b), Cell(asked)]) for query_id, a, b, asked in cells]
-    return [lines, Table("weak-separation", "Weak separation, the smallest margin first", columns, rows)]
+    values = zip(margins[weak], spreads[weak], strict=True)
+    rows = [question_row(*row) for row in zip(questions["query_id"], values, questions["text"], strict=False)]
+    return [lines, Table("Weak separation, the smallest margin first", columns, rows)]
 
 
-def latency(run: RunTables, configuration: str, number_: int = 1) -> Table:
-    """Milliseconds a question, step by step."""
+def latency(run: RunTables, configuration: str) -> Table:
+    """Tabulate milliseconds per question, step by step."""
     timings = timings_of(run, configuration)
     taken = {
         step: (timings[f"latency_{name}_p50"], timings[f"latency_{name}_p95"])
@@ -51,20 +51,20 @@ def latency(run: RunTables, configuration: str, number_: int = 1) -> Table:
     }
     digits = fitting_digits(value for both in taken.values() for value in both)
     rows = [Row([Cell(step), *(value_cell(value, digits) for value in both)]) for step, both in taken.items()]
-    return Table(f"latency-{number_}", "Milliseconds a question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
+    return Table("Milliseconds a question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
 
 
-def index_gap(run: RunTables, configuration: str, number_: int = 1) -> list[Block]:
-    """What Chroma's approximate index changes against exact search."""
+def index_gap(run: RunTables, configuration: str) -> list[Block]:
+    """The gap of Chroma's approximate index to exact search."""
     timings = timings_of(run, configuration)
     overlaps = [(name.partition("@")[2], value) for name, value in timings.items() if name.startswith("chroma_overlap@")]
     if not overlaps:
-        return [Prose("Nothing is embedded here, so there is no index of vectors.")]
+        return [Prose("Nothing is embedded, so no index of vectors exists.")]
     ((k, overlap),) = overlaps
     changes = {name.removeprefix("chroma_change_"): value for name, value in timings.items() if name.startswith("chroma_change_")}
-    told = f"Chroma's index returns {share(overlap, 1)} of the exact top {plural(int(k), 'chunk')} (overlap@{k})."
+    sentence = f"Chroma's index returns {share(overlap, 1)} of the exact top {plural(int(k), 'chunk')} (overlap@{k})."
     if all(abs(change) < _SHOWN for change in changes.values()):
-        return [Prose(f"{told} No metric changes by {number(2 * _SHOWN)} or more: {listed(list(changes), 99)}.")]
+        return [Prose(f"{sentence} No metric changes by {number(2 * _SHOWN)} or more: {listed(list(changes), 99)}.")]
     rows = [Row([Cell(metric), value_cell(change, shown=signed(change))]) for metric, change in changes.items()]
-    table = Table(f"gap-{number_}", "Change of each metric's mean under the index", [words("metric"), Column("change")], rows)
-    return [Prose(told), table]
+    table = Table("Change of each metric's mean under the index", [words("metric"), Column("change")], rows)
+    return [Prose(sentence), table]

@@ -1,65 +1,57 @@
-"""The primary metric by slices of the questions: by type, by domain, by whatever else the questions carry."""
+"""The primary metric by slices of the questions, such as type or domain."""
 
 from collections.abc import Mapping
 
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import FEWEST_QUERIES, Part
+from workbench.analysis.pairwise import FEWEST_QUERIES
 from workbench.analysis.slice_means import slice_means
-from workbench.core.formatting import interval, signed
-from workbench.report.cells import Scale, count_cell, digits_for, shade_cells, shade_range, upright, value_cell, words
+from workbench.report.cells import Scale, count_cell, digits_for, gap_cell, mean_cell, upright, words
 from workbench.report.model import Block, Cell, Column, Fold, Row, Section, Table
 from workbench.report.sections.pairs import slice_name
+from workbench.statistics.intervals import Interval
 
 
 def slices(found: Findings) -> Section | None:
-    """The first by slice, then every configuration; None where nothing is first."""
+    """The leader by slice, then every configuration; None without a leader."""
     if found.first is None:
         return None
-    means = slice_means(found.run, tuple(one.name for one in found.standings.ranked))
+    means = slice_means(found.run, tuple(standing.name for standing in found.standings.ranked))
     table = _map(found, means)
     folded: list[Block] = [Fold("Every configuration by slice", [table])] if table else []
     return Section("By kind of question", "slices", [_first(found, means[found.first.name]), *folded], "Slices")
 
 
 def _first(found: Findings, table: pd.DataFrame) -> Table:
-    """The first configuration by slice, and how it differs there from the one it is compared with."""
+    """The leader by slice, with its difference from the configuration it is compared with."""
     name, parts = found.first.name if found.first else "", {part.name: part for part in found.contrast.parts} if found.contrast else {}
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
     columns = [words("slice"), Column("questions"), Column("documents"), Column(str(found.primary), note="95 % interval"), scale.column()]
     columns += [Column(f"minus {found.other.name}", note="95 % interval")] if parts and found.other else []
     rows = []
     for label, row in table.iterrows():
-        few = f"fewer than {FEWEST_QUERIES}: tells little" if row["n"] < FEWEST_QUERIES else ""
-        cells = [Cell(slice_name(str(label)), note=few), count_cell(row["n"]), count_cell(row["clusters"])]
-        cells.append(value_cell(row["value"], note=interval(row["low"], row["high"])))
-        cells.append(Cell("", bar=scale.bar(row["value"], row["low"], row["high"])))
-        rows.append(Row([*cells, *([_difference(parts.get(str(label)))] if parts else [])]))
+        mean, part = Interval(*row[["value", "low", "high", "n", "clusters"]]), parts.get(str(label))
+        few = f"fewer than {FEWEST_QUERIES}: weak evidence" if mean.n < FEWEST_QUERIES else ""
+        cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
+        rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
     note = "No correction is made for the number of slices: an interval here suggests, it does not prove."
-    return Table("slices-table", f"{name} by slice", columns, rows, note)
+    return Table(f"{name} by slice", columns, rows, note)
 
 
 def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
-    """Every configuration by slice; None where there is but one of either."""
+    """Shade every configuration by slice; None with a single slice or configuration."""
     labels = list(next(iter(means.values())).index)
     if len(means) < 2 or len(labels) < 2:
         return None
     values = pd.DataFrame({name: table["value"] for name, table in means.items()}).loc[labels]
     known = values.to_numpy().ravel().tolist()
-    span, digits = shade_range(known), digits_for(known)
+    scale, digits = Scale.over(known), digits_for(known)
     columns, key = upright(list(means))
     counts = next(iter(means.values()))["n"]
     rows = [
-        Row([Cell(slice_name(str(label))), count_cell(counts[label]), *shade_cells(values.loc[label].tolist(), span, digits)])
+        Row([Cell(slice_name(str(label))), count_cell(counts[label]), *scale.shades(values.loc[label].tolist(), digits)])
         for label in labels
     ]
     caption = f"{found.primary} of every configuration by slice; the stronger the colour, the higher"
-    return Table("slices-map", caption, [words("slice"), Column("questions"), *columns], rows, key=key)
-
-
-def _difference(part: Part | None) -> Cell:
-    if part is None:
-        return Cell("–", sort=float("nan"))
-    found = part.difference
-    return value_cell(found.value, shown=signed(found.value), note=interval(found.low, found.high))
+    return Table(caption, [words("slice"), Column("questions"), *columns], rows, key=key)

@@ -1,4 +1,4 @@
-// What can be done on the page: change its colours, sort and filter tables, open questions. All text is set as text, never as markup.
+// Theme, sorting and filters of tables, and the drill-down. All text is set as text, never as markup.
 "use strict";
 
 const byId = (id) => document.getElementById(id);
@@ -16,7 +16,7 @@ function make(tag, attributes = {}, ...children) {
 const FIRST = 20;
 const several = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
-// Light, dark, or as the system has it.
+// The theme: light, dark, or that of the system.
 function themes() {
   const button = byId("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -36,7 +36,7 @@ function themes() {
   dark.addEventListener("change", () => { if (!kept()) apply(dark.matches ? "dark" : "light"); });
 }
 
-// Every column whose heading says data-sorts gets a button; rows without a value stay at the end.
+// Add a button to every heading with data-sorts; rows without a value stay at the end.
 function sortable(table) {
   const headings = [...table.tHead.rows[0].cells];
   const key = (row, column) => row.cells[column].dataset.sort ?? row.cells[column].textContent;
@@ -62,7 +62,7 @@ function sortable(table) {
   });
 }
 
-// How many columns of a table lie beyond the right edge of its frame, said below it.
+// Count the columns beyond the right edge of a frame, below it.
 function continuing(frame) {
   const table = frame.querySelector("table");
   if (!table) return;
@@ -125,24 +125,11 @@ function prepared(data) {
   return data;
 }
 
-// Names of at most 28 characters: longer ones lose their middle, and a number keeps those apart that would look equal.
-function shortened(names) {
-  const cut = (name, most) => {
-    const [letters, tail] = [[...name], Math.floor((most - 1) / 2)];
-    return letters.length <= most ? name : `${letters.slice(0, most - 1 - tail).join("")}…${letters.slice(-tail).join("")}`;
-  };
-  const short = names.map((name) => cut(name, 28));
-  return short.map((name, at) => (short.indexOf(name) === short.lastIndexOf(name) ? name : `${at + 1}: ${cut(names[at], 25)}`));
-}
-
 function queryList(data, open) {
-  const short = shortened(data.configurations);
+  const digits = data.digits;
   const named = (name) => make("th", { scope: "col", class: "shade upright", "data-sorts": true }, make("span", {}, name));
   const heads = [make("th", { scope: "col", class: "text", "data-sorts": true }, "question")];
-  heads.push(make("th", { scope: "col", class: "number", "data-sorts": true }, "largest difference"), ...short.map(named));
-  const values = data.queries.flatMap((query) => [...query.v, query.apart]).filter((value) => value !== null);
-  // Two decimals, or three where two would make different values look equal.
-  const digits = new Set(values.map((value) => value.toFixed(2))).size < new Set(values.map((value) => value.toFixed(3))).size ? 3 : 2;
+  heads.push(make("th", { scope: "col", class: "number", "data-sorts": true }, "largest difference"), ...data.short.map(named));
   const rows = data.queries.map((query) => {
     const button = make("button", { type: "button", class: "open" }, query.t || query.i);
     button.addEventListener("click", () => open(query, button));
@@ -159,16 +146,11 @@ function queryList(data, open) {
   const caption = make("caption", { id: "queries-caption" }, `${data.metric} of every question and configuration`);
   const table = make("table", { id: "queries-table" }, caption, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
   byId("queries-list").append(table);
-  data.configurations.forEach((name, at) => {
-    if (short[at] === name) return;
-    byId("queries-key").append(make("div", {}, make("dt", {}, short[at]), make("dd", {}, name)));
-    byId("queries-key").hidden = false;
-  });
   sortable(table);
   table.tHead.rows[0].cells[1].querySelector("button").click();
 }
 
-// A long list goes on where that is wanted: the first questions, and a button that tells of the rest.
+// Show the first questions, and a button for the rest.
 function listed(data) {
   const [button, table] = [byId("queries-more"), byId("queries-table")];
   let all = false;
@@ -206,17 +188,18 @@ function queryFilter(data) {
   apply();
 }
 
-// A stretch of a document as (text, is evidence, was delivered) parts.
+// A stretch of a document as (text, is evidence, was delivered) parts. Places count code points, not the units of a string.
 function pieces(data, doc, start, end, evidence, limit) {
-  const stretch = data.documents[doc][1].find(([from, text]) => from <= start && start <= from + text.length);
+  const stretch = data.documents[doc][1].findLast(([from]) => from <= start);
   if (!stretch) return [];
+  const letters = (stretch[2] ??= [...stretch[1]]);
   const marks = evidence.filter(([of, low, high]) => of === doc && low < end && high > start);
   const borders = new Set([start, end, ...(limit > start && limit < end ? [limit] : [])]);
   for (const [, low, high] of marks) borders.add(Math.max(low, start)).add(Math.min(high, end));
   const cuts = [...borders].sort((a, b) => a - b);
   return cuts.slice(1).map((high, place) => {
     const low = cuts[place];
-    return [stretch[1].slice(low - stretch[0], high - stretch[0]), marks.some(([, from, to]) => from <= low && to >= high), low < limit];
+    return [letters.slice(low - stretch[0], high - stretch[0]).join(""), marks.some(([, from, to]) => from <= low && to >= high), low < limit];
   });
 }
 

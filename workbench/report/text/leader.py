@@ -1,4 +1,4 @@
-"""What the first of the order costs, what it misses, where it is weakest, and on which data: each a sentence and what stands behind it."""
+"""What the leader costs, what it misses, where it is weakest, and on which data: each a sentence and its detail."""
 
 from collections.abc import Sequence
 
@@ -24,47 +24,46 @@ _BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
 
 def cost(found: Findings) -> Told:
-    """The costs of the first beside those of the cheapest that cannot be told from it."""
+    """The costs of the leader, and those of the cheapest configuration of the tie set."""
     first, cheapest = found.price(found.first.name) if found.first else None, found.cheapest
     if first is None or cheapest is None or found.verdict is None:
         return "There is no configuration to name a cost of.", ""
-    defined = [COSTS[one] for one in _PRICES]
-    meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in defined)
+    meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in map(COSTS.__getitem__, _PRICES))
     # At equal context all deliver as much, and it goes without saying.
     kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
-    told = f"{first.name} costs {_priced(first, kinds)}"
+    sentence = f"{first.name} costs {_priced(first, kinds)}"
     if cheapest.name != first.name:
-        return f"{told}. {cheapest.name}, which cannot be told from it, costs {_priced(cheapest, kinds)}.", meaning
+        return f"{sentence}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(cheapest, kinds)}.", meaning
     least = found.told and len(found.verdict.best) > 1
-    return f"{told}{'; none of those that cannot be told from it costs less to encode' if least else ''}.", meaning
+    return f"{sentence}{'; no other configuration of the tie set costs less to encode' if least else ''}.", meaning
 
 
 def faults(found: Findings) -> Told:
-    """What the first misses and mostly why."""
+    """What the leader misses, and the most frequent cause."""
     first, missed = found.first, found.faults
     if first is None or missed is None:
         return "There is no configuration to find faults with.", ""
     if not found.primary.higher_is_better:
         return f"{found.primary} counts faults itself and has no causes.", ""
-    what, asked = "evidence" if explains_text(found.run) else "a relevant document", plural(missed.of, "question")
+    what, questions = "evidence" if explains_text(found.run) else "a relevant document", plural(missed.of, "question")
     if not missed.causes:
-        return f"Nothing: {first.name} misses {what} on none of {asked}.", ""
+        return f"Nothing: {first.name} misses {what} on none of {questions}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
     mostly = "each time" if most == queries else f"on {count(most)} of these"
     by = f"{mostly} because {_BECAUSE[cause]}"
     meanings = cause_meanings(found.run)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
-    return f"{first.name} misses {what} on {count(queries)} of {asked} ({share(queries, missed.of)}), {by}.", f"{detail}."
+    return f"{first.name} misses {what} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.", f"{detail}."
 
 
 def weakest(found: Findings) -> Told:
-    """The slice that the first serves worst."""
+    """The slice in which the leader scores worst."""
     first, missed = found.first, found.faults
     if first is None or missed is None:
         return "There is no configuration to slice.", ""
     if missed.weakest is None:
-        return "No slice of the questions has 20 of them, and smaller ones tell nothing.", ""
+        return "No slice of the questions has 20 of them, and smaller ones are not informative.", ""
     whole, part = first.means[str(found.primary)], missed.weakest.mean
     value = f"{number(part.value)} {interval(part.low, part.high)}"
     where = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
@@ -75,7 +74,7 @@ def weakest(found: Findings) -> Told:
 
 
 def data(found: Findings) -> Told:
-    """What was searched and asked, and how much of it the primary metric is taken over."""
+    """The documents and questions, and how many questions the primary metric is a mean of."""
     if found.first is None:
         return about_dataset(found.run), ""
     mean = found.first.means[str(found.primary)]
@@ -84,6 +83,6 @@ def data(found: Findings) -> Told:
     return about_dataset(found.run), f"{found.primary} is over {over}{unscored}."
 
 
-def _priced(one: CostedConfiguration, kinds: Sequence[Cost]) -> str:
-    known = {kind: one.costs[kind] for kind in kinds if not np.isnan(one.costs[kind])}
+def _priced(costed: CostedConfiguration, kinds: Sequence[Cost]) -> str:
+    known = {kind: costed.costs[kind] for kind in kinds if not np.isnan(costed.costs[kind])}
     return listed([_PRICES[kind].format(count(value) if kind == "delivered" else amount(value)) for kind, value in known.items()])

@@ -1,4 +1,4 @@
-"""What is said of data, metrics and single configurations, in words made from the numbers."""
+"""Sentences about data, metrics and single configurations."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,13 @@ from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
 
 
+def folder_of(run: RunTables) -> str:
+    """The folder of a run, as the documentation names it."""
+    return f"outputs/{run.name}"
+
+
 def about_dataset(run: RunTables) -> str:
-    """What there is to search and to ask."""
+    """The dataset: documents, questions and evidence."""
     data = run.dataset
     unanswerable, needs = data["unanswerable"], data["needs"]
     evidence = f", {plural(needs, 'piece')} of evidence" if needs else ", no evidence spans"
@@ -19,7 +24,7 @@ def about_dataset(run: RunTables) -> str:
 
 
 def about_primary(run: RunTables) -> str:
-    """What the configurations are ordered by, and whether it compares them at equal context."""
+    """The primary metric, and whether it compares configurations at equal context."""
     metric = run.primary
     if metric.tokens is not None:
         return (
@@ -34,7 +39,7 @@ def about_primary(run: RunTables) -> str:
     return f"The primary metric is {metric}: it is not taken at equal context, where larger chunks deliver more text."
 
 
-def said(mean: Mean, metric: Measure) -> str:
+def predicate(mean: Mean, metric: Measure) -> str:
     """A mean as the predicate of a sentence."""
     text = mean.text(digits_for((mean.low, mean.value, mean.high)))
     if metric.name == "span_recall":
@@ -53,8 +58,8 @@ def window_note(standing: Standing) -> str:
     )
 
 
-def context_told(standings: Sequence[Standing]) -> str:
-    """How much more text one configuration delivers than another at the same number of chunks."""
+def context_sentence(standings: Sequence[Standing]) -> str:
+    """The largest ratio of delivered text between configurations at the same number of chunks."""
     tokens = {standing.name: float(standing.facts["delivered_tokens"]) for standing in standings}
     most, least = max(tokens, key=tokens.__getitem__), min(tokens, key=tokens.__getitem__)
     if len(tokens) < 2 or not tokens[least]:

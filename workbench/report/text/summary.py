@@ -1,14 +1,14 @@
-"""The eight questions that are asked of a sweep, each with its answer in a sentence made from the findings."""
+"""The eight questions about a sweep, each answered by a sentence."""
 
 from typing import NamedTuple
 
 from workbench.analysis.findings import Findings
-from workbench.report.model import Answer
+from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import leader, verdict
 
 
 class Answers(NamedTuple):
-    """The answers in the order in which they are read."""
+    """The answers in reading order."""
 
     won: Answer
     margin: Answer
@@ -21,7 +21,7 @@ class Answers(NamedTuple):
 
 
 def answers(found: Findings) -> Answers:
-    """All eight; without a winner no sentence names one."""
+    """Answer all eight; without a winner no sentence names one."""
     return Answers(
         Answer("What won?", *verdict.won(found)),
         Answer("By how much?", *verdict.margin(found)),
@@ -32,3 +32,20 @@ def answers(found: Findings) -> Answers:
         Answer("How many more questions would be needed?", *verdict.more(found)),
         Answer("On which data?", *leader.data(found)),
     )
+
+
+def headline(found: Findings) -> Lead:
+    """The winner or the tie set; text in brackets becomes the aside."""
+    sentence, bracket, aside = answers(found).won.sentence.partition(" (")
+    return Lead(sentence, f"({aside}" if bracket else "")
+
+
+def opening(found: Findings) -> list[str]:
+    """The configurations that are not ranked, and the data."""
+    answer = answers(found)
+    return [line for line in (answer.won.detail, answer.data.text) if line]
+
+
+def answered(found: Findings) -> Answered:
+    """The other questions with their answers."""
+    return Answered(list(answers(found))[1:-1])

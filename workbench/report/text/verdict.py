@@ -1,4 +1,4 @@
-"""What won, by how much, how sure that is and what more it would take: each a sentence and what stands behind it.
+"""What won, by how much, how certain that is and how many more questions it would take: each a sentence and its detail.
 
 A null result reads as one: nothing is called a winner, better or best unless the verdict names a winner.
 """
@@ -16,39 +16,40 @@ Told = tuple[str, str]
 _BOUNDED = ("success", "precision", "mrr")
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200
-_POWER = "80 % power, two-sided paired t test at 5 %, with the difference and its spread as they are here, uncorrected for other pairs."
+_POWER = "80 % power, two-sided paired t test at 5 %, with the observed difference and its spread, uncorrected for other pairs."
 
 
 def won(found: Findings) -> Told:
-    """Which configuration won, or that none did, and which ones cannot be told apart; beside it what is not in the order."""
+    """The winner, or the tie set without one; as detail the configurations that are not ranked."""
     return (_verdict(found, found.verdict) if found.verdict else f"No winner: {_why_none(found)}."), _beside(found)
 
 
 def margin(found: Findings) -> Told:
-    """The difference of the first from the other; beside it what the first's value is worth without its luck."""
+    """The difference of the leader from the other; as detail the leader's value corrected for selection."""
     first, second, apart = found.first, found.other, found.margin
     if first is None:
         return "There is nothing to take a difference from.", ""
     metric = str(found.primary)
     if second is None or apart is None:
         return f"There is no second one to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
-    asked = f"on {plural(apart.difference.n, 'question')}"
-    if _same(apart):
-        return f"By nothing: {apart.a} and {apart.b} have the same {metric} {asked}.", ""
+    questions = f"on {plural(apart.difference.n, 'question')}"
+    if same(apart):
+        single = "; one question gives no interval" if apart.difference.n == 1 else ""
+        return f"By nothing: {apart.a} and {apart.b} have the same {metric} {questions}{single}.", ""
     values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
     values += "" if found.primary.higher_is_better else ", and less is wanted"
     difference = f"{signed(apart.difference.value)} {interval(apart.difference.low, apart.difference.high)}"
     if found.winner:
-        return f"By {difference} over {_role(found)}{apart.b} {asked}: {values}.", _selected(found)
-    return f"{apart.a} and {_role(found)}{apart.b} differ by {difference} {asked}{_zero(found, apart)}: {values}.", _selected(found)
+        return f"By {difference} over {_role(found)}{apart.b} {questions}: {values}.", _selected(found)
+    return f"{apart.a} and {_role(found)}{apart.b} differ by {difference} {questions}{_zero(found, apart)}: {values}.", _selected(found)
 
 
 def certainty(found: Findings) -> Told:
-    """What the tests say; beside it the other p values, and what judging the rest could change."""
+    """The result of the tests; as detail the other p values and the bounds under complete judgements."""
     verdict, apart = found.verdict, found.margin
     if verdict is None or apart is None:
         return "Nothing was tested: that takes two configurations.", ""
-    if _same(apart):
+    if same(apart):
         return "There is no difference to test.", ""
     tests = f"paired t {p_value(apart.p)}, randomisation {p_value(apart.p_random)}, Holm {p_value(apart.p_holm)}"
     limited = f" All this holds {CONDITIONAL}: there are {plural(verdict.clusters, 'document')}." if verdict.conditional else ""
@@ -56,19 +57,26 @@ def certainty(found: Findings) -> Told:
 
 
 def more(found: Findings) -> Told:
-    """How many questions would tell the first two apart."""
+    """The number of questions that would separate the first two configurations."""
     verdict, second = found.verdict, found.second
     if verdict is None or second is None:
         return "More questions would not help: it takes two configurations that can be compared.", ""
     if verdict.reason is Reason.IDENTICAL:
-        return "No number of questions would tell equal configurations apart.", ""
+        return "No number of questions would separate equal configurations.", ""
     if verdict.reason is Reason.FEW:
         return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')}, for any claim at all.", ""
     return _needed(found, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
 
 
+def same(apart: Comparison) -> bool:
+    """Whether two configurations have the same value on every question."""
+    difference = apart.difference
+    return difference.value == 0 and (difference.n == 1 or difference.low == difference.high == 0)
+
+
 def _verdict(found: Findings, verdict: Verdict) -> str:
-    several, limited = f"{len(verdict.ranked)} configurations{_full(found)}", f", {CONDITIONAL}" if verdict.conditional else ""
+    several, limited = f"{len(verdict.ranked)} configurations", f", {CONDITIONAL}" if verdict.conditional else ""
+    several += " that were run in full" if found.screening and found.screening.dropped else ""
     match verdict.reason:
         case Reason.ALONE:
             return f"No winner: {verdict.ranked[0]} has nothing to be compared with."
@@ -79,14 +87,9 @@ def _verdict(found: Findings, verdict: Verdict) -> str:
             return f"No winner: {_names(verdict)} have the same {found.primary} on every question."
         case Reason.TIED:
             some = f"{len(verdict.best)} of {several}" if len(verdict.best) < len(verdict.ranked) else f"the {several}"
-            return f"No winner: {some} cannot be told apart by {found.primary}{limited} ({_names(verdict)})."
+            return f"No winner: {some} are statistically indistinguishable by {found.primary}{limited} ({_names(verdict)})."
         case None:
             return f"{verdict.winner} wins by {found.primary}: with 95 % confidence it is the best of {several}{limited}."
-
-
-def _full(found: Findings) -> str:
-    """What the verdict is over, where a screening put some aside."""
-    return " that were run in full" if found.screening and found.screening.dropped else ""
 
 
 def _names(verdict: Verdict) -> str:
@@ -97,7 +100,7 @@ def _why_none(found: Findings) -> str:
     if found.standings.ranked:
         return f"no question has a value of {found.primary}"
     if found.standings.windowed:
-        return "every configuration has chunks longer than its embedder's window, so that scores tell of the window, not of the chunking"
+        return "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
     return "every configuration failed" if found.failures else "no configuration was run"
 
 
@@ -107,19 +110,15 @@ def _beside(found: Findings) -> str:
     if behind:
         parts.append(f"{'the other one is' if behind == 1 else f'each of the other {behind} is'} behind another configuration")
     if found.standings.windowed:
-        parts.append(f"window, not chunking, and so not compared: {listed([one.name for one in found.standings.windowed])}")
+        parts.append(f"window, not chunking, and so not compared: {listed([standing.name for standing in found.standings.windowed])}")
     if found.screening and found.screening.dropped:
         parts.append(f"{plural(len(found.screening.dropped), 'other')} screened out before")
     if found.failures:
         parts.append(f"failed: {listed(list(found.failures))}")
     if found.unbased:
         parts.append(f"the baseline {found.unbased} cannot be compared, so all pairs were")
-    told = "; ".join(parts)
-    return f"{told[0].upper()}{told[1:]}." if told else ""
-
-
-def _same(apart: Comparison) -> bool:
-    return apart.difference.low == apart.difference.high == 0
+    notes = "; ".join(parts)
+    return f"{notes[0].upper()}{notes[1:]}." if notes else ""
 
 
 def _role(found: Findings) -> str:
@@ -136,7 +135,7 @@ def _zero(found: Findings, apart: Comparison) -> str:
 
 
 def _selected(found: Findings) -> str:
-    """What the first's value is worth without the luck of being first."""
+    """The leader's value corrected for selection."""
     verdict, first = found.verdict, found.first
     if verdict is None or first is None or verdict.selected is None or len(verdict.ranked) < 2:
         return ""
@@ -154,32 +153,32 @@ def _sure(verdict: Verdict, apart: Comparison) -> str:
     alike = apart.p_adjusted > ALPHA
     if verdict.reason is None:
         others = "every other one is" if len(verdict.ranked) > 2 else "the other one is"
-        told = f"With 95 % confidence {others} behind; {apart.a} against {apart.b}: {corrected}"
-        return f"{told}, by which alone these two could not be told apart" if alike else told
+        sentence = f"With 95 % confidence {others} behind; {apart.a} against {apart.b}: {corrected}"
+        return f"{sentence}, by which alone these two are statistically indistinguishable" if alike else sentence
     if verdict.reason is Reason.FEW:
         return f"Not sure enough for a claim; {apart.a} against {apart.b}: {corrected}"
-    return f"{apart.a} and {apart.b} {'cannot be' if alike else 'are'} told apart: {corrected}"
+    return f"{apart.a} and {apart.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
 
 
 def _bounded(found: Findings) -> str:
-    """What judging the rest could change, where the two were not judged alike."""
+    """Bounds of the difference under complete judgements, if the two are judged to different extents."""
     if found.bounds is None or found.contrast is None or found.contrast.judged is None or np.isnan(found.bounds.low):
         return ""
     a, b = (share(part, 1) for part in found.contrast.judged)
     exact = "" if found.primary.name in _BOUNDED else "about "
     bounds = f"{signed(found.bounds.low)} and {signed(found.bounds.high)}"
-    return f" Of what they retrieved {a} and {b} is judged; whatever the rest is, the difference lies {exact}between {bounds}."
+    return f" Of what they retrieved {a} and {b} is judged; whatever the rest is, the difference is {exact}between {bounds}."
 
 
 def _needed(found: Findings, verdict: Verdict, pair: str) -> str:
     needed, apart = verdict.needed, found.against(*verdict.ranked[:2])
     n = apart.difference.n if apart else verdict.n
     if needed is None:
-        return f"How many questions would tell {pair} apart cannot be said: there is no difference to go by."
+        return f"The number of questions that would separate {pair} is unknown: there is no difference to estimate it from."
     if found.winner:
         return f"No more questions are needed; a new study would find the difference of {pair} with about {about(needed)}."
     if needed > MOST_QUERIES:
-        return f"More than {count(MOST_QUERIES)} questions would be needed to tell {pair} apart."
+        return f"More than {count(MOST_QUERIES)} questions would be needed to separate {pair}."
     if needed <= n:
         return f"For {pair} alone {about(needed)} questions are enough by number: it takes more documents, or fewer configurations at once."
-    return f"About {about(needed - n)} more questions, {about(needed)} in all, would tell {pair} apart."
+    return f"About {about(needed - n)} more questions, {about(needed)} in all, would separate {pair}."
