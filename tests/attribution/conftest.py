@@ -1,6 +1,6 @@
 """The tiny experiment in three sizes, the largest beyond the window, and what attribution makes of its results."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +15,6 @@ from workbench.execution.result import Result
 from workbench.experiment.read import experiment_of
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
-from workbench.pipeline.chunk_table import EmbedderInputs
 
 
 @pytest.fixture(scope="session")
@@ -47,8 +46,8 @@ def sizes(place: Path) -> Callable[..., Outcome]:
     return ran
 
 
-def inputs_of(outcome: Outcome, result: Result) -> EmbedderInputs:
-    return EmbedderInputs(outcome.context.chunks(result.entry("chunks")))
+def inputs_of(outcome: Outcome, result: Result) -> Sequence[str]:
+    return outcome.context.chunks(result.entry("chunks")).inputs
 
 
 def extent_of(outcome: Outcome, result: Result) -> EmbeddedExtent:

@@ -12,6 +12,7 @@ from workbench.embedding.base import NO_WINDOW
 from workbench.embedding.registry import chunk_encoder
 from workbench.metrics.inputs import Retrieved
 from workbench.models.tokenizers import Ints
+from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Entries
 from workbench.pipeline.stages.scores import retrieved
@@ -132,6 +133,5 @@ class Result:
         """Every hit that was looked at, with `delivered` and, where it was not, `cut_reason`: its slice was there, or beyond k."""
         hits, chunks = self.hits.table(f"{self.search}_hits"), self.chunks_table
         rows = hits["chunk"].to_numpy(np.int64)
-        piece = chunks.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup().to_numpy(np.int64)[rows]
-        packed = pack(hits["query"].to_numpy(np.int64), piece, chunks["tokens"].to_numpy(np.int64)[rows], self.configuration.retrieval.k)
+        packed = pack(hits["query"].to_numpy(np.int64), slice_numbers(chunks)[rows], chunks["tokens"].to_numpy(np.int64)[rows], self.configuration.retrieval.k)
         return hits.assign(delivered=packed.delivered, cut_reason=packed.reason)

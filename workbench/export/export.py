@@ -20,7 +20,6 @@ from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.models.files import locate
-from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
@@ -76,7 +75,7 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
     if isinstance(retrieval, Bm25Retriever):
         settings, needed, script = retrieval.model_dump(), ["bm25s", "PyStemmer"], "retrieve_bm25.py"
-        texts = list(EmbedderInputs(chunks))
+        texts = list(chunks.inputs)
         retrieval.index([texts[place] for place in order]).save(str(folder / "index"))
     elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformersEmbedder):
         settings = retrieval.model_dump() | {"window": result.window, "query_prompt": embedding.prompt("query")}

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from workbench.attribution.chunk_faults import chunk_faults
-from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Stage, Variant
@@ -32,5 +31,5 @@ class ChunkFaultsStage(Stage):
         run, chunks = inputs.run, inputs.entry("chunks")
         window = inputs.configuration.window
         lengths = np.asarray(inputs.entry("vectors").array("lengths")) if inputs.has("vectors") else np.zeros(0, dtype=np.int64)
-        found = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), EmbedderInputs(run.chunks(chunks)), lengths, window)
+        found = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), run.chunks(chunks).inputs, lengths, window)
         draft.values("faults", [asdict(fault) for fault in found])

@@ -8,7 +8,6 @@ from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.errors import RunError
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
-from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage, Variant
@@ -44,7 +43,7 @@ class ExplanationsStage(Stage):
         retrieval, labels, metric = inputs.configuration.retrieval, inputs.run.labels, _primary(inputs.run)
         case = Case(labels, retrieved(inputs.entry("chunks"), inputs.entry("hits"), retrieval.evaluated), inputs.run.spans)
         cut, embedding = context_cut(metric, retrieval.k), inputs.configuration.embedding
-        texts = EmbedderInputs(inputs.run.chunks(inputs.entry("chunks")))
+        texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None
         extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs), texts, vocabulary)
         draft.table("context", context_rows(case, cut))

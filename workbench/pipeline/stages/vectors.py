@@ -10,7 +10,6 @@ from workbench.embedding.chunk_encoder import EncoderChunks
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
-from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
 from workbench.pipeline.stage import Inputs, Stage, TextRequest, Variant
@@ -61,8 +60,8 @@ class VectorsStage(Stage):
 
 def encoder_chunks(inputs: Inputs) -> EncoderChunks:
     """The chunks among a node's inputs, as an encoder takes them."""
-    chunks = inputs.run.chunks(inputs.entry("chunks"))
-    return EncoderChunks(inputs.run.dataset.documents, inputs.entry("chunks").table("chunks"), EmbedderInputs(chunks))
+    chunks = inputs.entry("chunks")
+    return EncoderChunks(inputs.run.dataset.documents, chunks.table("chunks"), inputs.run.chunks(chunks).inputs)
 
 
 def truncated_tokens(inputs: Inputs) -> Ints:
