@@ -90,9 +90,9 @@ class Stage(ABC):
         """The names of the results that are stored apart; one without a name by default."""
         return ("",)
 
-    @abstractmethod
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """The settings that decide the result besides its inputs, as canonical JSON; None where there are none."""
+        """The settings that decide the result besides its inputs, as canonical JSON; none by default."""
+        return None
 
     def demands(self, node: Node, run: RunContext) -> Any:
         """What the run asks of the stage and its result depends on, as canonical JSON: metrics, depths, versions of libraries."""

@@ -1,14 +1,13 @@
 """Faults of a configuration's chunks, which can be counted without asking a question."""
 
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
 from workbench.attribution.chunk_faults import chunk_faults
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Stage, Variant
+from workbench.pipeline.stage import Inputs, Stage
 from workbench.storage.result_store import Draft
 
 
@@ -21,10 +20,6 @@ class ChunkFaultsStage(Stage):
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Where a metric decides: a run that only screens explains nothing."""
         return run.primary is not None
-
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """No settings besides those of chunks and vectors."""
-        return None
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Count the faults."""

@@ -10,7 +10,7 @@ from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.storage.result_store import Draft
@@ -29,10 +29,6 @@ class ExplanationsStage(Stage):
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Where a metric decides: a run that only screens explains nothing."""
         return run.primary is not None
-
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """No settings of a configuration."""
-        return None
 
     def demands(self, node: Node, run: RunContext) -> Any:
         """The primary metric with its version, and the definition of span metrics."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.retrieval.chroma_index import build_index, index_recipe, is_built
 from workbench.storage.result_store import Draft, Entry
 
@@ -19,10 +19,6 @@ class IndexStage(Stage):
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Where retrieval uses vectors and the run wants indexes."""
         return configuration.embedding is not None and run.indexed
-
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """No settings: an index is decided by its vectors."""
-        return None
 
     def demands(self, node: Node, run: RunContext) -> Any:
         """The space, and the version of Chroma, whose files do not outlive an upgrade."""

@@ -11,9 +11,8 @@ from workbench.metrics.case import Case
 from workbench.metrics.evaluate import document_depths, score
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
-from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.retrieval.rank import Floats
 from workbench.storage.result_store import Draft, Entry
 
@@ -31,10 +30,6 @@ class ScoresStage(Stage):
     def parts(self, run: RunContext) -> Sequence[str]:
         """The metrics by name."""
         return tuple(str(metric) for metric in run.metrics)
-
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """No settings of a configuration."""
-        return None
 
     def demands(self, node: Node, run: RunContext) -> Any:
         """The metric's version, and the definition of span metrics."""
