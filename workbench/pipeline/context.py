@@ -68,7 +68,7 @@ class Workspace:
         return self.outputs / ".indexes"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunContext:
     """One dataset with the metrics asked of it, in a workspace: all that a configuration needs to be run.
 
