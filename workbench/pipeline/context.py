@@ -1,4 +1,4 @@
-"""What stages run on: a dataset with the metrics asked of it, and the workspace that keeps results."""
+"""What stages run on: a dataset with its metrics, and the workspace that keeps results."""
 
 import os
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.embedding.base import Usage
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
 from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.fingerprints import dataset_fingerprints
 from workbench.records import Dataset
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Entry, Store
@@ -86,8 +86,20 @@ class RunContext:
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
-        """The fingerprints of the dataset's documents, questions and labels."""
-        return dataset_fingerprints(self.dataset)
+        """The fingerprints of the dataset's parts, by the names that stages give as inputs.
+
+        `corpus`: ids, titles and texts of the documents. `questions`: the texts of the queries, in order. `labels`: queries and judgements,
+        all that metrics read besides the retrieved chunks.
+        """
+        dataset = self.dataset
+        queries = [(query.query_id, query.answerable, dict(query.metadata)) for query in dataset.queries]
+        qrels = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels]
+        needs = [(need.query_id, [(span.doc_id, span.start, span.end) for span in need.alternatives]) for need in dataset.needs]
+        return {
+            "corpus": fingerprint_of_rows((document.doc_id, document.title, document.text) for document in dataset.documents),
+            "questions": fingerprint([query.text for query in dataset.queries]),
+            "labels": fingerprint(queries, qrels, needs),
+        }
 
     @cached_property
     def labels(self) -> Labels:

@@ -3,12 +3,12 @@
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.fingerprints import SOURCES
 from workbench.pipeline.registry import STAGES
 from workbench.pipeline.stage import Inputs, Node, Stage, Variant
 from workbench.storage.result_store import Entry
@@ -19,21 +19,18 @@ Entries = Mapping[str, Mapping[str, Entry]]
 class Graph:
     """The stages of a run in the order of their inputs, and the key of every result."""
 
-    def __init__(self, run: RunContext, stages: Mapping[str, Stage] = STAGES) -> None:
+    def __init__(self, run: RunContext) -> None:
         self.run = run
-        self._registered = stages
         self._keys: dict[Node, str] = {}
 
     @cached_property
     def stages(self) -> Mapping[str, Stage]:
-        """The stages by name, each after its inputs; InputError where one needs what no stage gives."""
-        left, ordered = dict(self._registered), dict[str, Stage]()
-        while left:
-            ready = [name for name, stage in left.items() if all(need in SOURCES or need in ordered for need in stage.inputs)]
-            if not ready:
-                raise InputError(f"the stages {', '.join(left)} need what no stage gives", "see their inputs")
-            ordered |= {name: left.pop(name) for name in ready}
-        return ordered
+        """The stages by name, each after its inputs. Errors: InputError for an unknown input or a circle of inputs."""
+        needs = {name: [need for need in stage.inputs if need not in self.run.fingerprints] for name, stage in STAGES.items()}
+        try:
+            return {name: STAGES[name] for name in TopologicalSorter(needs).static_order()}
+        except (CycleError, KeyError) as error:
+            raise InputError(f"the stages need what no stage gives ({error.args[-1]})", "see their inputs") from None
 
     def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
         """The results that a configuration needs, each after its inputs; of some stages only where these are named."""
@@ -49,7 +46,7 @@ class Graph:
         """The hash of all that decides a result: its stage's identity, version and demands, and the keys of its inputs."""
         if node not in self._keys:
             stage = self.stages[node.stage]
-            sources = [self.run.fingerprints[need] for need in stage.inputs if need in SOURCES]
+            sources = [self.run.fingerprints[need] for need in stage.inputs if need in self.run.fingerprints]
             inputs = [self.key(one) for one in self.before(node)]
             own = [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
             self._keys[node] = fingerprint(stage.name, stage.version, own, sources, inputs)
