@@ -43,7 +43,7 @@ metrics: [span_recall@2000t, span_precision@2000t, need_recall@2000t, span_recal
 PARTS = {
     "reading experiment and data": "experiment/read.py read_experiment",
     "dataset": "execution/local.py context_of",
-    "stages": "execution/local.py run_configuration",
+    "stages": "pipeline/graph.py walk",
     "  chunks": "stages/chunks.py compute",
     "  vectors from the cache": "stages/vectors.py compute",
     "    tokens of each text": "embedding/static.py lengths",
@@ -59,7 +59,7 @@ PARTS = {
     "  metrics": "execution/tables.py metrics_table",
     "  queries": "execution/tables.py queries_table",
     "  hits table": "execution/tables.py hits_table",
-    "  configurations": "execution/tables.py configurations_table",
+    "  configurations": "execution/tables.py configuration_row",
     "  comparisons, with the verdict": "analysis/comparisons.py comparisons_table",
     "  timings": "execution/tables.py timings_table",
     "  run files": "execution/tables.py run_lines",

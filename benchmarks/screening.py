@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.covid_qa import doc_ids, written
-from workbench.execution.local import context_of, run_configuration
+from workbench.execution.local import context_of
+from workbench.execution.result import Result
 from workbench.execution.screening import QUERIES, proxy_of
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.pipeline.configuration import Configuration
@@ -176,7 +177,7 @@ def measured(one: Experiment, outputs: Path, proxy: Callable[[Configuration], Co
     graph = Graph(run)
     parts: list[tuple[Floats, Floats, int, float, float]] = []
     for configuration in one.configurations:
-        real, cheap = run_configuration(graph, configuration), run_configuration(graph, proxy(configuration))
+        real, cheap = (Result(chosen, graph.walk(chosen)) for chosen in (configuration, proxy(configuration)))
         values = []
         for result in (real, cheap):
             scores = result.scores_table

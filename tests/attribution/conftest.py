@@ -15,6 +15,7 @@ from workbench.execution.result import Result
 from workbench.experiment.read import experiment_of
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
+from workbench.pipeline.stages.scores import retrieved
 
 
 @pytest.fixture(scope="session")
@@ -57,11 +58,11 @@ def extent_of(outcome: Outcome, result: Result) -> EmbeddedExtent:
 
 
 def misses_of(outcome: Outcome, result: Result, metric: str) -> pd.DataFrame:
-    case = Case(outcome.context.labels, result.retrieved, "exact")
+    case = Case(outcome.context.labels, retrieved(result.entry("chunks"), result.hits, "exact"), "exact")
     return missed(case, Metric.parse(metric), extent_of(outcome, result), result.configuration.retrieval.k)
 
 
 def faults_of(outcome: Outcome, result: Result) -> dict[str, ChunkFault]:
     context, inputs = outcome.context, inputs_of(outcome, result)
-    found = chunk_faults(context.labels, context.dataset, result.chunks_table, inputs, result.lengths, result.window)
+    found = chunk_faults(context.labels, context.dataset, result.chunks_table, inputs, result.lengths, result.configuration.window)
     return {fault.name: fault for fault in found}

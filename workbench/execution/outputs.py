@@ -32,7 +32,7 @@ def write_outputs(outcome: Outcome) -> RunTables:
     run.write(folder)
     runs = folder / "runs"
     for result in outcome.results:
-        write_text(runs / f"{result.configuration.name}.trec", run_lines(outcome, result))
+        write_text(runs / f"{result.configuration.name}.trec", run_lines(outcome.context, result))
     for stale in set(runs.glob("*.trec")) - {runs / f"{name}.trec" for name in run.names}:
         stale.unlink()
     store.obtain(_KIND, key, lambda draft: draft.values("files", _digests(folder)))

@@ -14,7 +14,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformersEmbedd
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.execution.local import Say, context_of, primary_of, run_configuration
+from workbench.execution.local import Say, context_of, primary_of
 from workbench.execution.result import Result
 from workbench.experiment.read import Experiment
 from workbench.metrics.coverage import Floats
@@ -216,7 +216,7 @@ def _values(proxies: Proxies, say: Say) -> dict[str, tuple[Floats, bool]]:
     metric, queries, found = str(proxies.run.metrics[0]), proxies.run.labels.queries, {}
     for number, (name, cheap) in enumerate(proxies.cheap.items(), 1):
         try:
-            result = run_configuration(proxies.graph, cheap)
+            result = Result(cheap, proxies.graph.walk(cheap))
         except StoreError:
             raise
         except Exception as error:  # whatever it is, the configuration itself will say it, or will run
@@ -224,7 +224,7 @@ def _values(proxies: Proxies, say: Say) -> dict[str, tuple[Floats, bool]]:
             found[name] = (np.full(queries, np.nan), False)
         else:
             found[name] = (_values_of(result, metric), bool(result.truncated.any()))
-            said = result.told
+            said = result.computed_stages
         say(f"screening [{number}/{len(proxies.cheap)}] {name}: {said}")
     return found
 

@@ -15,7 +15,7 @@ from workbench.context import packing
 from workbench.core.files import store_errors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
-from workbench.execution.local import context_of, run_configuration
+from workbench.execution.local import context_of
 from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import Experiment, experiment_of
@@ -47,7 +47,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
     with store_errors(target.parent):
         aside.mkdir(parents=True)
         try:
-            _write(graph.run, run_configuration(graph, configuration), aside)
+            _write(graph.run, Result(configuration, graph.walk(configuration)), aside)
             os.rename(aside, target)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
@@ -78,7 +78,7 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
         texts = list(chunks.inputs)
         retrieval.index([texts[place] for place in order]).save(str(folder / "index"))
     elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformersEmbedder):
-        settings = retrieval.model_dump() | {"window": result.window, "query_prompt": embedding.prompt("query")}
+        settings = retrieval.model_dump() | {"window": result.configuration.window, "query_prompt": embedding.prompt("query")}
         needed, script = ["chromadb", "sentence-transformers", "torch"], "retrieve_dense.py"
         shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
         build_index(folder / "collection", chunks, np.asarray(result.entry("vectors").array("vectors")))

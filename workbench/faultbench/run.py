@@ -20,7 +20,6 @@ from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.bm25 import Bm25Retriever
-from workbench.storage.result_store import Entry
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,7 @@ class Bench:
 
     def index(self, chunker: Chunker, retriever: Bm25Retriever) -> Index:
         """What the stages up to the hits make with these components."""
-        entries: dict[str, dict[str, Entry]] = {}
-        for node in self._graph.nodes(Configuration("bench", chunker, None, retriever), ("chunks", "hits")):
-            entries[node.stage] = {node.part: self._graph.obtain(node, entries)}
+        entries = self._graph.walk(Configuration("bench", chunker, None, retriever), ("chunks", "hits"))
         table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
         chunks = Chunks(self.dataset.documents, table)
         left_out = chunker.left_out if isinstance(chunker, BrokenChunker) else frozenset()

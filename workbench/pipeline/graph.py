@@ -1,7 +1,8 @@
-"""The sweep as a graph of stages: keys, plans, runs, workers' tasks, timings and the history are all read from it."""
+"""The sweep as a graph of stages, from which keys, plans, runs, workers' tasks, timings and the history follow."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
@@ -10,17 +11,19 @@ from workbench.errors import InputError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.registry import STAGES
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
 from workbench.storage.result_store import Entry
-
-Entries = Mapping[str, Mapping[str, Entry]]
 
 
 class Graph:
-    """The stages of a run in the order of their inputs, and the key of every result."""
+    """The stages of a run in the order of their inputs, and the key of every result.
+
+    `precomputed` holds the seconds of results that workers computed, by task, until a walk counts them as computed by its configuration.
+    """
 
     def __init__(self, run: RunContext) -> None:
         self.run = run
+        self.precomputed: dict[str, float] = {}
         self._keys: dict[Node, str] = {}
 
     @cached_property
@@ -33,13 +36,13 @@ class Graph:
             raise InputError(f"the stages need what no stage gives ({error.args[-1]})", "see their inputs") from None
 
     def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
-        """The results that a configuration needs, each after its inputs; of some stages only where these are named."""
+        """The results that a configuration needs, each after its inputs; `stages` restricts them to some stages."""
         for name, stage in self.stages.items():
             if (stages is None or name in stages) and stage.applies(configuration, self.run):
                 yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
 
     def before(self, node: Node) -> list[Node]:
-        """The results that a node is computed from."""
+        """The nodes that a node is computed from."""
         return list(self.nodes(node.configuration, self.stages[node.stage].inputs, node.variant))
 
     def key(self, node: Node) -> str:
@@ -53,7 +56,7 @@ class Graph:
         return self._keys[node]
 
     def task(self, node: Node) -> str:
-        """The name of a result among the tasks and credits of a sweep: equal results have one name."""
+        """The name of the task that computes a result; equal results have one name."""
         return f"{node.stage}-{self.key(node)}"
 
     def is_stored(self, node: Node) -> bool:
@@ -61,32 +64,35 @@ class Graph:
         return self.stages[node.stage].is_stored(self.key(node), self.run)
 
     def obtain(self, node: Node, entries: Entries | None = None) -> Entry:
-        """A result from the store, computed if it is not there, with its inputs where `entries` do not hold them."""
-        return self.stages[node.stage].obtain(self.inputs(node, entries))
+        """A result from the store, or else computed; see `inputs` for `entries`."""
+        return self.stages[node.stage].obtain(self.inputs(node, entries, self.key(node)))
 
-    def inputs(self, node: Node, entries: Entries | None = None, named: bool = True) -> Inputs:
-        """What a node is computed from; inputs that are not given are obtained. Its key is left empty where it need not be `named`."""
+    def inputs(self, node: Node, entries: Entries | None = None, key: str = "") -> Inputs:
+        """The inputs of a node, obtained unless `entries` hold them; only a stage that stores a result needs the node's `key`."""
         found: dict[str, dict[str, Entry]] = {}
         for one in self.before(node):
             known = (entries or {}).get(one.stage, {}).get(one.part)
             found.setdefault(one.stage, {})[one.part] = known or self.obtain(one, entries)
-        return Inputs(self.run, node, self.key(node) if named else "", found, lambda: self._peers(node))
+        return Inputs(self.run, node, key, found, lambda: self._peers(node))
 
     def _peers(self, node: Node) -> list[Inputs]:
         found = []
         for other in self.run.configurations:
             for peer in self.nodes(other, [node.stage], node.variant):
                 if peer.part == node.part and self.key(peer) != self.key(node) and not self.is_stored(peer):
-                    # One whose inputs fail is told of in its own configuration's turn.
+                    # Its own configuration reports the error.
                     with contextlib.suppress(Exception):
                         found.append(self.inputs(peer))
         return found
 
-    def walk(self, configuration: Configuration) -> Entries:
-        """Every result of a configuration by stage and part."""
+    def walk(self, configuration: Configuration, stages: Sequence[str] | None = None) -> Entries:
+        """Obtain every result of a configuration, or those of some stages."""
         entries: dict[str, dict[str, Entry]] = {}
-        for node in self.nodes(configuration):
-            entries.setdefault(node.stage, {})[node.part] = self.obtain(node, entries)
+        for node in self.nodes(configuration, stages):
+            entry = self.obtain(node, entries)
+            if (seconds := self.precomputed.pop(self.task(node), None)) is not None:
+                entry = replace(entry, seconds=seconds, computed=True)
+            entries.setdefault(node.stage, {})[node.part] = entry
         return entries
 
     def fingerprint(self, configuration: Configuration) -> str:
@@ -94,7 +100,7 @@ class Graph:
         return fingerprint([self.key(node) for node in self.nodes(configuration)])
 
     def settings(self, configuration: Configuration, variant: Variant = Variant()) -> dict[str, str]:  # noqa: B008  # frozen
-        """The fingerprint of each group of stages' own settings and versions, apart from their inputs, for the history."""
+        """The fingerprint of each group of stages' settings and versions without their inputs, for the history."""
         groups: dict[str, list[object]] = {}
         for name, stage in self.stages.items():
             own = stage.identity(configuration, variant) if stage.applies(configuration, self.run) else None

@@ -19,13 +19,14 @@ from workbench.execution.dask import tasks
 from workbench.execution.dask.cluster import connected
 from workbench.execution.dask.compatibility import checked, marked
 from workbench.execution.dask.scheduler import Task, TaskResult
-from workbench.execution.dask.tasks import Encoded, StageReport, embedder_identity
+from workbench.execution.dask.tasks import Encoded, embedder_identity
 from workbench.execution.dask.workers import Workers
-from workbench.execution.local import Precomputed, Say
+from workbench.execution.local import Say
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Node, TextRequest
+from workbench.storage.result_store import Entry
 
 
 class WantedTexts(NamedTuple):
@@ -42,7 +43,7 @@ class _Sweep:
 
     graph: Graph
     configurations: Sequence[Configuration]
-    made: dict[str, StageReport] = field(default_factory=dict)
+    made: dict[str, Entry] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
 
     def missing(self, stages: Sequence[str] | None = None) -> dict[str, Node]:
@@ -80,12 +81,8 @@ class _Sweep:
     def _task(self, name: str, node: Node) -> Task:
         needs = tuple(map(self.graph.task, self.graph.before(node)))
         if self.graph.stages[node.stage].embeds(node.configuration):
-            return Task(name, self._here, lambda: (node,), needs, here=True)
+            return Task(name, self.graph.obtain, lambda: (node,), needs, here=True)
         return Task(name, tasks.compute, lambda: (node, self.graph.key(node)), needs)
-
-    def _here(self, node: Node) -> StageReport:
-        entry = self.graph.obtain(node)
-        return StageReport(entry.seconds, entry.computed)
 
     def _note(self, ended: TaskResult) -> None:
         if ended.error is None:
@@ -145,20 +142,19 @@ class _Sweep:
 
 def precompute(
     graph: Graph, configurations: Sequence[Configuration], say: Say, jobs: int | None = None, scheduler: str | None = None
-) -> Precomputed:
-    """Compute what the configurations lack on `jobs` processes here or on the workers of a scheduler; what failed, by configuration.
+) -> dict[str, BaseException]:
+    """Compute missing results on `jobs` processes here or on the workers of a scheduler; return the first error of each configuration.
 
     Errors: InputError, before anything runs, where there are no workers or one of them would compute something else.
     """
     sweep = _Sweep(graph, configurations)
     if not sweep.missing():
-        return Precomputed()
+        return {}
     with connected(jobs, scheduler) as workers, marked(graph.run) as mark:
         job = checked(graph.run, configurations, workers, mark)
         workers.share(job, fingerprint([str(job.outputs), job.store])[:8])
         threads = ", ".join(f"{threads} threads each on {name}" for name, threads in job.threads.items())
         say(f"{len(workers.addresses())} workers, {threads}")
         sweep.run(workers)
-    failed = {one.name: sweep.failed(one) for one in configurations}
-    made = {name: one.seconds for name, one in sweep.made.items() if one.computed}
-    return Precomputed({name: errors[0] for name, errors in failed.items() if errors}, made)
+    graph.precomputed |= {task: entry.seconds for task, entry in sweep.made.items() if entry.computed}
+    return {one.name: errors[0] for one in configurations if (errors := sweep.failed(one))}

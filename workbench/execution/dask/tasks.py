@@ -8,12 +8,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
 from workbench import __version__
 from workbench.core import cpu
+from workbench.core.distribution import installed_version
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.memory_cache import MemoryVectorCache
@@ -22,6 +22,7 @@ from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Node
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
+from workbench.storage.result_store import Entry
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 # What decides results besides Workbench's own code.
@@ -75,13 +76,6 @@ class Encoded(NamedTuple):
     seconds: float
 
 
-class StageReport(NamedTuple):
-    """What a task says of a stage whose result is in the store now: its seconds, and whether this task computed it."""
-
-    seconds: float
-    computed: bool
-
-
 def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> WorkerInfo:
     """What the process is that runs this; ModelError where it cannot have one of the models."""
     return WorkerInfo(
@@ -94,7 +88,7 @@ def versions() -> dict[str, str]:
     from workbench.notebook_runner.notebooks import code_digest
 
     found = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
-    return found | {name: _version(name) for name in _PACKAGES}
+    return found | {name: installed_version(name) or "missing" for name in _PACKAGES}
 
 
 def embedder_identity(embedder: Embedder) -> str:
@@ -124,15 +118,14 @@ def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts
     return Encoded(vectors, usage, time.perf_counter() - started)
 
 
-def compute(job: JobContext, node: Node, key: str) -> StageReport:
+def compute(job: JobContext, node: Node, key: str) -> Entry:
     """Compute one result of the graph into the store, unless it is there; what is before it is there."""
     _set_threads(job)
     _check_store(job)
     graph = graph_at(job)
     if graph.key(node) != key:
         raise WorkerError(f"the worker on {socket.gethostname()} has other models or packages: it calls the {node.stage} otherwise", _EQUAL)
-    entry = graph.obtain(node)
-    return StageReport(entry.seconds, entry.computed)
+    return graph.obtain(node)
 
 
 @functools.lru_cache(maxsize=2)
@@ -164,10 +157,3 @@ def _check_store(job: JobContext) -> None:
         raise WorkerError(f"the worker on {socket.gethostname()}: {error.what}", error.fix) from error
     if not there:
         raise WorkerError(f"the worker on {socket.gethostname()} does not see the store {job.store}", "mount it there at the same path")
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"

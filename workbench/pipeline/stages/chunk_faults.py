@@ -2,12 +2,11 @@
 
 from dataclasses import asdict
 
-import numpy as np
-
 from workbench.attribution.chunk_faults import chunk_faults
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Stage
+from workbench.pipeline.stages.vectors import input_lengths
 from workbench.storage.result_store import Draft
 
 
@@ -24,7 +23,6 @@ class ChunkFaultsStage(Stage):
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Count the faults."""
         run, chunks = inputs.run, inputs.entry("chunks")
-        window = inputs.configuration.window
-        lengths = np.asarray(inputs.entry("vectors").array("lengths")) if inputs.has("vectors") else np.zeros(0, dtype=np.int64)
-        found = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), run.chunks(chunks).inputs, lengths, window)
-        draft.values("faults", [asdict(fault) for fault in found])
+        lengths, window = input_lengths(inputs.entries), inputs.configuration.window
+        faults = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), run.chunks(chunks).inputs, lengths, window)
+        draft.values("faults", [asdict(fault) for fault in faults])

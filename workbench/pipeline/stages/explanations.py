@@ -41,7 +41,7 @@ class ExplanationsStage(Stage):
         cut, embedding = context_cut(metric, retrieval.k), inputs.configuration.embedding
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None
-        extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs), texts, vocabulary)
+        extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs.configuration, inputs.entries), texts, vocabulary)
         draft.table("context", context_rows(case, cut))
         draft.table("misses", missed(case, metric, extent, retrieval.k))
         draft.table("details", query_details(case, metric))

@@ -12,7 +12,7 @@ from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
-from workbench.pipeline.stage import Inputs, Stage, TextRequest, Variant
+from workbench.pipeline.stage import Entries, Inputs, Stage, TextRequest, Variant
 from workbench.storage.result_store import Draft
 
 
@@ -64,12 +64,14 @@ def encoder_chunks(inputs: Inputs) -> EncoderChunks:
     return EncoderChunks(inputs.run.dataset.documents, chunks.table("chunks"), inputs.run.chunks(chunks).inputs)
 
 
-def truncated_tokens(inputs: Inputs) -> Ints:
-    """The tokens of each chunk that were never embedded: int64 (chunks), or (0) where nothing is embedded."""
-    if not inputs.has("vectors"):
-        return np.zeros(0, dtype=np.int64)
-    lengths: Ints = np.asarray(inputs.entry("vectors").array("lengths"))
-    return np.asarray(np.maximum(lengths - (inputs.configuration.window or NO_WINDOW), 0), dtype=np.int64)
+def input_lengths(entries: Entries) -> Ints:
+    """The tokens of each chunk's input before the window cuts it: int64 (chunks), or (0) without embeddings."""
+    return np.asarray(entries["vectors"][""].array("lengths")) if "vectors" in entries else np.zeros(0, dtype=np.int64)
+
+
+def truncated_tokens(configuration: Configuration, entries: Entries) -> Ints:
+    """The tokens of each chunk's input beyond the window: int64 (chunks), or (0) without embeddings."""
+    return np.maximum(input_lengths(entries) - (configuration.window or NO_WINDOW), 0)
 
 
 def embedder_of(configuration: Configuration) -> Embedder:
