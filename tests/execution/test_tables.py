@@ -7,7 +7,7 @@ import pytrec_eval
 
 from workbench.analysis.verdict import verdict_of
 from workbench.execution.local import Outcome
-from workbench.execution.tables import strictly_descending
+from workbench.execution.outputs import strictly_descending
 from workbench.results.run_tables import RunTables
 
 CONTRACT = {

@@ -86,20 +86,19 @@ def _report_trends(name: str, outputs: Path) -> None:
 
 def _publish(outcome: "Outcome", remember: bool = True) -> None:
     """Write what a run leaves and print what it says; exit 3 where a part of it failed."""
-    from workbench.execution.outputs import write_outputs
-    from workbench.execution.publish import publish
+    from workbench.execution.outputs import publish, write_outputs
 
     if not outcome.results:
         write_outputs(outcome)
         click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
         sys.exit(3)
-    published = publish(outcome, say, remember)
-    for line in published.errors:
+    page, lines, errors = publish(outcome, say, remember)
+    for line in errors:
         say(f"workbench: {line}")
-    for line in published.lines:
+    for line in lines:
         click.echo(line)
-    click.echo(f"\nreport: {published.report}")
-    if outcome.failures or published.errors:
+    click.echo(f"\nreport: {page}")
+    if outcome.failures or errors:
         sys.exit(3)
 
 

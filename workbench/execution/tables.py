@@ -1,4 +1,4 @@
-"""The tables of a run that have rows for each finished configuration, and the configuration's document ranking as a TREC run file."""
+"""The tables of a run that have rows for each finished configuration."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.result import Result
 from workbench.metrics.separation import answerable_auroc
-from workbench.models.tokenizers import Ints
 from workbench.pipeline.context import RunContext
 from workbench.results.run_tables import RETRIEVED
 from workbench.retrieval.rank import Floats
@@ -176,37 +172,3 @@ CONFIGURATION_TABLES: Mapping[str, Callable[[RunContext, Result], pd.DataFrame]]
     "chunk_faults": chunk_faults_table,
     "chunk_lengths": chunk_lengths_table,
 }
-
-
-def run_lines(context: RunContext, result: Result) -> str:
-    """The document ranking in TREC's run format.
-
-    Scores are the cosines, nudged to the next lower 32-bit float where they tie, so that trec_eval, which reads 32-bit floats
-    and orders ties its own way, sees exactly our ranks. Blanks in ids, which the format cannot hold, become `_`.
-    """
-    ranking = result.ranked("ranking")
-    queries = ["_".join(query_id.split()) for query_id in context.query_ids]
-    documents = ["_".join(doc_id.split()) for doc_id in context.doc_ids]
-    rank = ranking["rank"].to_numpy(np.int64)
-    scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
-    texts = pa.string()
-    columns = [
-        pa.array(queries, texts).take(pa.array(ranking["query"])),
-        "Q0",
-        pa.array(documents, texts).take(pa.array(ranking["doc"])),
-        pa.array(rank).cast(texts),
-        pa.array(scores.astype(np.float64)).cast(texts),
-        result.configuration.name,
-    ]
-    # By columns: line by line takes three times as long, as long as all tables together.
-    lines = pc.binary_join_element_wise(*columns, " ").to_pylist()
-    return "".join(f"{line}\n" for line in lines)
-
-
-def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
-    """Scores as 32-bit floats (n) that fall from rank to rank; `rank` (n) begins again at 1 with each ranking."""
-    found = scores.astype(np.float32)
-    for depth in range(2, int(rank.max(initial=1)) + 1):
-        rows = np.flatnonzero(rank == depth)
-        found[rows] = np.minimum(found[rows], np.nextafter(found[rows - 1], np.float32(-np.inf)))
-    return found
