@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +47,9 @@ class Workspace:
     spent: dict[str, EncodingCost] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def at(cls, outputs: Path) -> "Workspace":
-        """The workspace under an outputs folder; WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
-        place = os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
+    def at(cls, outputs: Path, store: str = "") -> Self:
+        """The workspace under an outputs folder; `store` or WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
+        place = store or os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
         return cls(outputs, mirror_of(place), place) if is_url(place) else cls(outputs, Path(place))
 
     @cached_property

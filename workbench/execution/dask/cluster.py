@@ -14,7 +14,7 @@ from workbench.core.processes import skip_schema_grammar
 from workbench.errors import InputError
 from workbench.execution.dask.workers import Workers
 
-# A task that has taken so many workers with it is given up.
+# A task that has killed this many workers is given up.
 _DEATHS = 3
 _CONNECT_SECONDS = 10
 _START_SECONDS = 60
@@ -22,29 +22,25 @@ _START_SECONDS = 60
 
 @contextmanager
 def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
-    """So many worker processes on this machine, ended with the context, or those of the scheduler at an address."""
+    """Worker processes on this machine, `jobs` of them, ended with the context, or those of the scheduler at an address."""
     try:
         import dask
-        import distributed  # noqa: F401  # whether it is there
+        import distributed  # noqa: F401  # only whether it is installed
     except ImportError:
         raise InputError("--jobs and --scheduler need Dask", advice("cluster")) from None
     # The data set travels in one task; nothing serves pages.
     quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
     pages: dict[str, Any] = {f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker", "nanny")}
     with dask.config.set(quiet | pages), _quiet():
-        if scheduler is not None:
-            with _at(scheduler) as workers:
-                yield workers
-        else:
-            with _here(jobs or 1) as workers:
-                yield workers
+        with _here(jobs or 1) if scheduler is None else _at(scheduler) as workers:
+            yield workers
 
 
 @contextmanager
 def _here(jobs: int) -> Iterator[Workers]:
     from distributed import Client, LocalCluster
 
-    # BLAS reads its threads when it is imported, so here they are told before.
+    # BLAS reads its number of threads when it is imported.
     threads = {name: str(max(1, cpu.usable() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with _interrupts_held():
         cluster = LocalCluster(
@@ -67,8 +63,8 @@ def _here(jobs: int) -> Iterator[Workers]:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Threads and processes started meanwhile, and by those later, never see Ctrl-C: this process does, and ends them."""
-    # Its start would lift the mask of the thread that starts processes.
+    """Threads and processes started in the context, and their own, never see Ctrl-C: this process does, and ends them."""
+    # Started later, the tracker would lift the mask of the thread that starts processes.
     resource_tracker.ensure_running()
     mask = getattr(signal, "pthread_sigmask", None)
     before = mask(signal.SIG_BLOCK, {signal.SIGINT}) if mask else set()
@@ -84,7 +80,7 @@ def _at(address: str) -> Iterator[Workers]:
     from distributed import Client
 
     class Closing(Client):  # type: ignore[misc]  # Dask is not typed here
-        """Closed where it cannot connect: the garbage collector would close it later, under whatever lock of Dask is held just then."""
+        """A client that closes itself if it cannot connect: the garbage collector would close it later, under any lock of Dask."""
 
         def __init__(self) -> None:
             try:
@@ -108,7 +104,7 @@ def _at(address: str) -> Iterator[Workers]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What Dask logs of workers that come and go is told by what fails or does not."""
+    """Silence what Dask logs about workers that come and go; failed tasks report it."""
     loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,16 +1,17 @@
-"""Tasks by name, each after what it needs: which can start, and what ends with one that fails."""
+"""Tasks by name, each after the tasks it needs: which can start, and which fail with another."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
 class Task:
-    """A call by name, on a worker (after the shared value that all get) or `here`, once the tasks that it `needs` have ended well.
+    """A call by name, on a worker (after the shared value that all get) or `here`, once the tasks that it `needs` have succeeded.
 
-    `given` makes its arguments when it starts, so that those of tasks that wait are not held.
+    `given` makes its arguments when it starts, so that those of waiting tasks take no memory.
     """
 
     name: str
@@ -21,7 +22,7 @@ class Task:
 
 
 class TaskResult(NamedTuple):
-    """A task with its value, or the error of its own or of one that it needed."""
+    """A task with its value, or the error of itself or of a task that it needed."""
 
     name: str
     value: Any
@@ -29,23 +30,27 @@ class TaskResult(NamedTuple):
 
 
 class Run:
-    """Which tasks can start, and what ends with them."""
+    """Tasks that wait, can start or are out."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = {task.name: task for task in tasks}
-        self._lacks = {task.name: {need for need in task.needs if need in self._tasks} for task in tasks}
-        self._wanted_by: dict[str, list[str]] = {}
-        for name, lacks in self._lacks.items():
-            for need in lacks:
-                self._wanted_by.setdefault(need, []).append(name)
-        self._ready = {here: deque(task for task in tasks if task.here is here and not self._lacks[task.name]) for here in (True, False)}
+        self._order = TopologicalSorter({task.name: [need for need in task.needs if need in self._tasks] for task in tasks})
+        self._order.prepare()
+        self._ready: dict[bool, deque[Task]] = {True: deque(), False: deque()}
+        self._errors: dict[str, BaseException] = {}
         self._out: dict[str, Task] = {}
         self._suspects: deque[Task] = deque()
         self._alone: set[str] = set()
-        self.unfinished = len(self._tasks)
+        for name in self._order.get_ready():
+            self._ready[self._tasks[name].here].append(self._tasks[name])
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a task has not ended."""
+        return self._order.is_active()
 
     def startable(self, room: int) -> Iterator[Task]:
-        """The tasks to start now: one here, on workers as many as there is room for; a suspect when nothing else is left for them."""
+        """The tasks to start now: one here, `room` on workers, or a suspect when no other task is left for the workers."""
         for here, most in ((True, 1), (False, room)):
             while self._ready[here] and self._busy(here) < most and (here or self._alone.isdisjoint(self._out)):
                 yield self._started(self._ready[here].popleft())
@@ -61,27 +66,23 @@ class Run:
         return task
 
     def alone(self, name: str) -> bool:
-        """Whether a task was started with nothing beside it on the workers."""
+        """Whether a task was started with no other on the workers."""
         return name in self._alone
 
     def suspect(self, name: str) -> None:
-        """Have a task that was out tried once more, alone: workers died under it, perhaps by what stood beside it."""
+        """Have a task tried once more, alone: workers died under it, perhaps because of another task."""
         self._suspects.append(self._out.pop(name))
 
     def end(self, ended: TaskResult) -> Iterator[TaskResult]:
-        """What has ended with a task: itself and, where it failed, all that needed it."""
+        """The result of a task and, if it failed, of the tasks that needed it and now cannot start."""
         self._out.pop(ended.name, None)
-        if ended.name not in self._lacks:
-            return
-        del self._lacks[ended.name]
-        self.unfinished -= 1
+        self._order.done(ended.name)
+        if ended.error is not None:
+            self._errors[ended.name] = ended.error
         yield ended
-        for name in self._wanted_by.get(ended.name, []):
-            if name not in self._lacks:
-                continue
-            if ended.error is not None:
-                yield from self.end(TaskResult(name, None, ended.error))
-                continue
-            self._lacks[name].discard(ended.name)
-            if not self._lacks[name]:
-                self._ready[self._tasks[name].here].append(self._tasks[name])
+        for task in [self._tasks[name] for name in self._order.get_ready()]:
+            error = next((self._errors[need] for need in task.needs if need in self._errors), None)
+            if error is None:
+                self._ready[task.here].append(task)
+            else:
+                yield from self.end(TaskResult(task.name, None, error))
