@@ -31,9 +31,8 @@ def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
     # The data set travels in one task; nothing serves pages.
     quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
     pages: dict[str, Any] = {f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker", "nanny")}
-    with dask.config.set(quiet | pages), _quiet():
-        with _here(jobs or 1) if scheduler is None else _at(scheduler) as workers:
-            yield workers
+    with dask.config.set(quiet | pages), _quiet(), _here(jobs or 1) if scheduler is None else _at(scheduler) as workers:
+        yield workers
 
 
 @contextmanager
