@@ -4,6 +4,7 @@ import json
 import platform
 import subprocess
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,6 @@ from workbench.analysis.comparisons import comparisons_table
 from workbench.core.distribution import installed_version
 from workbench.execution.dataset_tables import evidence_table, judgements_table, passages_table, questions_table
 from workbench.execution.local import Outcome
-from workbench.execution.screening import screening_table
 from workbench.execution.tables import CONFIGURATION_TABLES, configuration_row
 from workbench.metrics.definitions import definition_of
 from workbench.metrics.names import Metric
@@ -50,7 +50,9 @@ def collect(outcome: Outcome) -> RunTables:
     }
     sources |= {name: partial(_joined, outcome, name) for name in CONFIGURATION_TABLES}
     if screening is not None:
-        sources["screening"] = lambda _: screening_table(screening)
+        sources["screening"] = lambda _: pd.DataFrame(map(asdict, screening.rows)).assign(
+            queries=screening.queries, metric=screening.metric
+        )
     # As it is read back: JSON has no tuples.
     return RunTables(json.loads(json.dumps(manifest(outcome), allow_nan=False)), sources)
 
