@@ -26,7 +26,7 @@ from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.dense import DenseRetriever
 from workbench.statistics.clusters import query_clusters
-from workbench.statistics.screening import MARGIN, Screening, screened
+from workbench.statistics.screening import MARGIN, Screened, Screening, screened
 from workbench.statistics.verdict import FEWEST_QUERIES
 from workbench.storage.result_store import Draft, Entry
 
@@ -170,7 +170,7 @@ def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
     """Run the proxies and decide, group by group; a configuration whose proxy fails is kept."""
     (metric,), keys, baseline, own = proxies.run.metrics, proxies.keys, proxies.experiment.baseline, proxies.experiment.configurations
     values, cut = _run_proxies(proxies, say)
-    rows = {}
+    rows: dict[str, Screened] = {}
     for group in proxies.groups:
         made = screened(
             {name: values[name] for name in group},

@@ -70,8 +70,8 @@ class Workers:
     def run(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """Run tasks and yield each when it ends. Errors: WorkerError when no worker is left."""
         run = Run(tasks)
-        ended: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-        out: dict[str, Any] = {}
+        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        names: dict[Any, str] = {}
         pool = ThreadPoolExecutor(1)
         self._deserted_since = None
         try:
@@ -79,22 +79,21 @@ class Workers:
                 if time.monotonic() - self._counted_at > _TICK_SECONDS:
                     self._count()
                 for task in run.startable(self._room):
-                    out[task.name] = future = (
-                        pool.submit(task.work, *task.given()) if task.here else self._submit(task, run.alone(task.name))
-                    )
-                    future.add_done_callback(lambda done, name=task.name: ended.put((name, done)))
+                    future = pool.submit(task.work, *task.given()) if task.here else self._submit(task, run.alone(task.name))
+                    names[future] = task.name
+                    future.add_done_callback(ended.put)
                 try:
-                    name, future = ended.get(timeout=_TICK_SECONDS)
+                    future = ended.get(timeout=_TICK_SECONDS)
                 except queue.Empty:
                     continue
-                del out[name]
+                name = names.pop(future)
                 outcome = _outcome(name, future)
                 if isinstance(outcome.error, _DeadWorkersError) and not run.alone(name):
                     run.suspect(name)
                 else:
                     yield from run.end(outcome)
         finally:
-            self._client.cancel([future for future in out.values() if hasattr(future, "key")])
+            self._client.cancel([future for future in names if hasattr(future, "key")])
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _submit(self, task: Task, alone: bool) -> Any:
