@@ -92,7 +92,7 @@ def _reused(graph: Graph, configuration: Configuration) -> dict[str, bool]:
 def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
     name, embedder, cache = configuration.name, configuration.embedding, graph.run.workspace.vectors
     try:
-        if graph.stages["chunks"].embeds(configuration) and not reused["chunks"]:
+        if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
         chunks = len(graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks"))
         if embedder is None:
@@ -106,9 +106,9 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
     """The sentences that a chunker compares, and the documents once more for their chunks, whose borders nobody knows yet."""
-    (chunks,) = graph.nodes(configuration, ["chunks"])
-    request = graph.stages["chunks"].texts(graph.inputs(chunks))
-    tokens = plan_texts(request.texts, request.embedder, graph.run.workspace.vectors, counted).tokens if request else 0
+    (chunks,), compared_by = graph.nodes(configuration, ["chunks"]), configuration.chunking.compared_by
+    texts = graph.stages["chunks"].texts(graph.inputs(chunks)) or ()
+    tokens = plan_texts(texts, compared_by, graph.run.workspace.vectors, counted).tokens if compared_by else 0
     embedder, documents = configuration.embedding, [document.text for document in graph.run.dataset.documents]
     inside = int(embedder.lengths(documents, "document").sum()) if embedder else sum(map(len, documents)) // 4
     size = configuration.chunking.sizes[0] or 256

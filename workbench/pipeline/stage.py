@@ -35,15 +35,6 @@ class Node:
 
 
 @dataclass(frozen=True)
-class TextRequest:
-    """Texts that a stage embeds; they can be counted, or encoded elsewhere, before it runs."""
-
-    embedder: Embedder
-    role: Role
-    texts: Sequence[str]
-
-
-@dataclass(frozen=True)
 class Inputs:
     """Inputs of a stage: the run, the node with its key, and the finished results of earlier stages.
 
@@ -83,6 +74,7 @@ class Stage(ABC):
     version: ClassVar[int] = 1
     inputs: ClassVar[tuple[str, ...]] = ()
     setting: ClassVar[str] = ""
+    role: ClassVar[Role] = "document"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Whether a configuration needs the stage."""
@@ -112,10 +104,10 @@ class Stage(ABC):
         """Whether the result is in the store."""
         return run.workspace.store.has(self.name, key)
 
-    def embeds(self, configuration: Configuration) -> bool:
-        """Whether the stage embeds texts, so that it runs in the process that has the vector cache."""
-        return False
+    def embedder(self, configuration: Configuration) -> Embedder | None:
+        """The embedder of a stage that embeds texts, so that it runs in the process that has the vector cache; by default None."""
+        return None
 
-    def texts(self, inputs: Inputs) -> TextRequest | None:
-        """The texts that the stage embeds one by one; None if it embeds nothing, or whole documents."""
+    def texts(self, inputs: Inputs) -> Sequence[str] | None:
+        """The texts that the stage embeds one by one, in its `role`; None if it embeds nothing, or whole documents."""
         return None

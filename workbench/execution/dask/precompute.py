@@ -63,14 +63,14 @@ class _Sweep:
         """The stages in groups: one that embeds results of its group begins a new group."""
         waves: list[list[str]] = [[]]
         for name, stage in self.graph.stages.items():
-            if any(stage.embeds(one) for one in self.configurations) and set(stage.inputs) & set(waves[-1]):
+            if any(map(stage.embedder, self.configurations)) and set(stage.inputs) & set(waves[-1]):
                 waves.append([])
             waves[-1].append(name)
         return waves
 
     def _task(self, node: Node) -> Task:
         name, needs = self.graph.task(node), tuple(map(self.graph.task, self.graph.before(node)))
-        if self.graph.stages[node.stage].embeds(node.configuration):
+        if self.graph.stages[node.stage].embedder(node.configuration):
             return Task(name, self.graph.obtain, lambda: (node,), needs, here=True)
         return Task(name, tasks.compute, lambda: (node, self.graph.key(node)), needs)
 
@@ -79,10 +79,11 @@ class _Sweep:
         wanted: dict[tuple[Embedder, Role], dict[Node, Sequence[str]]] = defaultdict(dict)
         for node in self.missing(stages):
             stage = self.graph.stages[node.stage]
-            if stage.embeds(node.configuration) and (request := stage.texts(self.graph.inputs(node))):
-                wanted[request.embedder, request.role][node] = request.texts
-        for (embedder, role), texts in wanted.items():
-            self._encode_role(workers, embedder, role, texts)
+            embedder = stage.embedder(node.configuration)
+            if embedder and (texts := stage.texts(self.graph.inputs(node))) is not None:
+                wanted[embedder, stage.role][node] = texts
+        for (embedder, role), texts_of in wanted.items():
+            self._encode_role(workers, embedder, role, texts_of)
 
     def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: Mapping[Node, Sequence[str]]) -> None:
         """Encode the texts that are not in the cache. An embedder's own error ends it: the stage meets and reports the same error."""

@@ -42,7 +42,10 @@ class HitsStage(Stage):
         configuration = inputs.configuration
         ranked = configuration.retrieval.searches(_queries(inputs), _corpus(inputs), search_depth(configuration, inputs.run))
         for search, ranking in ranked.items():
-            _write(draft, search, ranking)
+            draft.table(f"{search}_hits", ranking.hits)
+            draft.table(f"{search}_ranking", ranking.ranking)
+            draft.table(f"{search}_about", ranking.queries)
+            draft.array(f"{search}_seconds", ranking.seconds)
         size = folder_bytes(inputs.entry("index").folder) if inputs.has("index") else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
@@ -74,13 +77,6 @@ def _corpus(inputs: Inputs) -> Corpus:
         index=inputs.entry("index").folder if inputs.has("index") else None,
         **embedded,
     )
-
-
-def _write(draft: Draft, search: str, ranking: Ranking) -> None:
-    draft.table(f"{search}_hits", ranking.hits)
-    draft.table(f"{search}_ranking", ranking.ranking)
-    draft.table(f"{search}_about", ranking.queries)
-    draft.array(f"{search}_seconds", ranking.seconds)
 
 
 def _overlap(ranked: dict[str, Ranking], k: int) -> float | None:

@@ -1,18 +1,16 @@
 """Questions to vectors."""
 
-import time
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from workbench.embedding.base import Embedder
 from workbench.embedding.embed import embed
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Stage, TextRequest, Variant
+from workbench.pipeline.stage import Inputs, Stage, Variant
 from workbench.pipeline.stages.vectors import embedder_of
+from workbench.retrieval.base import timed
 from workbench.storage.result_store import Draft
-
-_TIMED = 50
 
 
 class QueriesStage(Stage):
@@ -21,36 +19,27 @@ class QueriesStage(Stage):
     name = "queries"
     inputs = ("questions",)
     setting = "embedding"
+    role = "query"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Where retrieval uses vectors."""
+        """Whether retrieval uses vectors."""
         return configuration.embedding is not None
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """All that decides a query's vector."""
+        """All that decides the vector of a query."""
         return embedder_of(configuration).identity("query")
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Encode all queries, then time some alone."""
-        embedder, texts = embedder_of(inputs.configuration), _texts(inputs.run)
-        made = embed(texts, embedder, "query", inputs.run.workspace.vectors, "queries")
+        embedder, texts = embedder_of(inputs.configuration), self.texts(inputs)
+        draft.array("vectors", embed(texts, embedder, "query", inputs.run.workspace.vectors, "queries").vectors)
         embedder.encode(texts[:1], "query")  # the first call pays for loading
-        seconds = []
-        for text in texts[:_TIMED]:
-            started = time.perf_counter()
-            embedder.encode([text], "query")
-            seconds.append(time.perf_counter() - started)
-        draft.array("vectors", made.vectors)
-        draft.array("seconds", np.array(seconds))
+        draft.array("seconds", timed(lambda text: embedder.encode([text], "query"), texts))
 
-    def embeds(self, configuration: Configuration) -> bool:
-        """It does nothing else."""
-        return True
+    def embedder(self, configuration: Configuration) -> Embedder | None:
+        """The configuration's embedder."""
+        return configuration.embedding
 
-    def texts(self, inputs: Inputs) -> TextRequest | None:
+    def texts(self, inputs: Inputs) -> Sequence[str]:
         """The queries' texts."""
-        return TextRequest(embedder_of(inputs.configuration), "query", _texts(inputs.run))
-
-
-def _texts(run: RunContext) -> list[str]:
-    return [query.text for query in run.dataset.queries]
+        return [query.text for query in inputs.run.dataset.queries]

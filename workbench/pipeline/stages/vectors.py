@@ -1,5 +1,6 @@
 """Chunks to vectors."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,14 +13,14 @@ from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
-from workbench.pipeline.stage import Entries, Inputs, Stage, TextRequest, Variant
+from workbench.pipeline.stage import Entries, Inputs, Stage, Variant
 from workbench.storage.result_store import Draft
 
 
 class VectorsStage(Stage):
     """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled.
 
-    Values `encoded`: tokens, what a provider billed and charged, the encoder, the seconds of workers.
+    Values `encoded`: tokens, those that a provider billed, its cost, the encoder, the seconds of workers.
     """
 
     name = "vectors"
@@ -27,35 +28,36 @@ class VectorsStage(Stage):
     setting = "embedding"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Where retrieval uses vectors."""
+        """Whether retrieval uses vectors."""
         return configuration.embedding is not None
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """All that decides a document's vector."""
+        """All that decides the vector of a document."""
         return embedder_of(configuration).identity("document")
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Encode what the cache of vectors lacks."""
+        """Encode the texts that are not in the vector cache."""
         embedder, workspace = embedder_of(inputs.configuration), inputs.run.workspace
-        before = workspace.spent.get(inputs.key, EncodingCost())
-        peers = partial(_peers, inputs)
+        by_workers = workspace.spent.get(inputs.key, EncodingCost())
+
+        def peers() -> list[EncoderChunks]:
+            return [encoder_chunks(peer) for peer in inputs.peers() if peer.configuration.embedding == embedder]
+
         made = chunk_encoder(embedder).embed(
             encoder_chunks(inputs), workspace.vectors, inputs.configuration.name, partial(draft.mapped, "vectors"), peers
         )
         draft.array("lengths", made.lengths)
-        spent = EncodingCost(made.tokens_encoded, made.usage) + before
+        spent = EncodingCost(made.tokens_encoded, made.usage) + by_workers
         counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}
-        draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": before.seconds})
+        draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": by_workers.seconds})
 
-    def embeds(self, configuration: Configuration) -> bool:
-        """It does nothing else."""
-        return True
+    def embedder(self, configuration: Configuration) -> Embedder | None:
+        """The configuration's embedder."""
+        return configuration.embedding
 
-    def texts(self, inputs: Inputs) -> TextRequest | None:
+    def texts(self, inputs: Inputs) -> Sequence[str] | None:
         """The chunks' texts with their headers; None where whole documents are encoded."""
-        embedder = embedder_of(inputs.configuration)
-        texts = chunk_encoder(embedder).texts(encoder_chunks(inputs))
-        return None if texts is None else TextRequest(embedder, "document", texts)
+        return chunk_encoder(embedder_of(inputs.configuration)).texts(encoder_chunks(inputs))
 
 
 def encoder_chunks(inputs: Inputs) -> EncoderChunks:
@@ -79,7 +81,3 @@ def embedder_of(configuration: Configuration) -> Embedder:
     if configuration.embedding is None:
         raise RunError(f"{configuration.name} has no embedder", "see that its retriever uses vectors")
     return configuration.embedding
-
-
-def _peers(inputs: Inputs) -> list[EncoderChunks]:
-    return [encoder_chunks(peer) for peer in inputs.peers() if peer.configuration.embedding == inputs.configuration.embedding]
