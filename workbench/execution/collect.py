@@ -13,9 +13,15 @@ import pandas as pd
 from workbench import __version__
 from workbench.analysis.comparisons import comparisons_table
 from workbench.core.distribution import installed_version
-from workbench.execution.dataset_tables import evidence_table, judgements_table, passages_table, questions_table
 from workbench.execution.local import Outcome
-from workbench.execution.tables import CONFIGURATION_TABLES, configuration_row
+from workbench.execution.tables import (
+    CONFIGURATION_TABLES,
+    configuration_row,
+    evidence_table,
+    judgements_table,
+    passages_table,
+    questions_table,
+)
 from workbench.metrics.definitions import definition_of
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
@@ -46,7 +52,9 @@ def collect(outcome: Outcome) -> RunTables:
         "questions": lambda _: questions_table(dataset, labels),
         "judgements": lambda _: judgements_table(dataset),
         "evidence": lambda _: evidence_table(dataset),
-        "passages": lambda _: passages_table(dataset, labels, [result.explanation("context") for result in outcome.results]),
+        "passages": lambda _: passages_table(
+            dataset, labels, [result.entry("explanations").table("context") for result in outcome.results]
+        ),
     }
     sources |= {name: partial(_joined, outcome, name) for name in CONFIGURATION_TABLES}
     if screening is not None:

@@ -50,10 +50,6 @@ class Result:
         """query, metric, value, state, reason, attainable: all metrics, in the order of the experiment."""
         return pd.concat([entry.table("scores") for entry in self.entries["scores"].values()], ignore_index=True)
 
-    def explanation(self, name: str) -> pd.DataFrame:
-        """A table of the stage `explanations`: context, misses or details."""
-        return self.entry("explanations").table(name)
-
     @property
     def seconds(self) -> dict[str, float]:
         """The seconds that each stage took, in this run or an earlier one."""

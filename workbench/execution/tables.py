@@ -1,7 +1,8 @@
-"""The tables of a run that have rows for each finished configuration."""
+"""The tables of a run: of its dataset, and of each finished configuration."""
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,67 @@ import pandas as pd
 
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.result import Result
+from workbench.metrics.coverage import Union
+from workbench.metrics.inputs import Labels
 from workbench.metrics.separation import answerable_auroc
 from workbench.pipeline.context import RunContext
+from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED
 from workbench.retrieval.rank import Floats
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
+
+# Characters on each side of a piece of evidence, so that a missed one is read in its surroundings.
+_BESIDE = 160
+# Half a surrogate pair is a character that no UTF-8 file can hold.
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
+    """A row for each query, in the dataset's order."""
+    queries = dataset.queries
+    rows = [
+        (query.query_id, plain(query.text), query.answerable, plain(query.answer), json.dumps(dict(query.metadata))) for query in queries
+    ]
+    return pd.DataFrame(rows, columns=["query_id", "text", "answerable", "answer", "metadata"]).assign(cluster=query_clusters(labels))
+
+
+def judgements_table(dataset: Dataset) -> pd.DataFrame:
+    """A row for each judgement."""
+    return pd.DataFrame(
+        [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels], columns=["query_id", "doc_id", "relevance"]
+    )
+
+
+def evidence_table(dataset: Dataset) -> pd.DataFrame:
+    """A row for each alternative of each need."""
+    rows = [
+        (need.query_id, number, place, span.doc_id, span.start, span.end)
+        for number, need in enumerate(dataset.needs)
+        for place, span in enumerate(need.alternatives)
+    ]
+    return pd.DataFrame(rows, columns=["query_id", "need", "alternative", "doc_id", "start", "end"])
+
+
+def passages_table(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The stretches of documents that hold every slice (doc, start, end) in `shown`, and all evidence with the text around it."""
+    offsets = labels.offsets[labels.alternative_doc]
+    starts = [np.maximum(labels.alternative_start - _BESIDE, offsets)]
+    ends = [np.minimum(labels.alternative_end + _BESIDE, labels.offsets[labels.alternative_doc + 1] - 1)]
+    for slices in shown:
+        origin = labels.offsets[slices["doc"].to_numpy(np.int64)]
+        starts.append(origin + slices["start"].to_numpy(np.int64))
+        ends.append(origin + slices["end"].to_numpy(np.int64))
+    union = Union.of(np.concatenate(starts), np.concatenate(ends))
+    doc = np.searchsorted(labels.offsets, union.starts, side="right") - 1
+    rows = zip(doc.tolist(), (union.starts - labels.offsets[doc]).tolist(), (union.ends - labels.offsets[doc]).tolist(), strict=True)
+    found = [(dataset.documents[doc].doc_id, start, end, plain(labels.texts[doc][start:end])) for doc, start, end in rows]
+    return pd.DataFrame(found, columns=["doc_id", "start", "end", "text"])
+
+
+def plain(text: str) -> str:
+    """The text with U+FFFD for characters that UTF-8 cannot hold."""
+    return _LONE.sub("\ufffd", text) if not text.isascii() else text
 
 
 def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
@@ -98,13 +154,13 @@ def _latencies(step: str, seconds: Floats) -> dict[str, float]:
 
 def context_table(context: RunContext, result: Result) -> pd.DataFrame:
     """The slices that the primary metric looks at."""
-    rows = result.explanation("context")
+    rows = result.entry("explanations").table("context")
     return rows.assign(query_id=context.query_ids[rows["query"]], doc_id=context.doc_ids[rows["doc"]])
 
 
 def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
     """The cause of each miss, with the evidence or the document that was missed."""
-    rows, needs = result.explanation("misses"), context.dataset.needs
+    rows, needs = result.entry("explanations").table("misses"), context.dataset.needs
     spans = [needs[need].alternatives[0] if need >= 0 else None for need in rows["need"].tolist()]
     doc_ids = [span.doc_id if span else context.doc_ids[doc] for span, doc in zip(spans, rows["doc"].tolist(), strict=True)]
     evidence = [f"{doc_id}:{span.start}-{span.end}" if span else doc_id for span, doc_id in zip(spans, doc_ids, strict=True)]
@@ -116,7 +172,7 @@ def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
     """The details of each query by the primary metric."""
     about = result.ranked("about").set_index("query").reindex(range(len(context.query_ids)))
     attainable = result.entries["scores"][str(context.primary)].table("scores")["attainable"].to_numpy(np.float64)
-    details = result.explanation("details").assign(query_id=context.query_ids, attainable=attainable)
+    details = result.entry("explanations").table("details").assign(query_id=context.query_ids, attainable=attainable)
     return details.assign(top_score=about["top"].to_numpy(np.float64), tied=about["tied"].eq(True).to_numpy())
 
 

@@ -97,13 +97,13 @@ def sees(outputs: Path, store: str, mark: str) -> bool:
 
 def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts: list[str]) -> tuple[Vectors, EncodingCost]:
     """The vectors of a batch, float32 (n, dimension), and their cost. Errors: WorkerError where the driver would compute others."""
-    _set_threads(job)
+    threads = _set_threads(job)
     if embedder_identity(embedder) != identity:
         raise WorkerError(f"the worker on {socket.gethostname()} has another {embedder.model}: other files, or another precision", _EQUAL)
     if embedder.encoder().backend == "torch":
         import torch
 
-        torch.set_num_threads(threads_of(job))
+        torch.set_num_threads(threads)
     started = time.perf_counter()
     vectors, usage = embedder.encode_metered(texts, role)
     return vectors, EncodingCost(0, usage, time.perf_counter() - started)
@@ -125,17 +125,15 @@ def graph_at(job: JobContext) -> Graph:
     return Graph(replace(job.run, workspace=WorkerWorkspace.at(job.outputs, job.store)))
 
 
-def threads_of(job: JobContext) -> int:
-    """This process's share of its machine's cores; all of them on a machine that came later."""
-    return job.threads.get(socket.gethostname(), cpu.usable())
-
-
 _EQUAL = "install the same versions and models on every machine, and of a model whose precision is the processor's say backend: torch"
 
 
-def _set_threads(job: JobContext) -> None:
+def _set_threads(job: JobContext) -> int:
+    """Take this process's share of its machine's cores; all of them on a machine that came later."""
+    threads = job.threads.get(socket.gethostname(), cpu.usable())
     # Dask's nanny sets one thread; OpenVINO's models read this when they are first compiled.
-    os.environ["OMP_NUM_THREADS"] = str(threads_of(job))
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    return threads
 
 
 def _check_store(job: JobContext) -> None:
