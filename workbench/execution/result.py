@@ -26,11 +26,6 @@ class Result:
         """The result of a stage that is stored in one part."""
         return self.entries[stage][""]
 
-    @property
-    def embeds(self) -> bool:
-        """Whether the configuration uses vectors."""
-        return "vectors" in self.entries
-
     @cached_property
     def chunks_table(self) -> pd.DataFrame:
         """The table `chunks`."""

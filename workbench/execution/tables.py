@@ -124,7 +124,7 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     searches = result.hits.values("searches")
     for search, step in (("exact", "exact"), ("ann", "chroma")):
         found |= _latencies(step, result.hits.array(f"{search}_seconds")) if search in searches["names"] else {}
-    if result.embeds:
+    if "vectors" in result.entries:
         encoded = result.entry("vectors")
         spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
         found |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
@@ -140,7 +140,7 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
 def _question_seconds(result: Result) -> Floats:
     """The seconds of up to 50 questions, embedding and search together."""
     search: Floats = result.hits.array(f"{result.configuration.retrieval.evaluated}_seconds").astype(np.float64)
-    if not result.embeds:
+    if "queries" not in result.entries:
         return search
     embedding = result.entry("queries").array("seconds")
     both = min(len(search), len(embedding))
@@ -184,7 +184,7 @@ def chunk_faults_table(_: RunContext, result: Result) -> pd.DataFrame:
 
 def chunk_lengths_table(_: RunContext, result: Result) -> pd.DataFrame:
     """How many chunks have each number of tokens: of their inputs, or without embeddings of the delivered slices."""
-    lengths = result.lengths if result.embeds else result.chunks_table["tokens"].to_numpy(np.int64)
+    lengths = result.lengths if "vectors" in result.entries else result.chunks_table["tokens"].to_numpy(np.int64)
     tokens, chunks = np.unique(lengths, return_counts=True)
     return pd.DataFrame({"tokens": tokens, "chunks": chunks})
 

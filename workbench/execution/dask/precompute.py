@@ -17,8 +17,7 @@ from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import Batch, missing_batches, text_keys
 from workbench.errors import WorkerError
 from workbench.execution.dask import tasks
-from workbench.execution.dask.cluster import connected
-from workbench.execution.dask.compatibility import checked, marked
+from workbench.execution.dask.cluster import checked, connected, marked
 from workbench.execution.dask.scheduler import Task
 from workbench.execution.dask.workers import Workers
 from workbench.execution.local import Say

@@ -4,7 +4,6 @@ No more tasks are out than there are workers. Dask blames the death of a worker 
 its worker can still run beside others while the worker is restarted: so a blamed task is tried once more, alone.
 """
 
-import contextlib
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -40,8 +39,6 @@ class Workers:
 
     def ask(self, work: Callable[..., Any], *given: Any) -> dict[str, Any]:
         """The value of a call on every worker, or its error, by address."""
-        from distributed import wait
-
         token = f"{work.__name__}-{time.monotonic_ns()}"
         asked: dict[str, Any] = {}
         ends = time.monotonic() + _ANSWER_SECONDS
@@ -50,10 +47,7 @@ class Workers:
             asked = {address: asked.get(address) or self._sent(address, work, given, f"{token}-{address}") for address in self.addresses()}
             if asked and all(future.done() for future in asked.values()):
                 break
-            with contextlib.suppress(TimeoutError):
-                wait([future for future in asked.values() if not future.done()], timeout=_TICK_SECONDS)
-            if not asked:
-                time.sleep(_TICK_SECONDS)
+            time.sleep(_TICK_SECONDS / 20)
         silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "see whether it is busy with another sweep")
         found = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
         self._client.cancel(list(asked.values()))
