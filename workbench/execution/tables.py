@@ -37,9 +37,7 @@ def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
 
 def judgements_table(dataset: Dataset) -> pd.DataFrame:
     """A row for each judgement."""
-    return pd.DataFrame(
-        [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels], columns=["query_id", "doc_id", "relevance"]
-    )
+    return pd.DataFrame({name: [getattr(qrel, name) for qrel in dataset.qrels] for name in ("query_id", "doc_id", "relevance")})
 
 
 def evidence_table(dataset: Dataset) -> pd.DataFrame:
@@ -54,9 +52,8 @@ def evidence_table(dataset: Dataset) -> pd.DataFrame:
 
 def passages_table(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The stretches of documents that hold every slice (doc, start, end) in `shown`, and all evidence with the text around it."""
-    offsets = labels.offsets[labels.alternative_doc]
-    starts = [np.maximum(labels.alternative_start - _BESIDE, offsets)]
-    ends = [np.minimum(labels.alternative_end + _BESIDE, labels.offsets[labels.alternative_doc + 1] - 1)]
+    low, high = labels.offsets[labels.alternative_doc], labels.offsets[labels.alternative_doc + 1] - 1
+    starts, ends = [np.maximum(labels.alternative_start - _BESIDE, low)], [np.minimum(labels.alternative_end + _BESIDE, high)]
     for slices in shown:
         origin = labels.offsets[slices["doc"].to_numpy(np.int64)]
         starts.append(origin + slices["start"].to_numpy(np.int64))
