@@ -16,6 +16,7 @@ from workbench.experiment.read import experiment_of
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
 from workbench.pipeline.stages.scores import retrieved
+from workbench.pipeline.stages.vectors import input_lengths
 
 
 @pytest.fixture(scope="session")
@@ -64,5 +65,7 @@ def misses_of(outcome: Outcome, result: Result, metric: str) -> pd.DataFrame:
 
 def faults_of(outcome: Outcome, result: Result) -> dict[str, ChunkFault]:
     context, inputs = outcome.context, inputs_of(outcome, result)
-    found = chunk_faults(context.labels, context.dataset, result.chunks_table, inputs, result.lengths, result.configuration.window)
+    found = chunk_faults(
+        context.labels, context.dataset, result.chunks_table, inputs, input_lengths(result.entries), result.configuration.window
+    )
     return {fault.name: fault for fault in found}

@@ -1,4 +1,4 @@
-"""Write what a sweep leaves under outputs/<name>/, and show it: tables, run files, history, notebooks and report."""
+"""Write the outputs of a sweep under outputs/<name>/: tables, run files, history, notebooks and report."""
 
 import shutil
 from collections.abc import Sequence
@@ -89,11 +89,11 @@ def write_outputs(outcome: Outcome) -> RunTables:
 
 def _key(outcome: Outcome, run: RunTables) -> str:
     """All that decides the files: settings, results by their keys, failures, the screening, the answers (no metric reads those), the code."""
-    experiment, found = outcome.experiment, run.manifest
+    experiment, manifest = outcome.experiment, run.manifest
     screening = experiment.screening.as_json() if experiment.screening else None
     answers = [query.answer for query in outcome.context.dataset.queries]
-    results = found["fingerprints"]["configurations"]
-    return fingerprint(experiment.settings, found["primary"], results, outcome.failures, screening, answers, code_digest())
+    results = manifest["fingerprints"]["configurations"]
+    return fingerprint(experiment.settings, manifest["primary"], results, outcome.failures, screening, answers, code_digest())
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -129,8 +129,8 @@ def run_lines(context: RunContext, result: Result) -> str:
 
 def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
     """Scores as 32-bit floats (n) that fall from rank to rank; `rank` (n) begins again at 1 with each ranking."""
-    found = scores.astype(np.float32)
+    falling = scores.astype(np.float32)
     for depth in range(2, int(rank.max(initial=1)) + 1):
         rows = np.flatnonzero(rank == depth)
-        found[rows] = np.minimum(found[rows], np.nextafter(found[rows - 1], np.float32(-np.inf)))
-    return found
+        falling[rows] = np.minimum(falling[rows], np.nextafter(falling[rows - 1], np.float32(-np.inf)))
+    return falling

@@ -1,7 +1,7 @@
-"""Plan a sweep: what it computes, what it reuses, and the cost. Planning cuts chunks; it loads no model and embeds nothing."""
+"""Plan a sweep: results to compute and to reuse, and the cost. Planning cuts chunks; it loads no model and embeds nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.core.formatting import aligned
@@ -35,7 +35,7 @@ class PlannedConfiguration:
     """
 
     name: str
-    reused: Mapping[str, bool] = field(default_factory=dict)
+    reused: Mapping[str, bool]
     chunks: int = 0
     tokens: int = 0
     truncated: int = 0
@@ -105,7 +105,7 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
 
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
-    """The sentences that a chunker compares, and the documents once more for their chunks, whose borders nobody knows yet."""
+    """The sentences that a chunker compares, and the documents once more for their chunks, whose borders are not known yet."""
     (chunks,), compared_by = graph.nodes(configuration, ["chunks"]), configuration.chunking.compared_by
     texts = graph.stages["chunks"].texts(graph.inputs(chunks)) or ()
     tokens = plan_texts(texts, compared_by, graph.run.workspace.vectors, counted).tokens if compared_by else 0

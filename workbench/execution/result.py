@@ -11,7 +11,7 @@ from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.stage import Entries
-from workbench.pipeline.stages.vectors import input_lengths, truncated_tokens
+from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.storage.result_store import Entry
 
 
@@ -60,11 +60,6 @@ class Result:
         """The stages that were computed in this run, with their seconds, for the terminal."""
         seconds = self.seconds
         return ", ".join(f"{stage} {seconds[stage]:.1f} s" for stage, new in self.computed.items() if new) or "all from the store"
-
-    @cached_property
-    def lengths(self) -> Ints:
-        """The tokens of each chunk's input before the window cuts it: int64 (chunks), or (0) without embeddings."""
-        return input_lengths(self.entries)
 
     @cached_property
     def truncated(self) -> Ints:

@@ -14,6 +14,7 @@ from workbench.metrics.coverage import Union
 from workbench.metrics.inputs import Labels
 from workbench.metrics.separation import answerable_auroc
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.stages.vectors import input_lengths
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED
 from workbench.retrieval.rank import Floats
@@ -61,8 +62,8 @@ def passages_table(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataFram
     union = Union.of(np.concatenate(starts), np.concatenate(ends))
     doc = np.searchsorted(labels.offsets, union.starts, side="right") - 1
     rows = zip(doc.tolist(), (union.starts - labels.offsets[doc]).tolist(), (union.ends - labels.offsets[doc]).tolist(), strict=True)
-    found = [(dataset.documents[doc].doc_id, start, end, plain(labels.texts[doc][start:end])) for doc, start, end in rows]
-    return pd.DataFrame(found, columns=["doc_id", "start", "end", "text"])
+    passages = [(dataset.documents[doc].doc_id, start, end, plain(labels.texts[doc][start:end])) for doc, start, end in rows]
+    return pd.DataFrame(passages, columns=["doc_id", "start", "end", "text"])
 
 
 def plain(text: str) -> str:
@@ -114,24 +115,24 @@ def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     """Seconds and whether computed by stage, latencies in milliseconds, and the gap of Chroma's index."""
-    found: dict[str, float] = {}
+    timings: dict[str, float] = {}
     for stage, seconds in result.seconds.items():
-        found |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
-    found |= _latencies("question", _question_seconds(result))
+        timings |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
+    timings |= _latencies("question", _question_seconds(result))
     searches = result.hits.values("searches")
     for search, step in (("exact", "exact"), ("ann", "chroma")):
-        found |= _latencies(step, result.hits.array(f"{search}_seconds")) if search in searches["names"] else {}
+        timings |= _latencies(step, result.hits.array(f"{search}_seconds")) if search in searches["names"] else {}
     if "vectors" in result.entries:
         encoded = result.entry("vectors")
         spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
-        found |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
-        found |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
-        found |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", result.entry("queries").array("seconds"))
+        timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
+        timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
+        timings |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", result.entry("queries").array("seconds"))
     if searches["overlap"] is not None:
-        found[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
+        timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
-    found |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
-    return pd.DataFrame(found.items(), columns=["name", "value"])
+    timings |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
+    return pd.DataFrame(timings.items(), columns=["name", "value"])
 
 
 def _question_seconds(result: Result) -> Floats:
@@ -181,7 +182,8 @@ def chunk_faults_table(_: RunContext, result: Result) -> pd.DataFrame:
 
 def chunk_lengths_table(_: RunContext, result: Result) -> pd.DataFrame:
     """How many chunks have each number of tokens: of their inputs, or without embeddings of the delivered slices."""
-    lengths = result.lengths if "vectors" in result.entries else result.chunks_table["tokens"].to_numpy(np.int64)
+    embedded = "vectors" in result.entries
+    lengths = input_lengths(result.entries) if embedded else result.chunks_table["tokens"].to_numpy(np.int64)
     tokens, chunks = np.unique(lengths, return_counts=True)
     return pd.DataFrame({"tokens": tokens, "chunks": chunks})
 
@@ -205,7 +207,7 @@ def configuration_row(result: Result) -> dict[str, Any]:
         "search": retrieval.evaluated,
         "k": retrieval.k,
         "chunks": len(chunks),
-        "tokens": int(result.lengths.sum()),
+        "tokens": int(input_lengths(result.entries).sum()),
         "truncated_tokens": int(result.truncated.sum()),
         "truncated_chunks": int((result.truncated > 0).sum()),
         "context_tokens": float(result.entry("explanations").values("tokens")),

@@ -1,4 +1,4 @@
-"""What stages run on: a dataset with its metrics, and the workspace that keeps results."""
+"""The context of stages: a dataset with its metrics, and the workspace that keeps results."""
 
 import os
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from workbench.storage.vector_cache import VectorCache
 
 @dataclass(frozen=True)
 class EncodingCost:
-    """What was encoded for a stage before it ran, by workers: tokens, what a provider counted, and the workers' seconds."""
+    """The cost of texts that workers encoded for a stage before it ran: tokens, usage of a provider, and seconds."""
 
     tokens: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -36,9 +36,10 @@ class EncodingCost:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where results are kept: everything under one outputs folder shares them. `spent` is what workers encoded, by the vectors' key.
+    """The place of results, shared by all experiments under an outputs folder.
 
-    A store under a `url` is shared by machines; `store_root` is then this machine's copy of it.
+    A store under a `url` is shared by machines; `store_root` is then this machine's copy of it. `spent` is the cost of what workers encoded, by
+    the key of the vectors.
     """
 
     outputs: Path
@@ -70,10 +71,10 @@ class Workspace:
 
 @dataclass(frozen=True, eq=False)
 class RunContext:
-    """One dataset with the metrics asked of it, in a workspace: all that a configuration needs to be run.
+    """A dataset and its metrics in a workspace: all that a configuration needs to be run.
 
-    `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too. Without
-    `indexed` no Chroma index is built, and nothing is measured of it. Results are explained by the `primary` metric, if there is one.
+    `configurations` are those of the experiment: vectors that late pooling encodes for one of them serve the others too. Without
+    `indexed` no Chroma index is built or measured. Results are explained by the `primary` metric; without one they are not.
     """
 
     workspace: Workspace

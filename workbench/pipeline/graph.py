@@ -69,21 +69,21 @@ class Graph:
 
     def inputs(self, node: Node, entries: Entries | None = None, key: str = "") -> Inputs:
         """The inputs of a node, obtained unless `entries` hold them; only a stage that stores a result needs the node's `key`."""
-        found: dict[str, dict[str, Entry]] = {}
-        for one in self.before(node):
-            known = (entries or {}).get(one.stage, {}).get(one.part)
-            found.setdefault(one.stage, {})[one.part] = known or self.obtain(one, entries)
-        return Inputs(self.run, node, key, found, lambda: self._peers(node))
+        obtained: dict[str, dict[str, Entry]] = {}
+        for need in self.before(node):
+            known = (entries or {}).get(need.stage, {}).get(need.part)
+            obtained.setdefault(need.stage, {})[need.part] = known or self.obtain(need, entries)
+        return Inputs(self.run, node, key, obtained, lambda: self._peers(node))
 
     def _peers(self, node: Node) -> list[Inputs]:
-        found = []
-        for other in self.run.configurations:
-            for peer in self.nodes(other, [node.stage], node.variant):
+        peers = []
+        for configuration in self.run.configurations:
+            for peer in self.nodes(configuration, [node.stage], node.variant):
                 if peer.part == node.part and self.key(peer) != self.key(node) and not self.is_stored(peer):
                     # Its own configuration reports the error.
                     with contextlib.suppress(Exception):
-                        found.append(self.inputs(peer))
-        return found
+                        peers.append(self.inputs(peer))
+        return peers
 
     def walk(self, configuration: Configuration, stages: Sequence[str] | None = None) -> Entries:
         """Obtain every result of a configuration, or those of some stages."""
@@ -99,11 +99,11 @@ class Graph:
         """A hash of the keys of all results of a configuration."""
         return fingerprint([self.key(node) for node in self.nodes(configuration)])
 
-    def settings(self, configuration: Configuration, variant: Variant = Variant()) -> dict[str, str]:  # noqa: B008  # frozen
+    def settings(self, configuration: Configuration) -> dict[str, str]:
         """The fingerprint of each group of stages' settings and versions without their inputs, for the history."""
         groups: dict[str, list[object]] = {}
         for name, stage in self.stages.items():
-            own = stage.identity(configuration, variant) if stage.applies(configuration, self.run) else None
+            own = stage.identity(configuration, Variant()) if stage.applies(configuration, self.run) else None
             if own is not None:
                 groups.setdefault(stage.setting or name, []).append([stage.version, own])
         return {group: fingerprint(parts) for group, parts in groups.items()}

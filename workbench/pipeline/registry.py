@@ -13,17 +13,14 @@ from workbench.pipeline.stages.queries import QueriesStage
 from workbench.pipeline.stages.scores import ScoresStage
 from workbench.pipeline.stages.vectors import VectorsStage
 
-_BUILTIN: dict[str, Stage] = {
-    stage.name: stage
-    for stage in (
-        ChunksStage(),
-        VectorsStage(),
-        QueriesStage(),
-        IndexStage(),
-        HitsStage(),
-        ScoresStage(),
-        ExplanationsStage(),
-        ChunkFaultsStage(),
-    )
-}
-STAGES: Mapping[str, Stage] = with_plugins(_BUILTIN, "workbench.stages", Stage)
+_BUILTIN: tuple[Stage, ...] = (
+    ChunksStage(),
+    VectorsStage(),
+    QueriesStage(),
+    IndexStage(),
+    HitsStage(),
+    ScoresStage(),
+    ExplanationsStage(),
+    ChunkFaultsStage(),
+)
+STAGES: Mapping[str, Stage] = with_plugins({stage.name: stage for stage in _BUILTIN}, "workbench.stages", Stage)

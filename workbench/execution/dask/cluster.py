@@ -108,7 +108,7 @@ def _at(address: str) -> Iterator[Workers]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence what Dask logs about workers that come and go; failed tasks report it."""
+    """Silence Dask's logs and warnings about workers that come and go; failed tasks report the loss."""
     loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

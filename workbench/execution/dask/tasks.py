@@ -78,8 +78,8 @@ def versions() -> dict[str, str]:
     """The versions of Python, of Workbench by its code, and of the packages that decide results."""
     from workbench.notebook_runner.notebooks import code_digest
 
-    found = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
-    return found | {name: installed_version(name) or "missing" for name in _PACKAGES}
+    own = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
+    return own | {name: installed_version(name) or "missing" for name in _PACKAGES}
 
 
 def embedder_identity(embedder: Embedder) -> str:

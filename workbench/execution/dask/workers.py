@@ -49,9 +49,9 @@ class Workers:
                 break
             time.sleep(_TICK_SECONDS / 20)
         silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "see whether it is busy with another sweep")
-        found = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
+        answers = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
         self._client.cancel(list(asked.values()))
-        return found
+        return answers
 
     def _sent(self, address: str, work: Callable[..., Any], given: tuple[Any, ...], key: str) -> Any:
         return self._client.submit(work, *given, key=key, workers=[address], allow_other_workers=False, pure=False)

@@ -1,4 +1,4 @@
-"""What explains a configuration's results: the delivered context, the causes of misses, the details of each query."""
+"""Explanations of a configuration's results: the delivered context, the causes of misses, the details of each query."""
 
 from typing import Any
 
@@ -17,17 +17,17 @@ from workbench.storage.result_store import Draft
 
 
 class ExplanationsStage(Stage):
-    """By the primary metric, positions in place of ids.
+    """Explanations by the primary metric, with positions in place of ids.
 
     Table `context`: query, rank, doc, start, end, kept, score. Table `misses`: query, need, doc, cause, rank. Table `details`, a row for
-    each query: judged, unjudged_low, unjudged_high, margin, margin_spread. Values `tokens`: the mean that is delivered up to the cut.
+    each query: judged, unjudged_low, unjudged_high, margin, margin_spread. Value `tokens`: the mean delivered up to the cut.
     """
 
     name = "explanations"
     inputs = ("labels", "chunks", "vectors", "hits")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Where a metric decides: a run that only screens explains nothing."""
+        """Whether the run has a primary metric: one that only screens explains nothing."""
         return run.primary is not None
 
     def demands(self, node: Node, run: RunContext) -> Any:
