@@ -17,14 +17,9 @@ from workbench.pipeline.stage import Entries, Inputs, Stage, Variant
 from workbench.storage.result_store import Draft
 
 
-class VectorsStage(Stage):
-    """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled.
+class EmbeddingStage(Stage):
+    """A stage that embeds texts by the configuration's embedder."""
 
-    Values `encoded`: tokens, those that a provider billed, its cost, the encoder, the seconds of workers.
-    """
-
-    name = "vectors"
-    inputs = ("chunks",)
     setting = "embedding"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
@@ -32,8 +27,22 @@ class VectorsStage(Stage):
         return configuration.embedding is not None
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """All that decides the vector of a document."""
-        return embedder_of(configuration).identity("document")
+        """All that decides the vector of a text in this role."""
+        return embedder_of(configuration).identity(self.role)
+
+    def embedder(self, configuration: Configuration) -> Embedder | None:
+        """The configuration's embedder."""
+        return configuration.embedding
+
+
+class VectorsStage(EmbeddingStage):
+    """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled.
+
+    Values `encoded`: tokens, those that a provider billed, its cost, the encoder, the seconds of workers.
+    """
+
+    name = "vectors"
+    inputs = ("chunks",)
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Encode the texts that are not in the vector cache."""
@@ -50,10 +59,6 @@ class VectorsStage(Stage):
         spent = EncodingCost(made.tokens_encoded, made.usage) + by_workers
         counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}
         draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": by_workers.seconds})
-
-    def embedder(self, configuration: Configuration) -> Embedder | None:
-        """The configuration's embedder."""
-        return configuration.embedding
 
     def texts(self, inputs: Inputs) -> Sequence[str] | None:
         """The chunks' texts with their headers; None where whole documents are encoded."""
