@@ -26,7 +26,7 @@ from workbench.metrics.definitions import definition_of
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.results.run_tables import RunTables
-from workbench.results.tables import conform, joined
+from workbench.results.tables import joined
 from workbench.retrieval.rank import SEED
 from workbench.schemas import SCHEMAS
 
@@ -45,15 +45,15 @@ _VERSIONS = (
 def collect(outcome: Outcome) -> RunTables:
     """The tables of a finished run, each made when it is first read."""
     context, screening = outcome.context, outcome.experiment.screening
-    dataset, labels = context.dataset, context.labels
+    dataset = context.dataset
     sources: dict[str, Callable[[RunTables], pd.DataFrame]] = {
         "configurations": lambda _: _configurations(outcome),
         "comparisons": comparisons_table,
-        "questions": lambda _: questions_table(dataset, labels),
+        "questions": lambda _: questions_table(dataset, context.labels),
         "judgements": lambda _: judgements_table(dataset),
         "evidence": lambda _: evidence_table(dataset),
         "passages": lambda _: passages_table(
-            dataset, labels, [result.entry("explanations").table("context") for result in outcome.results]
+            dataset, context.labels, [result.entry("explanations").table("context") for result in outcome.results]
         ),
     }
     sources |= {name: partial(_joined, outcome, name) for name in CONFIGURATION_TABLES}
@@ -67,9 +67,9 @@ def collect(outcome: Outcome) -> RunTables:
 
 def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
     """A table of all finished configurations."""
-    schema, make = SCHEMAS[name], CONFIGURATION_TABLES[name]
+    make = CONFIGURATION_TABLES[name]
     parts = [make(outcome.context, result).assign(configuration=result.configuration.name) for result in outcome.results]
-    return joined(schema, [conform(schema, part) for part in parts])
+    return joined(SCHEMAS[name], parts)
 
 
 def _configurations(outcome: Outcome) -> pd.DataFrame:
