@@ -18,8 +18,7 @@ from workbench.embedding.embed import Batch, missing_batches, text_keys
 from workbench.errors import WorkerError
 from workbench.execution.dask import tasks
 from workbench.execution.dask.cluster import checked, connected, marked
-from workbench.execution.dask.scheduler import Task
-from workbench.execution.dask.workers import Workers
+from workbench.execution.dask.workers import Task, Workers
 from workbench.execution.local import Say
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost
