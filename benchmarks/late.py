@@ -18,7 +18,7 @@ from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import BeirSource
 from workbench.embedding.chunk_encoder import EncoderChunks
-from workbench.embedding.embed import embed
+from workbench.embedding.embed import embed, in_memory
 from workbench.embedding.registry import chunk_encoder
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.records import Chunk, Document
@@ -68,11 +68,10 @@ def late(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[
         for chunks in chunkings.values()
     ]
     # What is pooled is read from the documents, so no chunk needs a text of its own.
-    inputs = [EncoderChunks(documents, table, ()) for table in tables]
     started, tokens = time.perf_counter(), 0
-    for place, chunks in enumerate(inputs):
-        peers = inputs[place + 1 :]
-        tokens += chunk_encoder(LATE).embed(chunks, cache, "late", peers=partial(tuple, peers)).tokens_encoded
+    for place, table in enumerate(tables):
+        chunks, peers = EncoderChunks(documents, table, ()), partial(tuple, tables[place + 1 :])
+        tokens += chunk_encoder(LATE).embed(chunks, cache, "late", in_memory, peers).tokens_encoded
     return time.perf_counter() - started, tokens
 
 

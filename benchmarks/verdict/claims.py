@@ -76,7 +76,7 @@ def _run(
     against = pairs.a == 0
     other = int(np.argmax(truth != truth[0]))
     family = p_values(pairs, randomise(pairs, against, seed, FLIPS))[1]
-    selected, first = corrected_first(values, codes, seed), int(means.argmax())
+    selected, first = corrected_first(values, codes, [str(place) for place in range(len(values))], seed), int(means.argmax())
     assert selected is not None
     return {
         "held": chosen[bests],

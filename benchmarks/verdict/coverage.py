@@ -3,14 +3,20 @@
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
-from workbench.statistics.intervals import mean_interval
+from workbench.statistics.intervals import Interval, mean_intervals
 
 SIZES: dict[str, Callable[[int], np.ndarray]] = {
     "documents of 5 questions": lambda documents: np.full(documents, 5),
     "documents of 1 to 9": lambda documents: np.arange(documents) % 9 + 1,
 }
 KINDS = ("successes", "shares in steps of 1/4")
+
+
+def mean_interval(values: npt.ArrayLike, clusters: npt.ArrayLike, *, proportion: bool = False) -> Interval:
+    """The interval of one row of values."""
+    return mean_intervals(np.asarray(values, dtype=np.float64)[None], clusters, proportion=np.array([proportion]))[0]
 
 
 def coverage(sizes: np.ndarray, kind: str, mean: float, correlation: float, runs: int, seed: int = 1, *, given: bool = False) -> float:

@@ -52,7 +52,7 @@ def _run(world: World, screen: str, random: np.random.Generator, seed: int) -> l
     bests = np.flatnonzero(truth == truth.max())
     better = truth[chosen[0]] > np.delete(truth[kept], np.flatnonzero(kept == chosen[0])).max(initial=-np.inf)
     equal = truth[kept][pairs.a] == truth[kept][pairs.b]
-    selected = corrected_first(left, codes, seed)
+    selected = corrected_first(left, codes, list(map(str, kept)), seed)
     assert selected is not None
     # The first of the true bests stands for all of them.
     held, there = bests[0] in chosen, bests[0] in kept

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.frontier import COSTS, CostedConfiguration, frontier, undominated
+from workbench.analysis.frontier import COSTS, CURVE, CostedConfiguration, frontier, recall_curves, undominated
 from workbench.analysis.standings import standings
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
@@ -67,3 +67,10 @@ def test_what_is_beyond_the_window_is_on_no_frontier(priced) -> None:
     # The best value is on every frontier that it has a cost for, unless an equal one is cheaper.
     assert priced[0].ranked
     assert priced[0].quality.value == max(one.quality.value for one in priced if "encoded" in one.frontier)
+
+
+def test_recall_rises_with_the_budget(few: Outcome) -> None:
+    run = RunTables.read(few.folder)
+    curves = recall_curves(standings(run).ranked)
+    assert set(curves) == set(run.names)
+    assert all(len(values) == len(CURVE) and (np.diff(values) >= 0).all() for values in curves.values())

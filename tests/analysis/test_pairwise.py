@@ -117,7 +117,7 @@ def two(made: Callable[..., Result], tmp_path: Path) -> tuple[RunContext, Result
 def test_queries_are_won_alone_and_grouped_by_the_losers_cause(two, made) -> None:
     context, a, b = two
     found = contrast(run_of(context, "complete@1", a, b), "a", "b")
-    assert (found.a.winner, found.a.loser) == ("a", "b")
+    assert (found.a.winner, found.b.winner) == ("a", "b")
     assert found.a.causes == {"rank": ("q0", "q2")}
     assert found.b.causes == {"rank": ("q3",)}
     assert found.ties == 1

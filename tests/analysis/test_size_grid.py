@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workbench.analysis.size_grid import size_grid, size_grids
+from workbench.analysis.size_grid import size_grids
 from workbench.analysis.standings import Mean, Standing, standings
 from workbench.errors import WorkbenchError
 from workbench.results.run_tables import RunTables
@@ -42,7 +42,7 @@ def test_the_title_names_what_all_cells_have_in_common(tables) -> None:
     assert grid.title == "fixed, all-MiniLM-L6-v2, k 10"
     assert (grid.sizes, grid.overlaps) == ([128, 256], [0, 32])
     run, found = run_of(tables, [None])
-    assert size_grid(run, found, run.primary).title == "fixed, bm25, k 10"
+    assert [grid.title for grid in size_grids(run, found, run.primary)] == ["fixed, bm25, k 10"]
 
 
 def test_a_cell_that_is_there_twice_is_an_error(tables) -> None:
@@ -53,7 +53,7 @@ def test_a_cell_that_is_there_twice_is_an_error(tables) -> None:
 
 def test_one_size_makes_no_grid(tables) -> None:
     run, found = run_of(tables, [EMBEDDER], sizes=[128])
-    assert size_grid(run, found, run.primary) is None
+    assert size_grids(run, found, run.primary) == []
 
 
 def test_a_real_sweep_with_two_retrievers_draws_the_values_of_each(made) -> None:

@@ -1,7 +1,5 @@
-import numpy as np
 import pytest
 
-from workbench.analysis.recall_curve import CURVE, recall_curves
 from workbench.analysis.standings import difference, standings
 from workbench.execution.local import Outcome
 from workbench.results.run_tables import RunTables
@@ -33,10 +31,3 @@ def test_a_difference_is_that_of_the_table_of_comparisons(few: Outcome) -> None:
     row = run.comparisons.iloc[0]
     found = difference(run, row["metric"], row["a"], row["b"])
     assert (found.value, found.low, found.high, found.n) == pytest.approx((row["difference"], row["low"], row["high"], row["n"]))
-
-
-def test_recall_rises_with_the_budget(few: Outcome) -> None:
-    run = RunTables.read(few.folder)
-    curves = recall_curves(standings(run).ranked)
-    assert set(curves) == set(run.names)
-    assert all(len(values) == len(CURVE) and (np.diff(values) >= 0).all() for values in curves.values())

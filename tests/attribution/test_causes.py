@@ -1,4 +1,6 @@
-from workbench.attribution.causes import CAUSE_NAMES, CAUSES, EVIDENCE_CAUSES, earliest
+import pandas as pd
+
+from workbench.attribution.causes import CAUSE_NAMES, CAUSES, EVIDENCE_CAUSES, causes_by_query, earliest
 
 LAYERS = ("indexing", "chunking", "embedding", "retrieval", "packing", "answering")
 
@@ -14,3 +16,8 @@ def test_the_earliest_layer_takes_precedence() -> None:
     assert earliest(["budget", "", "rank"]) == "rank"
     assert earliest(["window", "boundary", "not_indexed"]) == "not_indexed"
     assert earliest([]) == earliest([""]) == ""
+
+
+def test_the_cause_of_a_query_is_its_earliest() -> None:
+    table = pd.DataFrame({"query": [0, 0, 2, 3, 3], "cause": ["rank", "boundary", "budget", "budget", "rank"]})
+    assert causes_by_query(table, 5).tolist() == ["boundary", "", "budget", "rank", ""]

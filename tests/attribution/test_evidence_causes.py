@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbench.attribution.causes import CAUSES
+from workbench.attribution.causes import CAUSES, causes_by_query
 from workbench.attribution.duplicate_hits import repeats
 from workbench.attribution.embedded_extent import EmbeddedExtent
-from workbench.attribution.evidence_causes import causes_by_query, missed_documents, missed_needs
+from workbench.attribution.evidence_causes import missed_documents, missed_needs
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
@@ -160,11 +160,6 @@ def test_repeats_pay_for_tokens_too() -> None:
     case = case_of([TEXT, "one two three."], [[EVIDENCE]], [(0, 0, 14), (1, 0, 14), (0, 15, 29)], [0, 1, 2])
     assert missed(case, Cut(tokens=8)) == [("duplicate", 3)]
     assert missed(case, Cut(tokens=7)) == [("budget", 3)]
-
-
-def test_the_cause_of_a_query_is_its_earliest() -> None:
-    table = pd.DataFrame({"query": [0, 0, 2, 3, 3], "cause": ["rank", "boundary", "budget", "budget", "rank"]})
-    assert causes_by_query(table, 5).tolist() == ["boundary", "", "budget", "rank", ""]
 
 
 def test_missed_documents_rank_too_low_or_were_cut_by_the_window() -> None:

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from workbench.chunking.foreign.chonkie import ChonkieChunker, SliceTokenizer, chunkers
+from workbench.chunking.foreign.chonkie import ChonkieChunker, SliceTokenizer
 from workbench.errors import InputError
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import count
@@ -58,7 +58,10 @@ def test_a_chunker_that_repeats_a_tables_header_is_refused() -> None:
         ({"chunker": "RecursiveChunker", "size": 64, "overlap": 8}, "RecursiveChunker takes no overlap"),
         ({"chunker": "SentenceChunker", "size": 64, "arguments": {"min_sentences": 2}}, r"did you mean 'min_sentences_per_chunk'\?"),
         ({"chunker": "SentenceChunker", "size": 64, "arguments": {"min_sentences_per_chunk": 0}}, "must be at least 1"),
-        ({"chunker": "SentenceChunker", "size": 64, "arguments": {"chunk_size": 2}}, r"arguments\.chunk_size is given as size"),
+        (
+            {"chunker": "SentenceChunker", "size": 64, "arguments": {"chunk_size": 2}},
+            r"arguments\.chunk_size is set by Workbench; use size",
+        ),
     ],
 )
 def test_settings_that_cannot_work_are_refused_when_they_are_read(settings: dict[str, object], told: str) -> None:
@@ -70,4 +73,4 @@ def test_names_and_identity() -> None:
     chunker = ChonkieChunker(chunker="SentenceChunker", size=256, overlap=32, arguments={"min_sentences_per_chunk": 2})
     assert chunker.name == "chonkie-sentence-256-32-min_sentences_per_chunk.2"
     assert chunker.identity()["code"][0].startswith("chonkie 1.")
-    assert {"RecursiveChunker", "TokenChunker"} < set(chunkers())
+    assert {"RecursiveChunker", "TokenChunker"} < set(ChonkieChunker.names())

@@ -9,8 +9,8 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from pydantic import ValidationError
 
 from workbench.chunking.base import embedded_text
-from workbench.chunking.foreign import langchain
-from workbench.chunking.foreign.langchain import LangChainChunker, short_name, splitters
+from workbench.chunking.foreign import library
+from workbench.chunking.foreign.langchain import LangChainChunker, short_name
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.core.distribution import advice
 from workbench.errors import InputError
@@ -100,7 +100,7 @@ def test_dropped_headings_stay_dropped() -> None:
         ({"splitter": RECURSIVE}, "needs 'size'"),
         ({"splitter": RECURSIVE, "size": 64, "overlap": 64}, "overlap 64 is not smaller than size 64"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": {"separator": "x"}}, "recursive cannot be made .*separator"),
-        ({"splitter": RECURSIVE, "size": 64, "arguments": {"chunk_size": 3}}, r"arguments\.chunk_size is Workbench's"),
+        ({"splitter": RECURSIVE, "size": 64, "arguments": {"chunk_size": 3}}, r"arguments\.chunk_size is set by Workbench; use size"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": {"x": float("nan")}}, "JSON"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": ["x"]}, "dictionary"),
         ({"splitter": "ExperimentalMarkdownSyntaxTextSplitter", "size": 64}, "takes no size"),
@@ -115,9 +115,7 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyP
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(
-        langchain, "importlib", type("Importlib", (), {"import_module": staticmethod(missing), "metadata": importlib.metadata})
-    )
+    monkeypatch.setattr(library, "importlib", type("Importlib", (), {"import_module": staticmethod(missing)}))
     with pytest.raises(ValidationError, match=re.escape(advice("chunkers"))):
         LangChainChunker(splitter=RECURSIVE, size=64)
 
@@ -126,7 +124,8 @@ def test_names_are_short_and_tell_the_splitters_apart() -> None:
     assert LangChainChunker(splitter=RECURSIVE, size=256).name == "langchain-recursive-256-0"
     kept = LangChainChunker(splitter=RECURSIVE, size=256, overlap=64, arguments={"keep_separator": False})
     assert kept.name == "langchain-recursive-256-64-keep_separator.false"
-    assert len({short_name(splitter) for splitter in splitters()}) == len(splitters())
+    splitters = LangChainChunker.names()
+    assert len({short_name(splitter) for splitter in splitters}) == len(splitters)
 
 
 def test_it_is_a_value_with_the_packages_version() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.dataset_tables import write_table
 from workbench.cli.main import main
-from workbench.datasets.formats.table import write_table
+from workbench.datasets.anchoring import with_recurrences
 from workbench.datasets.formats.trec import write_qrels
-from workbench.datasets.recurrences import with_recurrences
 from workbench.datasets.sources import GoldenSource, NfcorpusSource, recognise
 from workbench.records import Dataset
 
@@ -109,7 +109,7 @@ def test_a_folder_with_something_in_it_is_refused_in_one_line(tmp_path: Path) ->
     in_lines(tmp_path)
     done = dataset("import", tmp_path, "--to", tmp_path)
     assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
-    assert "is there and not an empty folder; name a new one with --to" in done.stderr
+    assert "exists and is not an empty folder; name a new one with --to" in done.stderr
 
 
 @pytest.mark.parametrize("command", [("check",), ("import", "--to", "new")])

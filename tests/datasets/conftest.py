@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.datasets.checks import dataset_of
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
-from workbench.records import Dataset, Document, Qrel, Query
+from workbench.records import Dataset, Document, Qrel, Query, Span
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=12).filter(str.strip)
 JSON = st.recursive(
@@ -36,7 +36,7 @@ def drawn(draw: st.DrawFn, metadata: st.SearchStrategy[dict[str, Any]]) -> Datas
             document = draw(st.sampled_from(draft.documents))[0]
             start, end = sorted((draw(st.integers(0, len(document.text))), draw(st.integers(0, len(document.text)))))
             if document.text[start:end].strip():
-                draft.evidence.append(EvidenceRow(query_id, str(need), document.doc_id, start, end, None, query_id))
+                draft.evidence.append(EvidenceRow(query_id, str(need), Span(document.doc_id, start, end), None, query_id))
     return dataset_of(draft)
 
 

@@ -142,8 +142,8 @@ def test_repeated_ids_are_faults(load: Load) -> None:
 
 def test_what_is_missing_is_one_line(load: Load, tmp_path: Path) -> None:
     load()
-    with pytest.raises(InputError, match=r"the judgements of split 'dev' .*/qrels/dev\.tsv does not exist"):
-        BeirSource(path=str(tmp_path), split="dev").load()
+    with pytest.raises(InputError, match=r"has no split 'tset' \(did you mean 'test'\?\); its splits are test"):
+        BeirSource(path=str(tmp_path), split="tset").load()
     (tmp_path / "corpus.jsonl").unlink()
     with pytest.raises(InputError, match=r"the corpus .*corpus\.jsonl does not exist"):
         BeirSource(path=str(tmp_path)).load()

@@ -111,7 +111,18 @@ def test_a_split_keeps_its_questions_and_those_without_one(load: Load) -> None:
     rows = [ASKED | {"query_id": name, **more} for name, more in (("a", {"split": "dev"}), ("b", {"split": "test"}), ("c", {}))]
     assert [query.query_id for query in load(*rows, split="dev").queries] == ["a", "c"]
     assert [query.query_id for query in load(*rows).queries] == ["a", "b", "c"]
-    assert faults(load, *rows[:2], split="train") == ["there is no query; check the split and the file of questions"]
+
+
+def test_a_split_that_no_question_names_is_one_line_with_those_that_exist(load: Load) -> None:
+    rows = [ASKED | {"query_id": name, **more} for name, more in (("a", {"split": "dev"}), ("b", {"split": "test"}), ("c", {}))]
+    with pytest.raises(InputError, match=r"has no split 'tset' \(did you mean 'test'\?\); its splits are dev and test"):
+        load(*rows, split="tset")
+    with pytest.raises(InputError, match=r"has no split 'dev'; leave the split out, since no question names one"):
+        load(ASKED, split="dev")
+
+
+def test_a_file_without_questions_is_a_fault(load: Load) -> None:
+    assert faults(load) == ["there is no query; check the file of questions"]
 
 
 def test_line_separators_inside_a_json_string_do_not_end_its_line(load: Load) -> None:
@@ -157,6 +168,9 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     ("no_query", {"query": None}, "has no text in 'query'"),
     ("marked_in_words", {"answerable": "false"}, "query 'q' has 'answerable' 'false', which is neither true nor false"),
     ("id_as_list", {"query_id": ["q"]}, "has no text in 'query_id'"),
+    ("hard_negatives", {"irrelevant_docs": ["d"]}, "field 'irrelevant_docs' (did you mean 'irrelevant_doc_ids'?); rename it"),
+    ("evidences", {"evidences": []}, "has no use for field 'evidences' (did you mean 'evidence'?); rename it"),
+    ("capital", {"Split": "dev"}, "has no use for field 'Split' (did you mean 'split'?); rename it"),
 ]
 
 
@@ -165,6 +179,11 @@ def test_a_wrong_question_is_named_with_its_line(load: Load, more: dict[str, Any
     found = faults(load, ASKED | {"query_id": "good"}, ASKED | {"query_id": "q"} | more)
     assert len(found) <= 2
     assert [fault for fault in found if fault.startswith("questions.jsonl:2") and fault.endswith(expected)]
+
+
+def test_a_field_like_no_other_is_metadata_and_so_is_one_beside_the_field_that_it_looks_like(load: Load) -> None:
+    (query,) = load(ASKED | {"tags": ["x"], "difficulty": 2, "answer": "Ada", "answers": ["Ada", "Eve"]}).queries
+    assert dict(query.metadata) == {"tags": ["x"], "difficulty": 2, "answers": ["Ada", "Eve"]}
 
 
 def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
@@ -226,7 +245,7 @@ def test_a_broken_json_file_is_named_with_its_line(tmp_path: Path) -> None:
             "leave.md:1 begins with a byte order mark, which shifts every offset by one; save the file without it",
         ),
         ("Text.".encode("utf-16"), "leave.md:1 is not UTF-8 (byte 0xff); save the file as UTF-8"),
-        ("Text.".encode("utf-16-le"), "leave.md document 'leave' holds NUL characters, which is what a binary or UTF-16 file looks like"),
+        ("Text.".encode("utf-16-le"), "leave.md document 'leave' contains NUL characters, as binary and UTF-16 files do"),
         (b" \r\n\t", "leave.md document 'leave' is empty"),
     ],
     ids=["latin-1", "byte order mark", "utf-16", "utf-16 without mark", "blank"],

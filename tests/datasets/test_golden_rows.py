@@ -59,7 +59,7 @@ def test_a_place_that_is_taken_is_refused_and_stays_as_it_is(tmp_path: Path) -> 
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
     for taken in (tmp_path / "full", tmp_path / "full" / "notes.txt"):
-        with pytest.raises(InputError, match="is there and not an empty folder; name a new one with --to"):
+        with pytest.raises(InputError, match="exists and is not an empty folder; name a new one with --to"):
             write_golden(SMALL, taken)
     with pytest.raises(InputError, match=r"cannot be written \((Not a directory|File exists)\)"):
         write_golden(SMALL, tmp_path / "full" / "notes.txt" / "new")
@@ -70,7 +70,12 @@ def test_a_place_that_is_taken_is_refused_and_stays_as_it_is(tmp_path: Path) -> 
     ("metadata", "error", "message"),
     [
         ({"query": "x", "evidence": 1}, DatasetError, "query 'q' has metadata 'query', which is a field of the format"),
-        ({"score": float("inf")}, InputError, "a number is beyond what JSON holds"),
+        (
+            {"answers": ["x"]},
+            DatasetError,
+            "query 'q' has metadata 'answers', which looks like the field 'answer'; rename it in the source",
+        ),
+        ({"score": float("inf")}, InputError, "a number does not fit JSON"),
     ],
 )
 def test_what_the_format_cannot_hold_is_named_and_nothing_is_written(

@@ -129,7 +129,7 @@ def test_a_page_in_place_of_the_archive_is_refused(server: Archive, cache: Path)
     server.status = 404
     line = refusal(cache)
     assert "HTTPError" in line
-    assert line.endswith("give dataset.path a folder that holds it, or set WORKBENCH_DATA to the folder above it")
+    assert line.endswith("give dataset.path a folder that contains it, or set WORKBENCH_DATA to the folder above it")
 
 
 @pytest.mark.usefixtures("server")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.datasets.formats.table import write_table
+from tests.dataset_tables import write_table
 from workbench.datasets.sources import BeirSource, TableSource
 from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Qrel, Span
@@ -95,7 +95,7 @@ def test_a_byte_order_mark_and_line_ends_of_excel_are_read(load: Load) -> None:
             "questions.csv:1 has no use for column 'relevant_docs_ids' (did you mean 'relevant_doc_ids'?); rename it",
         ),
         ("query,relevant_doc_ids,x,x\na?,d,1,2\n", "questions.csv:1 has 2 columns 'x'"),
-        ("query,relevant_doc_ids\na?,d,e\n", "questions.csv:2 has 3 cells, and the header has 2; quote what holds a comma"),
+        ("query,relevant_doc_ids\na?,d,e\n", "questions.csv:2 has 3 cells, and the header has 2; quote cells with a comma"),
         (
             'query,relevant_doc_ids\n"a\nb?",d\nc?,"[d]"\n',
             "questions.csv:4 has 'relevant_doc_ids' that is not JSON (Expecting value at column 2)",
@@ -136,6 +136,8 @@ def test_a_table_may_have_its_documents_elsewhere_and_says_when_it_has_none(load
 def test_a_split_keeps_its_questions(load: Load) -> None:
     questions = "query,relevant_doc_ids,split\na?,d,dev\nb?,d,test\nc?,d,\n"
     assert [query.text for query in load(questions, split="dev").queries] == ["a?", "c?"]
+    with pytest.raises(InputError, match=r"has no split 'devel' \(did you mean 'dev'\?\); its splits are dev and test"):
+        load(questions, split="devel")
 
 
 def test_parquet_knows_its_types(tmp_path: Path) -> None:

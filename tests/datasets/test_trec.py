@@ -48,11 +48,11 @@ def test_trec_eval_reads_what_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "a b", "a\tb", "a\nb", "\ufeffa"])
 def test_an_id_that_the_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(InputError, match="cannot stand in a TREC file"):
+    with pytest.raises(InputError, match="cannot be written to a TREC file"):
         write_qrels(tmp_path / "qrels", [Qrel("q", "d", 1), Qrel("q", wrong, 1)])
-    with pytest.raises(InputError, match="cannot stand in a TREC file"):
+    with pytest.raises(InputError, match="cannot be written to a TREC file"):
         write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, 1.0)], wrong)
-    with pytest.raises(InputError, match="the score inf cannot stand"):
+    with pytest.raises(InputError, match="the score inf cannot be written"):
         write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, float("inf"))], "tag")
     assert list(tmp_path.iterdir()) == []
 
@@ -113,6 +113,15 @@ def test_topics_as_json_lines_keep_their_fields_and_splits(folder: Path) -> None
     part = TrecSource(path=str(folder), split="dev").load()
     assert [(query.query_id, dict(query.metadata)) for query in part.queries] == [("1", {"split": "dev", "type": "factoid"})]
     assert {qrel.query_id for qrel in part.qrels} == {"1"}
+
+
+def test_a_split_that_no_topic_names_is_one_line(folder: Path) -> None:
+    with pytest.raises(InputError, match="has no split 'dev'; leave the split out, since no question names one"):
+        TrecSource(path=str(folder), split="dev").load()
+    (folder / "topics.tsv").unlink()
+    (folder / "topics.jsonl").write_text('{"query_id": "1", "query": "who wrote it", "split": "dev"}')
+    with pytest.raises(InputError, match=r"has no split 'dve' \(did you mean 'dev'\?\); its splits are dev"):
+        TrecSource(path=str(folder), split="dve").load()
 
 
 def test_every_fault_of_a_collection_is_reported_at_once(folder: Path) -> None:

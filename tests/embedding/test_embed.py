@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.core import batching
-from workbench.embedding.embed import _batches, embed, missing_batches, text_keys
+from workbench.embedding.embed import embed, missing_batches, text_keys
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.models.tokenizers import input_lengths
 from workbench.storage.vector_cache import VectorCache
@@ -116,7 +116,7 @@ def test_texts_in_blocks_are_embedded_as_all_at_once(
     monkeypatch.setattr("workbench.embedding.embed._TEXTS", 7)
     monkeypatch.setattr(batching, "BYTES", 16 * 384 * 11)
     room = np.full((150, 384), np.nan, dtype=np.float32)
-    made = embed(texts, minilm, "document", VectorCache(tmp_path / "two.sqlite"), room=lambda shape: room[: shape[0]])
+    made = embed(texts, minilm, "document", VectorCache(tmp_path / "two.sqlite"), buffer=lambda shape: room[: shape[0]])
     assert made.vectors.base is room
     np.testing.assert_array_equal(room, whole.vectors)
     assert made.lengths.tolist() == whole.lengths.tolist()
@@ -125,18 +125,6 @@ def test_texts_in_blocks_are_embedded_as_all_at_once(
         == whole.tokens_encoded
         == sum({text: int(length) for text, length in zip(texts, whole.lengths, strict=True)}.values())
     )
-
-
-def test_batches_hold_every_text_once_longest_first_within_their_tokens() -> None:
-    lengths = np.random.default_rng(0).integers(0, 600, 3_000)
-    lengths[:700] = 20
-    found = list(_batches(lengths))
-    assert sorted(np.concatenate(found)) == list(range(3_000))
-    assert np.all(np.diff(lengths[np.concatenate(found)]) <= 0)
-    assert max(len(batch) for batch in found) == 128
-    assert all(len(batch) == 1 or lengths[batch[0]] * len(batch) <= 8_192 for batch in found)
-    # None could have taken the text after it.
-    assert all(len(batch) == 128 or lengths[batch[0]] * (len(batch) + 1) > 8_192 for batch in found[:-1])
 
 
 def test_what_is_missing_is_named_once_where_it_comes_first(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:

@@ -258,7 +258,7 @@ def test_a_model_whose_tokens_are_not_its_vector_is_refused_in_one_line(tmp_path
     usual = ["Transformer", "Pooling", "Normalize"]
     first = SentenceTransformersEmbedder(model=model("cls", usual, {"pooling_mode_cls_token": True}), pooling="late")
     with pytest.raises(
-        ModelError, match=r"pooling: late cannot be had of .*: it pools by cls_token, not by the mean; choose pooling: standard"
+        ModelError, match=r"pooling: late is not possible with .*: it pools by cls_token, not by the mean; choose pooling: standard"
     ):
         first.encoder()
     dense = model("dense", ["Transformer", "Pooling", "Dense"], {"pooling_mode": "mean"})

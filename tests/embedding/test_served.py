@@ -145,6 +145,12 @@ def test_an_input_that_the_server_finds_too_long_says_what_to_lower(make: Make, 
     assert len(provider.asked) == 1
 
 
+def test_an_error_without_a_key_is_shown_in_the_servers_own_words(make: Make, provider: Provider) -> None:
+    provider.faults = [{"status": 400, "message": "none of the models is loaded"}]
+    with pytest.raises(ModelError, match=r"refused the request \(400: .*none of the models is loaded\)"):
+        make().encode(TEXTS, "document")
+
+
 @pytest.mark.parametrize(("status", "said"), [(401, "refused the key"), (404, "is not there"), (400, "refused the request")])
 def test_what_no_repetition_can_change_is_not_repeated(make: Make, provider: Provider, status: int, said: str) -> None:
     provider.faults = [{"status": status}]

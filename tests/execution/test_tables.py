@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import pytrec_eval
 
-from workbench.analysis.verdict import verdict_of
+from workbench.analysis.standings import verdict_of
 from workbench.execution.local import Outcome
 from workbench.execution.outputs import strictly_descending
 from workbench.results.run_tables import RunTables

@@ -163,7 +163,7 @@ def test_a_model_without_a_tokeniser_or_with_another_pooling_is_told_by_its_sett
     (tmp_path / "tokenizer.json").write_bytes((locate(MINILM) / "tokenizer.json").read_bytes())
     (tmp_path / "modules.json").write_text('[{"type": "sentence_transformers.models.StaticEmbedding"}]')
     late = {"model": str(tmp_path), "pooling": "late"}
-    assert "pooling: late cannot be had of" in faults(pipeline={"embedding": late})[0]
+    assert "pooling: late is not possible with" in faults(pipeline={"embedding": late})[0]
 
 
 def test_the_first_metric_decides_unless_one_is_named():
@@ -192,6 +192,9 @@ def test_an_override_that_fits_nowhere_is_one_line(experiment_file, override):
         ("a: &x 1\nb: *x\n", "aliases"),
         ("a: !!python/object/apply:os.system ['true']\n", "is not YAML"),
         ("x" * 300_000, "at most"),
+        ("name: a\ndataset: {}\nname: b\n", r"x\.yaml:3 is not YAML \(the key 'name' is repeated\)"),
+        ("dataset:\n  split: dev\n  path: x\n  split: test\n", r"x\.yaml:4 is not YAML \(the key 'split' is repeated\)"),
+        ("sweep: {chunking: [{kind: fixed, size: 1, size: 2}]}\n", r"x\.yaml:1 is not YAML \(the key 'size' is repeated\)"),
     ],
 )
 def test_a_file_that_is_no_experiment_is_one_line(tmp_path, text, message):

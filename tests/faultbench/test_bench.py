@@ -13,8 +13,8 @@ from workbench.errors import InputError
 from workbench.faultbench.bench import planted_cases
 from workbench.faultbench.cases import NONE
 from workbench.faultbench.confusion import confusion
-from workbench.faultbench.faults import BUDGET
 from workbench.faultbench.indexes import DEEPEST
+from workbench.faultbench.pipeline import BUDGET
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 
 GENERATION = CAUSES[CAUSES.index("refusal") :]

@@ -32,6 +32,9 @@ def test_meeting_lists_all_pairs_that_overlap(intervals: list[tuple[int, int]], 
     columns = (*_columns(intervals), *_columns(asked))
     assert list(zip(*(side.tolist() for side in meeting(*columns)), strict=True)) == sharing
     assert list(zip(*(side.tolist() for side in meeting(*columns, touching=True)), strict=True)) == touching
+    backwards = [side[::-1] for side in columns[:2]]
+    pairs = zip(*(side.tolist() for side in meeting(*backwards, *columns[2:])), strict=True)
+    assert {(i, len(intervals) - 1 - j) for i, j in pairs} == set(sharing)
 
 
 def test_lengths_by_group() -> None:

@@ -83,8 +83,3 @@ def test_malformed_tables_are_refused(make_retrieved, chunks) -> None:
         Retrieved(good.chunks, good.hits.drop(columns="score"), good.ranking, good.spread)
     with pytest.raises(InputError, match="sort it by query, rank"):
         Retrieved(good.chunks, good.hits[::-1], good.ranking, good.spread)
-
-
-def test_top_scores(make_retrieved, chunks) -> None:
-    retrieved = make_retrieved(chunks, [0, 1], [], [1], scores=[[0.9, 0.1], [], [0.4]])
-    assert retrieved.top_scores(3).tolist() == [0.9, -math.inf, 0.4]

@@ -1,6 +1,8 @@
+import numpy as np
+
 from workbench.metrics.inputs import Labels
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
-from workbench.statistics.clusters import query_clusters
+from workbench.statistics.clusters import query_clusters, units
 
 
 def test_a_cluster_is_the_document_that_holds_the_answer() -> None:
@@ -24,3 +26,20 @@ def test_a_cluster_is_the_document_that_holds_the_answer() -> None:
         )
     )
     assert query_clusters(labels).tolist() == [2, 2, 3 + 2, 3 + 3, 1]
+
+
+def test_from_ten_documents_on_a_document_is_one_observation() -> None:
+    found = units(np.repeat(list("jihgfedcba"), 2))
+    assert (found.count, found.clusters, found.conditional) == (10, 10, False)
+    assert found.codes.tolist() == np.repeat(np.arange(9, -1, -1), 2).tolist()
+
+
+def test_with_fewer_each_query_is_one_and_the_inference_is_conditional() -> None:
+    found = units(np.repeat(np.arange(9), 2))
+    assert (found.count, found.clusters, found.conditional) == (18, 9, True)
+
+
+def test_a_few_queries_of_as_many_documents_are_not_conditional() -> None:
+    found = units([7, 3, 5])
+    assert (found.codes.tolist(), found.clusters, found.conditional) == ([2, 0, 1], 3, False)
+    assert units([]).count == 0

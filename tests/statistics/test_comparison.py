@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from workbench.errors import InputError
-from workbench.statistics.comparison import paired_difference, paired_differences
+from workbench.statistics.comparison import judged_bounds, paired_difference, paired_differences
 
 
 def test_identical_runs_differ_by_0() -> None:
@@ -60,3 +60,10 @@ def test_nothing_to_compare_is_refused() -> None:
         paired_difference([math.nan], [1], [0])
     with pytest.raises(InputError, match="cannot be paired"):
         paired_difference([1, 2], [1], [0])
+
+
+def test_bounds_of_a_difference_of_which_parts_are_unknown() -> None:
+    assert judged_bounds([0, 0.5, math.nan], [1, 0.5, 1], [0, 0, 0], [0.5, 0, 1]) == (0.0, 0.75)
+    assert math.isnan(judged_bounds([math.nan], [1], [0], [1]).low)
+    with pytest.raises(InputError, match="different shapes"):
+        judged_bounds([0, 1], [1], [0], [1])

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from workbench.errors import InputError
-from workbench.statistics.slices import query_slices
-from workbench.statistics.summary import summarise
+from workbench.statistics.summary import query_slices, summarise
 
 NAN = math.nan
 METADATA = [{"type": "factoid"}, {"type": "multi-hop"}, {"type": "factoid"}, {"type": "unanswerable"}, {"type": "multi-hop"}]

@@ -6,9 +6,7 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 from workbench.errors import InputError
-from workbench.statistics.bounds import judged_bounds
-from workbench.statistics.power import MOST_QUERIES, needed_text, queries_needed
-from workbench.statistics.verdict import CONDITIONAL, Reason, verdict
+from workbench.statistics.verdict import CONDITIONAL, MOST_QUERIES, Reason, queries_needed, verdict
 
 CLUSTERS = np.arange(120) // 3
 
@@ -147,11 +145,3 @@ def test_the_queries_needed_have_80_percent_power() -> None:
     assert queries_needed(1e-6, 0.02, 100) == MOST_QUERIES + 1
     assert queries_needed(1, 1e-9, 100) == 6
     assert queries_needed(0, 0.02, 100) is queries_needed(0.1, math.nan, 100) is None
-    assert [needed_text(each) for each in (None, 1240, MOST_QUERIES + 1)] == ["unknown", "1,240", "more than 100,000"]
-
-
-def test_bounds_of_a_difference_of_which_parts_are_unknown() -> None:
-    assert judged_bounds([0, 0.5, math.nan], [1, 0.5, 1], [0, 0, 0], [0.5, 0, 1]) == (0.0, 0.75)
-    assert math.isnan(judged_bounds([math.nan], [1], [0], [1]).low)
-    with pytest.raises(InputError, match="different shapes"):
-        judged_bounds([0, 1], [1], [0], [1])

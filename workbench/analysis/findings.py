@@ -1,27 +1,23 @@
-"""What a sweep found, taken together once: terminal, notebooks and report read the same value."""
+"""The findings on a sweep, collected once: terminal, notebooks and report read the same value."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from typing import Any
 
 from workbench.analysis.frontier import Cost, CostedConfiguration, frontier
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.questions.failure_summary import FailureSummary, faults_of
-from workbench.analysis.screened import screening_of
-from workbench.analysis.standings import Standing, Standings, standings
+from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
-from workbench.analysis.verdict import verdict_of
 from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
-from workbench.statistics.bounds import Bounds, judged_bounds
-from workbench.statistics.comparison import Comparison
-from workbench.statistics.intervals import Interval
-from workbench.statistics.screening import Screening
+from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
+from workbench.statistics.screening import Screened, Screening
 from workbench.statistics.verdict import Reason, Verdict
 
-# What makes one configuration cheaper than another, the first that differs; none depends on the machine.
+# Costs that decide which of two configurations is cheaper, the first that differs; none depends on the machine.
 _CHEAPNESS: tuple[Cost, ...] = ("encoded", "index", "delivered")
-# A corrected p up to this tells two configurations apart.
+# Two configurations differ significantly up to this corrected p.
 ALPHA = 0.05
 
 
@@ -29,123 +25,110 @@ ALPHA = 0.05
 class Findings:
     """What may be said about the configurations of a run by its primary metric.
 
-    `standings.ranked` is in the verdict's order. `verdict` is None where no configuration fits its embedder's window and has a score;
-    then all that follows from it is None too. `margin` is the first minus `other`: the baseline where that is another one, else the
-    second. `faults` are the first's, `contrast` is that of first and other. `cheapest` is the cheapest of those that cannot be told
-    from the first, itself included. `bounds` are those of the margin, where first and other differ in how much of what they found was
-    judged. `priced` are all finished configurations. `unbased` is the baseline asked for, where it cannot be one. `screening` is what
-    was put aside before, if anything was looked for.
+    `standings.ranked` is in the verdict's order. `verdict` is None if no configuration fits its embedder's window and has a score; then
+    all that follows from it is None too. `first` is the leader, which need not differ from the `second`. `other` is the configuration it
+    is compared with: the baseline if that is another one, else the second; `reference` the one that tables and figures compare all others
+    with: the baseline of the verdict's family, else the leader. `margin` is the leader minus `other`, `contrast` where the two differ,
+    `bounds` those of the margin if the two found different shares of judged documents. `faults` are the leader's. `priced` are all
+    finished configurations, `cheapest` is the cheapest of the tie set. `unbased` is the baseline that the experiment names, if it cannot
+    be compared. `screening` is what a proxy put aside before the run, if anything was screened.
     """
 
     run: RunTables
     primary: Measure
     standings: Standings
     verdict: Verdict | None
-    margin: Comparison | None
-    faults: FailureSummary | None
+    first: Standing | None
+    second: Standing | None
+    other: Standing | None
+    reference: Standing | None
     contrast: Contrast | None
     bounds: Bounds | None
+    faults: FailureSummary | None
     priced: tuple[CostedConfiguration, ...]
-    cheapest: CostedConfiguration | None
     failures: dict[str, str]
     unbased: str
-    screening: Screening | None = None
-
-    @property
-    def first(self) -> Standing | None:
-        """The first of the order, which need not differ from the next ones."""
-        return self.standings.ranked[0] if self.verdict else None
-
-    @property
-    def second(self) -> Standing | None:
-        """The second of those with a score."""
-        return self.standings.ranked[1] if self.verdict and len(self.verdict.ranked) > 1 else None
-
-    @property
-    def other(self) -> Standing | None:
-        """What the first is held against: the baseline where that is another one, else the second."""
-        base, first = self.standings.baseline, self.first
-        against = self.verdict is not None and self.verdict.family != "all pairs"
-        return base if against and base is not None and first is not None and base.name != first.name else self.second
-
-    @property
-    def reference(self) -> Standing | None:
-        """What all others are held against in tables and figures: the baseline where the family is against it, else the first."""
-        against = self.verdict is not None and self.verdict.family != "all pairs"
-        return self.standings.baseline if against else self.first
+    screening: Screening | None
 
     @property
     def winner(self) -> str | None:
-        """The configuration that is told apart from all others; None where there is none."""
+        """The configuration that differs significantly from all others; None without one."""
         return self.verdict.winner if self.verdict else None
 
     @property
     def told(self) -> bool:
-        """Whether there are enough configurations and questions for the set that cannot be told apart to say something."""
+        """Whether configurations and questions are enough for the tie set to mean something."""
         return self.verdict is not None and self.verdict.reason not in (Reason.FEW, Reason.ALONE)
 
     def mark(self, name: str) -> str:
-        """`winner`, `=` in the set that cannot be told apart, empty outside it and where nothing can be said."""
+        """`winner`, `=` in the tie set, empty outside it and where nothing can be said."""
         inside = self.verdict is not None and self.told and name in self.verdict.best
         return "winner" if inside and name == self.winner else "=" if inside else ""
 
     def price(self, name: str) -> CostedConfiguration | None:
-        """What a configuration costs."""
+        """The costs of a configuration."""
         return next((one for one in self.priced if one.name == name), None)
+
+    @property
+    def cheapest(self) -> CostedConfiguration | None:
+        """The cheapest configuration of the tie set, the leader included."""
+        tied = self.verdict.best if self.verdict and self.told else [self.first.name] if self.first else []
+        among = [one for name in tied if (one := self.price(name))]
+        return min(among, key=lambda one: [one.costs[cost] for cost in _CHEAPNESS], default=None)
+
+    @property
+    def margin(self) -> Comparison | None:
+        """The leader minus the configuration it is compared with."""
+        return self.against(self.first.name, self.other.name) if self.first and self.other else None
 
     def against(self, name: str, other: str) -> Comparison | None:
         """The comparison of two configurations as `name` minus `other`; None where the verdict's family has none."""
         found = self.verdict.between(name, other) if self.verdict else None
-        return found if found is None or found.a == name else _turned(found)
+        if found is None or found.a == name:
+            return found
+        value, low, high = (0.0 - bound for bound in (found.difference.value, found.difference.high, found.difference.low))
+        return replace(found, a=found.b, b=found.a, difference=replace(found.difference, value=value, low=low, high=high))
 
 
 @lru_cache(maxsize=4)
 def findings(run: RunTables) -> Findings:
-    """The findings on a finished run; kept for the last few runs, since every view asks."""
-    found, primary = verdict_of(run), run.primary
-    order = _ordered(run, found.ranked if found else ())
-    priced = frontier(run, order)
-    unbased, screening = _unbased(run, found), screening_of(run)
-    alone = Findings(run, primary, order, found, None, None, None, None, priced, None, run.failures, unbased, screening)
-    first, other = alone.first, alone.other
-    if found is None or first is None:
-        return alone
-    faults = faults_of(run, first.name)
-    some = replace(alone, faults=faults, cheapest=_cheapest(priced, found.best if alone.told else (first.name,)))
-    if other is None:
-        return some
-    where = contrast(run, first.name, other.name)
-    bounds = _bounds(run, first.name, other.name) if where is not None and where.judged and len(set(where.judged)) > 1 else None
-    return replace(some, margin=alone.against(first.name, other.name), contrast=where, bounds=bounds)
+    """The findings on a finished run; kept for the last few runs, since every view reads them."""
+    found, order = verdict_of(run), standings(run)
+    compared = found.ranked if found else ()
+    first, second, *_ = [*order.ranked[: len(compared)], None, None]
+    base = order.baseline if found and found.family != "all pairs" else None
+    other = second if base is None or base is first else base
+    where = contrast(run, first.name, other.name) if first and other else None
+    return Findings(
+        run=run,
+        primary=run.primary,
+        standings=order,
+        verdict=found,
+        first=first,
+        second=second,
+        other=other,
+        reference=base or first,
+        contrast=where,
+        bounds=_bounds(run, where) if where else None,
+        faults=faults_of(run, first.name) if first else None,
+        priced=frontier(run, order),
+        failures=run.failures,
+        unbased="" if run.baseline in compared else run.baseline or "",
+        screening=_screening(run),
+    )
 
 
-def _ordered(run: RunTables, names: Sequence[str]) -> Standings:
-    """Those that the verdict ranks in its order (equal means may differ in the last digit), then those without a score."""
-    found, place = standings(run), {name: number for number, name in enumerate(names)}
-    ranked = tuple(sorted(found.ranked, key=lambda one: place.get(one.name, len(place))))
-    named = [one for one in ranked if one.name == run.baseline and one.name in place]
-    return replace(found, ranked=ranked, baseline=next(iter([*named, *ranked]), None))
-
-
-def _unbased(run: RunTables, found: Verdict | None) -> str:
-    """The baseline that was asked for and is not among those compared; empty where there is none such."""
-    named = run.baseline
-    return named if named is not None and (found is None or named not in found.ranked) else ""
-
-
-def _turned(found: Comparison) -> Comparison:
-    kept = found.difference
-    turned = Interval(0.0 - kept.value, 0.0 - kept.high, 0.0 - kept.low, kept.n, kept.clusters)
-    return replace(found, a=found.b, b=found.a, difference=turned)
-
-
-def _cheapest(priced: Sequence[CostedConfiguration], names: Sequence[str]) -> CostedConfiguration | None:
-    among = [one for name in names for one in priced if one.name == name]
-    return min(among, key=lambda one: tuple(one.costs[cost] for cost in _CHEAPNESS), default=None)
-
-
-def _bounds(run: RunTables, first: str, other: str) -> Bounds | None:
-    if run.primary.k is None:
+def _bounds(run: RunTables, where: Contrast) -> Bounds | None:
+    if where.judged is None or len(set(where.judged)) == 1 or run.primary.k is None:
         return None
-    values = (detail(run, name, f"unjudged_{bound}") for name in (first, other) for bound in ("low", "high"))
+    values = (detail(run, side.winner, f"unjudged_{bound}") for side in (where.a, where.b) for bound in ("low", "high"))
     return judged_bounds(*values)
+
+
+def _screening(run: RunTables) -> Screening | None:
+    """The screening of a run; None if nothing was screened."""
+    about: dict[str, Any] | None = run.manifest.get("screening")
+    if about is None:
+        return None
+    rows = run.screening[[field.name for field in fields(Screened)]].to_dict("records")
+    return Screening.of_json({name: about[name] for name in ("metric", "queries", "of", "margin", "seed", "alike")} | {"rows": rows})

@@ -1,6 +1,7 @@
-"""Quality beside what it costs: which configurations no other one beats at the same cost or less."""
+"""Quality against cost: the configurations that no other one beats at the same cost or less, and recall as more text is delivered."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,14 +14,14 @@ Cost = Literal["encoding", "encoded", "index", "delivered", "p50", "p95"]
 
 
 class CostKind(NamedTuple):
-    """What a cost is called, what it is counted in, and how it is defined."""
+    """The name of a cost, its unit and its definition."""
 
     label: str
     unit: str
     definition: str
 
 
-_ASKED = "to embed a question and to search, of up to 50 questions asked alone"
+_QUESTION_TIME = "to embed a question and to search, of up to 50 questions asked alone"
 COSTS: dict[Cost, CostKind] = {
     "encoding": CostKind(
         "encoding", "s", "taken to embed the chunks when that was done; texts that another configuration had embedded took none"
@@ -30,10 +31,12 @@ COSTS: dict[Cost, CostKind] = {
     "delivered": CostKind(
         "delivered text", "tokens a question", "up to where the primary metric looks; text that is there twice counts twice"
     ),
-    "p50": CostKind("median time a question", "ms", _ASKED),
-    "p95": CostKind("95th percentile of the time a question", "ms", _ASKED),
+    "p50": CostKind("median time a question", "ms", _QUESTION_TIME),
+    "p95": CostKind("95th percentile of the time a question", "ms", _QUESTION_TIME),
 }
-# Measured times repeat no better than this, so differences below decide nothing.
+# Budgets in tokens at which recall is measured in every run on data with evidence.
+CURVE = (500, 1000, 2000, 4000)
+# Measured times repeat no better than this, so smaller differences decide nothing.
 _TIMED: tuple[Cost, ...] = ("encoding", "p50", "p95")
 _TIMED_DIGITS = 2
 _SAME_DIGITS = 9
@@ -41,32 +44,39 @@ _SAME_DIGITS = 9
 
 @dataclass(frozen=True)
 class CostedConfiguration:
-    """A configuration's mean of the primary metric and its costs (NaN: not known).
+    """A configuration's mean of the primary metric and its costs (NaN: unknown).
 
     `frontier` names the costs for which no other configuration has at least its quality at less cost, or more quality at no more
-    cost. One beyond the embedder's window is not `ranked`: it is on no frontier and keeps no other from it.
+    cost. One beyond the embedder's window is not `ranked`: it is on no frontier and excludes no other.
     """
 
     name: str
     quality: Mean
     costs: dict[Cost, float]
     ranked: bool
-    frontier: frozenset[Cost] = field(default_factory=frozenset)
+    frontier: frozenset[Cost]
 
 
 def frontier(run: RunTables, found: Standings) -> tuple[CostedConfiguration, ...]:
     """All finished configurations with their costs, the ranked ones first and in their order."""
-    rows = []
-    for standing, ranked in [*((one, True) for one in found.ranked), *((one, False) for one in found.windowed)]:
-        rows.append((standing.name, standing.means[str(found.primary)], costs_of(run, standing), ranked))
-    sign = 1 if found.primary.higher_is_better else -1
-    quality = np.array([sign * mean.value if ranked else np.nan for _, mean, _, ranked in rows])
-    best = {cost: undominated(quality, _comparable(cost, np.array([row[2][cost] for row in rows]))) for cost in COSTS}
-    return tuple(CostedConfiguration(*row, frozenset(cost for cost in COSTS if best[cost][place])) for place, row in enumerate(rows))
+    standings, sign = (*found.ranked, *found.windowed), 1 if run.primary.higher_is_better else -1
+    means, costs = [one.means[str(run.primary)] for one in standings], [costs_of(run, one) for one in standings]
+    quality = np.array([np.nan if one.beyond_window else sign * mean.value for one, mean in zip(standings, means, strict=True)])
+    best = {cost: undominated(quality, _comparable(cost, np.array([one[cost] for one in costs]))) for cost in COSTS}
+    return tuple(
+        CostedConfiguration(one.name, means[row], costs[row], not one.beyond_window, frozenset(cost for cost in COSTS if best[cost][row]))
+        for row, one in enumerate(standings)
+    )
+
+
+def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]]:
+    """By configuration its recall of evidence at the budgets of `CURVE`; empty without evidence."""
+    names = [f"span_recall@{tokens}t" for tokens in CURVE]
+    return {one.name: [one.means[name].value for name in names] for one in standings if all(name in one.means for name in names)}
 
 
 def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
-    """What a configuration costs; NaN where that is not known."""
+    """The costs of a configuration; NaN if unknown."""
     facts, timed = standing.facts, timings_of(run, standing.name)
     embeds = facts["embedding"] is not None
     return {

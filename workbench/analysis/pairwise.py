@@ -1,4 +1,4 @@
-"""Where two configurations differ: the queries that each alone wins, by the cause of the other's miss, and by slice."""
+"""Where two configurations differ: the queries on which each does better, by the cause of the other's miss, and by slice."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from workbench.analysis.questions.miss_causes import causes_by_query
 from workbench.analysis.values import clusters, detail, per_query, slices
 from workbench.attribution.causes import CAUSE_NAMES
-from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.metrics.coverage import Bools, Ints
 from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 
-# Values may differ where the loser misses nothing.
+# Values may differ although the loser misses nothing.
 OTHER = "other"
 OTHER_TOLD = "all that was looked for was delivered: the values differ by blanks at seams, by order, or by what else was delivered"
 FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
@@ -22,28 +22,16 @@ FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
 _SAME = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Examined:
-    """One configuration query by query: `values` (q) of the primary metric, NaN where it has none, and the first in precedence of the
-    `causes` (q) of what it misses, empty where it misses nothing.
-    """
-
-    name: str
-    values: Floats
-    causes: NDArray[np.object_]
-
-
 @dataclass(frozen=True)
 class Won:
-    """The ids of the queries that one configuration alone wins, by the cause of the other's miss, causes in their order."""
+    """The ids of the queries on which one configuration does better, by the cause of the other's miss, causes in their order."""
 
     winner: str
-    loser: str
     causes: dict[str, tuple[str, ...]]
 
     @property
     def queries(self) -> int:
-        """How many there are."""
+        """The number of queries."""
         return sum(len(ids) for ids in self.causes.values())
 
 
@@ -52,7 +40,7 @@ class Part:
     """A slice of the queries that both have a value for, `all` or `field=value`.
 
     `difference` is the mean of a - b with its interval and n; `won_by_a` and `won_by_b` count queries by the cause of the other's miss.
-    `small` says why the slice is too small to tell anything; empty where it is not.
+    `small` says why the slice is too small to show anything; empty where it is not.
     """
 
     name: str
@@ -68,7 +56,7 @@ class Contrast:
     """Two configurations on one metric; the first part holds all queries.
 
     `judged` are the shares of a's and of b's first k documents that have a judgement, for metrics over documents: where they differ,
-    so does what the metric could see. None for the others.
+    so do the documents that the metric could count. None for the others.
     """
 
     metric: Measure
@@ -79,56 +67,47 @@ class Contrast:
 
     @property
     def ties(self) -> int:
-        """The queries that both do equally well."""
+        """The number of queries on which both do equally well."""
         return self.parts[0].ties
 
 
 def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
-    """Where a and b differ by the primary metric; None where no query has a value for both."""
-    return contrast_of(run, examined(run, a), examined(run, b))
-
-
-def examined(run: RunTables, configuration: str) -> Examined:
-    """A configuration's values and causes; to be kept where one is compared with several."""
-    return Examined(configuration, per_query(run, configuration, str(run.primary)), causes_by_query(run, configuration))
-
-
-def contrast_of(run: RunTables, a: Examined, b: Examined) -> Contrast | None:
-    """Where two examined configurations differ; None where no query has a value for both."""
-    both = ~np.isnan(a.values + b.values)
+    """Compare two configurations query by query by the primary metric; None if no query has a value for both."""
+    values, groups = [per_query(run, name, str(run.primary)) for name in (a, b)], clusters(run)
+    both = ~np.isnan(values[0] + values[1])
     if not both.any():
         return None
-    gap = np.where(both, a.values - b.values, 0.0) * (1 if run.primary.higher_is_better else -1)
-    wins = (gap > _SAME, gap < -_SAME)
-    causes = tuple(np.where(loser.causes == "", OTHER, loser.causes) for loser in (b, a))
-    ids = run.questions["query_id"].to_numpy(dtype=object)
-    sides = _won(a, b, ids, wins[0], causes[0]), _won(b, a, ids, wins[1], causes[1])
-    groups = clusters(run)
+    gap = np.where(both, values[0] - values[1], 0.0) * (1 if run.primary.higher_is_better else -1)
+    won, ties = (gap > _SAME, gap < -_SAME), both & (np.abs(gap) <= _SAME)
+    query_ids = run.questions["query_id"].to_numpy(object)
+
+    def by_cause(members: Bools) -> list[dict[str, tuple[str, ...]]]:
+        """For each side the members it wins, by the cause of the other's miss."""
+        sides = ((members & wins, causes_by_query(run, loser)) for wins, loser in zip(won, (b, a), strict=True))
+        return [_grouped(query_ids[rows], causes[rows]) for rows, causes in sides]
+
     parts = []
     for name, members in slices(run).items():
         here = members & both
         if here.any():
-            difference = paired_difference(a.values[here], b.values[here], groups[here])
-            counted = _counted(causes[0][wins[0] & here]), _counted(causes[1][wins[1] & here])
-            parts.append(Part(name, difference, *counted, int((here & ~wins[0] & ~wins[1]).sum()), small(groups[here])))
-    return Contrast(run.primary, *sides, tuple(parts), _judged(run, a.name, b.name, both))
+            difference = paired_difference(values[0][here], values[1][here], groups[here])
+            won_by_a, won_by_b = ({cause: len(ids) for cause, ids in side.items()} for side in by_cause(here))
+            parts.append(Part(name, difference, won_by_a, won_by_b, int((here & ties).sum()), small(groups[here])))
+    of_a, of_b = by_cause(both)
+    return Contrast(run.primary, Won(a, of_a), Won(b, of_b), tuple(parts), _judged(run, a, b, both))
 
 
 def small(groups: Ints) -> str:
-    """Why queries in these clusters `groups` (n) are too few to tell anything; empty where they are not."""
+    """Why queries in these clusters `groups` (n) are too few to show anything; empty where they are not."""
     few = [f"fewer than {FEWEST_QUERIES} questions"] if len(groups) < FEWEST_QUERIES else []
     few += [f"from fewer than {FEWEST_CLUSTERS} documents"] if len(np.unique(groups)) < FEWEST_CLUSTERS else []
     return ", ".join(few)
 
 
-def _won(winner: Examined, loser: Examined, ids: NDArray[np.object_], won: Bools, causes: NDArray[np.object_]) -> Won:
-    found = {cause: tuple(ids[won & (causes == cause)].tolist()) for cause in (*CAUSE_NAMES, OTHER)}
-    return Won(winner.name, loser.name, {cause: some for cause, some in found.items() if some})
-
-
-def _counted(causes: NDArray[np.object_]) -> dict[str, int]:
-    counts = {cause: int((causes == cause).sum()) for cause in (*CAUSE_NAMES, OTHER)}
-    return {cause: many for cause, many in counts.items() if many}
+def _grouped(query_ids: NDArray[np.object_], causes: NDArray[np.object_]) -> dict[str, tuple[str, ...]]:
+    """The ids of queries by the cause of a miss, causes in their order, the queries that miss nothing last."""
+    found = {cause or OTHER: tuple(query_ids[causes == cause].tolist()) for cause in (*CAUSE_NAMES, "")}
+    return {cause: ids for cause, ids in found.items() if ids}
 
 
 def _judged(run: RunTables, a: str, b: str, both: Bools) -> tuple[float, float] | None:

@@ -1,4 +1,4 @@
-"""Size against overlap, where a run varied both with all other settings the same."""
+"""Grids of size against overlap, with all other settings the same."""
 
 import json
 from collections import Counter
@@ -34,11 +34,6 @@ class Grid:
         return sorted({overlap for _, overlap in self.cells})
 
 
-def size_grid(run: RunTables, standings: Sequence[Standing], metric: Measure) -> Grid | None:
-    """The largest of the grids; None where there is none."""
-    return max(size_grids(run, standings, metric), key=lambda grid: len(grid.cells), default=None)
-
-
 def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -> list[Grid]:
     """The grids of fixed or recursive chunkings with at least two sizes and two overlaps, one for each choice of all other settings."""
     cells: dict[str, dict[tuple[int, int], float]] = {}
@@ -67,7 +62,7 @@ def _in_common(settings: Settings) -> dict[str, Any]:
 
 
 def _titles(grids: Sequence[dict[str, Any]]) -> list[str]:
-    """A title for each grid: its main settings, then whatever else tells it from the others."""
+    """A title for each grid: its main settings, then whatever else distinguishes it."""
     titles = [_title(settings) for settings in grids]
     if len(set(titles)) == len(titles):
         return titles

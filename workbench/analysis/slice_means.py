@@ -1,4 +1,4 @@
-"""The primary metric by slices of the questions: by type, by domain, by whatever else the questions carry."""
+"""The primary metric by slices of the questions, such as type or domain."""
 
 from collections.abc import Mapping
 

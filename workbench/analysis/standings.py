@@ -1,6 +1,6 @@
-"""How the configurations of a run stand: means with intervals, ordered where an order means something."""
+"""The means of a run's configurations with intervals, and their order by the verdict on the primary metric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,11 +14,12 @@ from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
+from workbench.statistics.verdict import Verdict, verdict
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A metric's mean over the scored queries with its interval, clustered by document; NaN where there is none."""
+    """A metric's mean over the scored queries with its interval, clustered by document; NaN without any."""
 
     metric: str
     value: float
@@ -35,7 +36,7 @@ class Mean:
 
     @property
     def of_attainable(self) -> str:
-        """The value beside the largest that is possible."""
+        """The value beside the largest possible one."""
         return number(self.value) if np.isnan(self.attainable) else f"{number(self.value)} of {number(self.attainable)}"
 
 
@@ -50,50 +51,60 @@ class Standing:
     @property
     def beyond_window(self) -> bool:
         """Whether any chunk is longer than the embedder's window: then scores measure the window, not the chunking."""
-        return beyond_window(self.facts)
+        return bool(self.facts["truncated_chunks"])
 
 
 @dataclass(frozen=True)
 class Standings:
-    """Configurations by the primary metric, the best value first; those beyond the embedder's window are apart and unordered."""
+    """Configurations in the verdict's order, those without a score last; those beyond the embedder's window are apart and unordered.
 
-    primary: Measure
+    `baseline` is the one that the experiment names, or the first if that cannot be compared.
+    """
+
     ranked: tuple[Standing, ...]
     windowed: tuple[Standing, ...]
     baseline: Standing | None
 
     def by(self, metric: Measure) -> tuple[Standing, ...]:
-        """The ranked configurations ordered by another metric."""
-        return tuple(_ordered(self.ranked, metric))
-
-
-def beyond_window(facts: Mapping[str, Any]) -> bool:
-    """Whether any chunk of a configuration is longer than its embedder's window."""
-    return bool(facts["truncated_chunks"])
-
-
-def means_of(run: RunTables, configuration: str) -> dict[str, Mean]:
-    """The means of all metrics over all queries, in the order asked for."""
-    return _means(run).get(configuration, {})
+        """The ranked configurations ordered by another metric, those without a value last."""
+        sign = -1 if metric.higher_is_better else 1
+        values = {one.name: sign * one.means[str(metric)].value for one in self.ranked}
+        return tuple(sorted(self.ranked, key=lambda one: (np.isnan(values[one.name]), np.nan_to_num(values[one.name]))))
 
 
 def standing_of(run: RunTables, configuration: str) -> Standing:
-    """One finished configuration."""
-    return Standing(configuration, means_of(run, configuration), run.facts[configuration])
+    """One finished configuration, with the means over all queries in the order of the run's metrics."""
+    return Standing(configuration, _means(run).get(configuration, {}), run.facts[configuration])
+
+
+@lru_cache(maxsize=4)
+def verdict_of(run: RunTables) -> Verdict | None:
+    """The verdict on the configurations whose chunks all fit their embedder's window; None if none of them has a score.
+
+    The family is all against the baseline if that is among them, else all pairs.
+    """
+    metric, fitting = run.primary, (name for name in run.names if not standing_of(run, name).beyond_window)
+    values = {name: per_query(run, name, str(metric)) for name in fitting}
+    values = {name: row for name, row in values.items() if not np.isnan(row).all()}
+    if not values:
+        return None
+    baseline = run.baseline if run.baseline in values else None
+    return verdict(str(metric), values, clusters(run), baseline=baseline, higher_is_better=metric.higher_is_better)
 
 
 def standings(run: RunTables) -> Standings:
-    """All results ordered; differences are taken from the baseline, or from the first where the baseline cannot be ranked."""
-    found = [standing_of(run, name) for name in run.names]
-    ranked = _ordered([standing for standing in found if not standing.beyond_window], run.primary)
-    named = [standing for standing in ranked if standing.name == run.baseline]
-    windowed = tuple(standing for standing in found if standing.beyond_window)
-    return Standings(run.primary, tuple(ranked), windowed, next(iter([*named, *ranked]), None))
+    """All finished configurations."""
+    finished, found = [standing_of(run, name) for name in run.names], verdict_of(run)
+    place = {name: number for number, name in enumerate(found.ranked if found else ())}
+    ranked = sorted((one for one in finished if not one.beyond_window), key=lambda one: place.get(one.name, len(place)))
+    named = [one for one in ranked if one.name == run.baseline and one.name in place]
+    windowed = tuple(one for one in finished if one.beyond_window)
+    return Standings(tuple(ranked), windowed, next(iter([*named, *ranked]), None))
 
 
-def difference(run: RunTables, metric: str, one: str, other: str) -> Interval | None:
-    """The mean of `one` - `other` on the queries that both have a value for; None where there are none."""
-    first, second = per_query(run, one, metric), per_query(run, other, metric)
+def difference(run: RunTables, metric: str, a: str, b: str) -> Interval | None:
+    """The mean of a - b on the queries that both have a value for; None without any."""
+    first, second = per_query(run, a, metric), per_query(run, b, metric)
     return None if np.isnan(first + second).all() else paired_difference(first, second, clusters(run))
 
 
@@ -102,20 +113,11 @@ def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     table = run.metrics
     found: dict[str, dict[str, Mean]] = {}
     for _, row in table[(table["slice"] == "all") & table["metric"].isin(list(run.measures))].iterrows():
-        found.setdefault(str(row["configuration"]), {})[str(row["metric"])] = _mean(row)
+        found.setdefault(str(row["configuration"]), {})[str(row["metric"])] = mean_of(row)
     return found
 
 
-def _mean(row: "pd.Series[Any]") -> Mean:
+def mean_of(row: "pd.Series[Any]") -> Mean:
+    """A row of the table `metrics` as a mean."""
     bounds = (float(row["value"]), float(row["low"]), float(row["high"]))
     return Mean(str(row["metric"]), *bounds, int(row["n"]), int(row["clusters"]), int(row["unscored"]), float(row["attainable"]))
-
-
-def _ordered(found: Sequence[Standing], metric: Measure) -> list[Standing]:
-    sign = -1 if metric.higher_is_better else 1
-
-    def place(standing: Standing) -> tuple[bool, float]:
-        value = standing.means[str(metric)].value
-        return (True, 0.0) if np.isnan(value) else (False, sign * value)
-
-    return sorted(found, key=place)

@@ -10,32 +10,28 @@ import pandas as pd
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.slices import query_slices
+from workbench.statistics.summary import query_slices
 
 
 def per_query(run: RunTables, configuration: str, metric: str) -> Floats:
     """(queries) the metric's values, NaN where a query has none."""
-    found, queries = _values(run), len(run.questions)
-    return found.get((configuration, metric), np.full(queries, np.nan))
+    return _values(run).get((configuration, metric), np.full(len(run.questions), np.nan))
 
 
 def detail(run: RunTables, configuration: str, name: str) -> Floats:
     """(queries) a column of `query_details`."""
-    rows = run.of("query_details", configuration)
-    found: Floats = np.full(len(run.questions), np.nan)
-    found[places(run, rows["query_id"])] = rows[name].to_numpy(np.float64)
-    return found
+    rows = run.of("query_details", configuration).set_index("query_id")
+    return rows[name].reindex(run.questions["query_id"]).to_numpy(np.float64)
 
 
-@lru_cache(maxsize=4)
 def clusters(run: RunTables) -> Ints:
-    """(queries) the cluster of each question: those whose answers lie in the same document are not independent."""
+    """(queries) the cluster of each question: questions with the same source document are not independent."""
     return run.questions["cluster"].to_numpy(np.int64)
 
 
 @lru_cache(maxsize=4)
 def metadata(run: RunTables) -> Sequence[Mapping[str, Any]]:
-    """(queries) the fields that slices are made of."""
+    """(queries) the fields that define slices."""
     return [json.loads(text) for text in run.questions["metadata"]]
 
 
@@ -47,13 +43,7 @@ def slices(run: RunTables) -> Mapping[str, Bools]:
 
 def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
     """The position of each query id among the questions."""
-    found: Ints = _index(run).get_indexer(pd.Index(query_ids)).astype(np.int64)
-    return found
-
-
-@lru_cache(maxsize=4)
-def _index(run: RunTables) -> "pd.Index[str]":
-    found: pd.Index[str] = pd.Index(run.questions["query_id"])
+    found: Ints = pd.Index(run.questions["query_id"]).get_indexer(pd.Index(query_ids)).astype(np.int64)
     return found
 
 

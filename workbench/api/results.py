@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from workbench.analysis.findings import Findings, findings
-from workbench.analysis.questions.miss_causes import cause_meanings, misses_of
+from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.core.suggestions import meant
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
@@ -129,7 +129,7 @@ class Results:
 
         Errors: InputError for a name that is no finished configuration.
         """
-        misses = misses_of(self.tables, self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
+        misses = self.tables.of("causes", self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
         return misses.assign(meaning=misses["cause"].map(dict(cause_meanings(self.tables))))
 
     def to_html(self, path: str | Path) -> Path:

@@ -1,17 +1,21 @@
-"""The causes of a failure in order of precedence: of several that apply to a question the earliest layer's is named."""
+"""The causes of a failure in order of precedence: of several that apply to a question, the one of the earliest layer counts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 Layer = Literal["indexing", "chunking", "embedding", "retrieval", "packing", "answering"]
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause: its layer, what it means, and `because`, which completes "misses evidence because …".
+    """A cause: its layer, its meaning, and `because`, which completes "misses evidence because …".
 
-    `of_documents` is its meaning where relevant documents are all that is labelled; empty where it takes evidence to name it.
+    `of_documents` is its meaning if only relevant documents are labelled; empty if only evidence can show the cause.
     """
 
     name: str
@@ -68,10 +72,17 @@ CAUSES: tuple[Cause, ...] = (
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
 )
 CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
-# Those that keep evidence from the context; the others come after it.
+# The causes that keep evidence from the context; the others come after it.
 EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer != "answering")
 
 
 def earliest(names: Iterable[str]) -> str:
-    """The cause that takes precedence; empty where there is none."""
+    """The cause that takes precedence; empty without any."""
     return min((name for name in names if name), key=CAUSE_NAMES.index, default="")
+
+
+def causes_by_query(misses: pd.DataFrame, queries: int) -> NDArray[np.object_]:
+    """(queries) the earliest cause of each query's misses (`query`, `cause`); empty where it misses nothing."""
+    codes = np.full(queries, len(CAUSE_NAMES), dtype=np.int64)
+    np.minimum.at(codes, misses["query"].to_numpy(np.int64), misses["cause"].map(CAUSE_NAMES.index).to_numpy(np.int64))
+    return np.array([*CAUSE_NAMES, ""], dtype=object)[codes]

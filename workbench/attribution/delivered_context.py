@@ -1,17 +1,17 @@
-"""What a query was given: the delivered slices with the next ones, and the details that a mean hides."""
+"""The context of each query, with the slices that nearly reached it, and the details that a mean hides."""
 
 import numpy as np
 import pandas as pd
 
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Floats, Ints, meeting
-from workbench.metrics.delivery import NO_CUT, Ordered, Slices, delivered, ordered, slices
+from workbench.metrics.delivery import Ordered, Slices, delivered, ordered, slices
 from workbench.metrics.evaluate import score
 from workbench.metrics.families.documents import judged
 from workbench.metrics.names import Metric
 from workbench.metrics.unjudged import unjudged_values
 
-# Slices of the context that are kept: the delivered ones, the next ones, and further ones with evidence.
+# How many slices are listed after the delivered ones: the next ones, and further ones with evidence.
 _NEXT, _FURTHER = 2, 3
 _MARGINS = ("margin", "margin_spread")
 
@@ -19,40 +19,38 @@ _MARGINS = ("margin", "margin_spread")
 def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
     """The slices of every query up to the cut, the two after them and three further ones with evidence, by query and rank.
 
-    `kept` is where the delivered text of a slice ends, `start` where none of it was delivered; positions are those of the document.
+    `kept` is the end of the delivered text of a slice, its `start` if none was delivered; positions are those of the document.
     """
     labels = case.labels
-    hits, table, text = case.shared(ordered, NO_CUT), case.shared(slices, NO_CUT), case.shared(delivered, cut)
-    key = hits.query * len(table.starts) + hits.piece
-    order = np.argsort(key)
-    rows = order[np.searchsorted(key[order], text.query * len(table.starts) + text.piece)]
+    hits, table, text = case.shared(ordered), case.shared(slices), case.shared(delivered, cut)
     kept, within = table.starts[hits.piece].copy(), np.zeros(len(hits.query), dtype=np.bool_)
-    kept[rows], within[rows] = text.ends, True
+    kept[text.row], within[text.row] = text.ends, True
     last = np.zeros(labels.queries, dtype=np.int64)
-    np.maximum.at(last, hits.query[rows], hits.position[rows])
+    np.maximum.at(last, text.query, hits.position[text.row])
     beyond = hits.position - last[hits.query]
     evident = _evident(case, hits, table) & ~within & (beyond > _NEXT)
-    wanted = np.flatnonzero(within | (beyond <= _NEXT) | (evident & (_nth(hits.query, evident) <= _FURTHER)))
+    nth = pd.Series(evident).groupby(hits.query).cumsum().to_numpy()
+    wanted = np.flatnonzero(within | (beyond <= _NEXT) | (evident & (nth <= _FURTHER)))
     piece = hits.piece[wanted]
     doc, offsets = table.doc[piece], labels.offsets[table.doc[piece]]
+    keys = hits.query[wanted] * len(table.starts) + piece
     places = {"start": table.starts[piece] - offsets, "end": table.ends[piece] - offsets, "kept": kept[wanted] - offsets}
     ranked = {"query": hits.query[wanted], "rank": hits.position[wanted], "doc": doc}
-    return pd.DataFrame(ranked | places | {"score": _scores(case, table, key[wanted])})
+    return pd.DataFrame(ranked | places | {"score": _scores(case, table, keys)})
 
 
 def context_tokens(case: Case, cut: Cut) -> float:
     """The mean number of tokens delivered to a query up to the cut; text that is delivered twice counts twice."""
-    text, starts = case.shared(delivered, cut), case.labels.token_starts
-    tokens = np.searchsorted(starts, text.ends) - np.searchsorted(starts, text.starts)
-    return float(tokens.sum()) / case.labels.queries
+    text = case.shared(delivered, cut)
+    return float(case.labels.tokens_in(text.starts, text.ends).sum()) / case.labels.queries
 
 
 def query_details(case: Case, metric: Metric) -> pd.DataFrame:
     """A row for each query: the share of the first k that is judged and the metric's bounds, over documents, and the margins."""
     unknown = np.full(case.labels.queries, np.nan)
-    found = {"judged": unknown, "unjudged_low": unknown, "unjudged_high": unknown}
+    found = dict.fromkeys(("judged", "unjudged_low", "unjudged_high"), unknown)
     if metric.family == "documents" and metric.k is not None:
-        bounds = unjudged_values(case.labels, case.retrieved, metric)
+        bounds = unjudged_values(case, metric)
         found = {"judged": judged(case, metric.cut).value, "unjudged_low": bounds.low, "unjudged_high": bounds.high}
     return pd.DataFrame(found | {name: score(case, Metric.parse(name))["value"].to_numpy(np.float64) for name in _MARGINS})
 
@@ -60,21 +58,10 @@ def query_details(case: Case, metric: Metric) -> pd.DataFrame:
 def _evident(case: Case, hits: Ordered, table: Slices) -> Bools:
     """(hits) which slices share a character with evidence of their query."""
     labels, width = case.labels, case.labels.width
-    lows = labels.alternative_query * width + labels.alternative_start
-    highs = labels.alternative_query * width + labels.alternative_end
-    order = np.argsort(lows, kind="stable")
     starts, ends = hits.query * width + table.starts[hits.piece], hits.query * width + table.ends[hits.piece]
     found = np.zeros(len(hits.query), dtype=np.bool_)
-    found[meeting(lows[order], highs[order], starts, ends)[0]] = True
+    found[meeting(*labels.evidence, starts, ends)[0]] = True
     return found
-
-
-def _nth(query: Ints, flags: Bools) -> Ints:
-    """(n) how many flagged rows of its query there are up to each row."""
-    counted = np.cumsum(flags)
-    before = np.concatenate([np.zeros(1, dtype=np.int64), counted])[np.searchsorted(query, query)]
-    nth: Ints = (counted - before).astype(np.int64)
-    return nth
 
 
 def _scores(case: Case, table: Slices, keys: Ints) -> Floats:

@@ -1,16 +1,16 @@
-"""Hits that bring nothing new: text that a hit before them has brought already."""
+"""Hits that repeat the text of an earlier hit of the same query."""
 
 import numpy as np
 import pandas as pd
 
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Ints, meeting
-from workbench.metrics.delivery import NO_CUT, Delivered, Ordered, ordered, packed_text, slices
+from workbench.metrics.delivery import Delivered, Ordered, ordered, packed_text, slices
 
 
 def delivered_without_repeats(case: Case, cut: Cut, queries: Ints) -> Delivered:
     """The text that some queries would be delivered under the cut if no hit repeated an earlier one."""
-    hits = case.shared(ordered, NO_CUT)
+    hits = case.shared(ordered)
     rows = np.flatnonzero(np.isin(hits.query, queries))
     rows = rows[~repeats(case, rows)]
     return packed_text(case, Ordered(hits.query[rows], hits.position[rows], hits.piece[rows]), cut)
@@ -22,7 +22,7 @@ def repeats(case: Case, rows: Ints) -> Bools:
     A slice repeats if its text, blanks at its borders aside, is that of an earlier hit of the query, or if it shares at least half of
     the shorter of the two with an earlier hit that is not a repeat itself.
     """
-    hits, table = case.shared(ordered, NO_CUT), case.shared(slices, NO_CUT)
+    hits, table = case.shared(ordered), case.shared(slices)
     query, piece = hits.query[rows], hits.piece[rows]
     found: Bools = pd.DataFrame({"query": query, "text": _texts(case, piece)}).duplicated().to_numpy(np.bool_, copy=True)
     origin = query * case.labels.width
@@ -38,9 +38,7 @@ def repeats(case: Case, rows: Ints) -> Bools:
 
 def _overlapping(starts: Ints, ends: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """Pairs (earlier, later) of slices that share at least half of the shorter of the two; `rows` rise with the rank."""
-    order = np.argsort(starts, kind="stable")
-    left, right = meeting(starts[order], ends[order], starts, ends)
-    right = order[right]
+    left, right = meeting(starts, ends, starts, ends)
     shared = np.minimum(ends[left], ends[right]) - np.maximum(starts[left], starts[right])
     shorter = np.minimum((ends - starts)[left], (ends - starts)[right])
     kept = (rows[left] < rows[right]) & (2 * shared >= shorter)
@@ -49,12 +47,8 @@ def _overlapping(starts: Ints, ends: Ints, rows: Ints) -> tuple[Ints, Ints]:
 
 def _texts(case: Case, piece: Ints) -> Ints:
     """(piece) a number for the text of each slice, equal for equal texts."""
-    labels, table = case.labels, case.shared(slices, NO_CUT)
+    labels, table = case.labels, case.shared(slices)
     used, of_row = np.unique(piece, return_inverse=True)
-    doc = table.doc[used]
-    borders = zip(
-        doc.tolist(), (table.starts[used] - labels.offsets[doc]).tolist(), (table.ends[used] - labels.offsets[doc]).tolist(), strict=True
-    )
-    texts = [labels.texts[place][start:end].strip() for place, start, end in borders]
+    texts = [labels.texts[doc][start:end].strip() for doc, start, end in labels.places(table.starts[used], table.ends[used])]
     codes: Ints = pd.factorize(np.array(texts, dtype=object))[0].astype(np.int64)
     return codes[of_row]

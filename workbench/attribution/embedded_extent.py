@@ -1,4 +1,4 @@
-"""How much of each chunk was embedded: a window cuts the embedder's input at its end, and what lies beyond is nowhere in the index."""
+"""How much of each chunk was embedded: a window cuts the embedder's input, and the index never sees the text beyond it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,9 +12,9 @@ from workbench.models.tokenizers import tokenise
 
 
 class EmbeddedExtent(NamedTuple):
-    """`ends` (chunks) is where in its document the searched text of each chunk ends; `cut` (chunks) says whether a window cut it.
+    """The end of each chunk's searched text in its document, `ends` (chunks), and whether a window cut it, `cut` (chunks).
 
-    Where a cut chunk shares no character with any evidence its end is left at the chunk's: nobody asks for it.
+    The end of a cut chunk that shares no character with any evidence stays that of the chunk: no attribution reads it.
     """
 
     ends: Ints
@@ -24,22 +24,20 @@ class EmbeddedExtent(NamedTuple):
 def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str | None) -> EmbeddedExtent:
     """Locate the end of what was embedded of each chunk.
 
-    `truncated` (chunks) counts the tokens beyond the window, in the embedder's `vocabulary`, of each of its `inputs` (chunks); where nothing
-    is embedded, chunks are searched to their ends, `truncated` is empty and there is no vocabulary.
+    `truncated` (chunks) counts the tokens beyond the window, in the embedder's `vocabulary`, of each of its `inputs` (chunks). Without an
+    embedder chunks are searched to their ends, `truncated` is empty and `vocabulary` None.
     """
     ends = chunks["end"].to_numpy(np.int64).copy()
     cut = truncated > 0 if len(truncated) else np.zeros(len(chunks), dtype=np.bool_)
-    rows = np.flatnonzero(cut & _evident(labels, chunks)) if vocabulary is not None else np.zeros(0, dtype=np.int64)
-    if vocabulary is None or not len(rows):
-        return EmbeddedExtent(ends, cut)
-    texts = [inputs[row] for row in rows.tolist()]
-    ends[rows] = embedded_ends(chunks.iloc[rows], truncated[rows], texts, vocabulary)
+    rows = np.flatnonzero(cut & _evident(labels, chunks))
+    if vocabulary is not None and len(rows):
+        ends[rows] = embedded_ends(chunks.iloc[rows], truncated[rows], [inputs[row] for row in rows.tolist()], vocabulary)
     return EmbeddedExtent(ends, cut)
 
 
 def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str) -> Ints:
-    """(chunks) where in its document the embedded text of each chunk ends, as `embedded_extent` defines its arguments."""
-    # What the window cuts off is the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
+    """(chunks) the end of each chunk's embedded text in its document; arguments as in `embedded_extent`."""
+    # The window cuts off the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
     pairs = zip((tokens.starts for tokens in tokenise(inputs, vocabulary)), truncated.tolist(), map(len, inputs), strict=True)
     kept = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
     lengths = np.fromiter(map(len, inputs), dtype=np.int64, count=len(inputs))
@@ -50,8 +48,5 @@ def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], 
 
 def _evident(labels: Labels, chunks: pd.DataFrame) -> Bools:
     """(chunks) which chunks share a character with any evidence."""
-    offsets = labels.offsets[chunks["doc"].to_numpy()]
-    order = np.argsort(labels.alternative_start, kind="stable")
-    lows, highs = offsets + chunks["start"].to_numpy(), offsets + chunks["end"].to_numpy()
-    found = meeting(labels.alternative_start[order], labels.alternative_end[order], lows, highs)[0]
+    found = meeting(labels.alternative_start, labels.alternative_end, *labels.positions(chunks, "start", "end"))[0]
     return np.bincount(found, minlength=len(chunks)) > 0

@@ -1,7 +1,7 @@
-"""Why evidence did not reach the context: one cause for each piece that a metric looked for and did not find delivered.
+"""The causes of missed evidence: one for each piece that a metric looks for and that the context lacks.
 
-A cause applies where mending its layer alone would deliver the evidence; of several the earliest layer's is named. A need with several
-alternatives is judged by its soundest one.
+A cause applies if a repair of its layer alone would deliver the evidence; of several, the one of the earliest layer is named. A need with
+several alternatives is judged by its soundest one.
 """
 
 from collections.abc import Mapping
@@ -10,25 +10,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES
+from workbench.attribution.causes import EVIDENCE_CAUSES
 from workbench.attribution.duplicate_hits import delivered_without_repeats
 from workbench.attribution.embedded_extent import EmbeddedExtent
-from workbench.attribution.evidence_ranks import evidence_ranks
 from workbench.attribution.evidence_state import evidence_state
-from workbench.metrics.case import Case, Cut
-from workbench.metrics.coverage import Bools, Ints, totals
-from workbench.metrics.delivery import NO_CUT, delivered, slices
+from workbench.metrics.case import NO_CUT, Case, Cut
+from workbench.metrics.coverage import Bools, Ints, meeting, totals
+from workbench.metrics.delivery import delivered, delivered_documents, ordered, slices
+from workbench.metrics.families.documents import first_documents
 from workbench.metrics.families.spans import delivered_characters, met, met_by
 from workbench.metrics.names import Metric
 
-_OF_TEXT = ("spans", "chunks")
 _COLUMNS = ["query", "need", "doc", "cause", "rank"]
 
 
 def context_cut(metric: Metric, k: int) -> Cut:
-    """Where the context ends for a metric: at its own cut if it looks at delivered text, else after the k chunks retrieved."""
-    looks = metric.family in ("spans", "chunks", "hits") and metric.cut != NO_CUT
-    return metric.cut if looks else Cut(k=k)
+    """The end of the context for a metric: its own cut if it reads delivered text, else the k chunks retrieved."""
+    reads_text = metric.family in ("spans", "chunks", "hits") and metric.cut != NO_CUT
+    return metric.cut if reads_text else Cut(k=k)
 
 
 def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.DataFrame:
@@ -36,29 +35,19 @@ def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.Dat
 
     Span and chunk metrics miss needs (`doc` is -1), the others relevant documents (`need` is -1), as does a chunk metric for queries
     without evidence. `rank` is the best one of a delivered slice with all of the evidence, else of one with a part, or that of the
-    document; 0 where it is not among those listed. Hits are listed as deep as the deepest cut of any metric asked for: a repeat or a rank
-    beyond that is not seen. A metric that counts faults misses nothing.
+    document; 0 if it is not listed. Hits are listed down to the deepest cut of any metric of the run, so no repeat or rank beyond that is
+    known. A metric that counts faults misses nothing.
     """
-    labels = case.labels
-    of_text, applies = metric.family in _OF_TEXT, metric.kind.requires.met(labels) & labels.answerable
     if not metric.higher_is_better:
         return pd.DataFrame(columns=_COLUMNS)
-    cut = context_cut(metric, k)
+    labels, cut, of_text = case.labels, context_cut(metric, k), metric.family in ("spans", "chunks")
     parts = [missed_needs(case, cut, extent, k)] if of_text and len(labels.need_query) else []
-    without = applies & ~labels.has_evidence if of_text else applies
+    without = metric.kind.requires.met(labels) & labels.answerable & ~(of_text & labels.has_evidence)
     if without.any():
-        parts.append(missed_documents(case, _found(case, metric, cut), extent, without))
-    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_COLUMNS)
-    return found.sort_values("query", kind="stable", ignore_index=True)
-
-
-def causes_by_query(misses: pd.DataFrame, queries: int) -> NDArray[np.object_]:
-    """(queries) the earliest cause of each query's misses; empty where it misses nothing."""
-    names = np.array([*CAUSE_NAMES, ""], dtype=object)
-    codes = np.full(queries, len(CAUSE_NAMES), dtype=np.int64)
-    own = misses["cause"].map({name: place for place, name in enumerate(CAUSE_NAMES)}).to_numpy(np.int64)
-    np.minimum.at(codes, misses["query"].to_numpy(np.int64), own)
-    return names[codes]
+        found = first_documents(case, metric.cut) if metric.family == "documents" else delivered_documents(case, cut)
+        parts.append(missed_documents(case, found, extent, without))
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_COLUMNS)
+    return table.sort_values("query", kind="stable", ignore_index=True)
 
 
 def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.DataFrame:
@@ -83,7 +72,7 @@ def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.Dat
         "budget": np.ones(int(lost.sum()), dtype=np.bool_),
     }
     columns = {"query": labels.need_query[lost], "need": np.flatnonzero(lost), "doc": -1, "cause": _earliest(applies)}
-    return pd.DataFrame(columns | {"rank": _need_ranks(case, rows, need, len(lost))[lost]})
+    return pd.DataFrame(columns | {"rank": _need_ranks(case, rows, len(lost))[lost]})
 
 
 def _earliest(applies: Mapping[str, Bools]) -> NDArray[np.object_]:
@@ -92,19 +81,26 @@ def _earliest(applies: Mapping[str, Bools]) -> NDArray[np.object_]:
     return np.select([applies[name] for name in order], order, default="").astype(object)
 
 
-def _need_ranks(case: Case, rows: Ints, need: Ints, needs: int) -> Ints:
-    """(needs) the best rank of an alternative of `rows`: of a slice with all of it, else of one with a part, else 0."""
-    best = np.full((2, needs), np.inf)
-    for place, ranks in enumerate(evidence_ranks(case, rows)):
-        np.minimum.at(best[place], need, ranks)
-    rank = np.where(np.isfinite(best[0]), best[0], best[1])
-    return np.where(np.isfinite(rank), rank, 0).astype(np.int64)
+def _need_ranks(case: Case, rows: Ints, needs: int) -> Ints:
+    """(needs) the best rank of a listed slice that holds all of an alternative of `rows`, else of one that holds a part, else 0."""
+    labels, hits, table = case.labels, case.shared(ordered), case.shared(slices)
+    query, need = labels.alternative_query[rows], labels.alternative_need[rows]
+    listed = np.flatnonzero(np.isin(hits.query, query))
+    origin, piece = hits.query[listed] * labels.width, hits.piece[listed]
+    starts, ends = origin + labels.solid(table.starts)[piece], origin + labels.solid(table.ends)[piece]
+    lows = query * labels.width + labels.solid(labels.alternative_start[rows])
+    highs = query * labels.width + labels.solid(labels.alternative_end[rows])
+    span, place = meeting(starts, ends, lows, highs)
+    part = (starts[place] > lows[span]) | (ends[place] < highs[span])
+    pairs = pd.DataFrame({"need": need[span], "part": part, "rank": hits.position[listed[place]]})
+    best = pairs.sort_values(["part", "rank"]).drop_duplicates("need").set_index("need")["rank"]
+    return best.reindex(range(needs), fill_value=0).to_numpy(np.int64)
 
 
-def missed_documents(case: Case, found: Ints, extent: EmbeddedExtent, asked: Bools) -> pd.DataFrame:
-    """The relevant documents of the queries `asked` that are not among the keys `found` (query * documents + document)."""
+def missed_documents(case: Case, found: Ints, extent: EmbeddedExtent, queries: Bools) -> pd.DataFrame:
+    """The relevant documents of the queries that are not among the keys `found` (query * documents + document)."""
     labels, ranking, chunked = case.labels, case.retrieved.ranking, case.retrieved.chunks["doc"].to_numpy()
-    pairs = labels.relevant_pairs[asked[labels.relevant_pairs // labels.documents]]
+    pairs = labels.relevant_pairs[queries[labels.relevant_pairs // labels.documents]]
     pairs = pairs[~np.isin(pairs, found)]
     doc = pairs % labels.documents
     every = np.ones(len(doc), dtype=np.bool_)
@@ -112,14 +108,3 @@ def missed_documents(case: Case, found: Ints, extent: EmbeddedExtent, asked: Boo
     listed = pd.Series(ranking["rank"].to_numpy(), index=ranking["query"].to_numpy() * labels.documents + ranking["doc"].to_numpy())
     columns = {"query": pairs // labels.documents, "need": -1, "doc": doc, "cause": cause}
     return pd.DataFrame(columns | {"rank": listed.reindex(pairs, fill_value=0).to_numpy(np.int64)})
-
-
-def _found(case: Case, metric: Metric, cut: Cut) -> Ints:
-    """The documents that a metric finds, as keys query * documents + document."""
-    documents = case.labels.documents
-    if metric.family == "documents":
-        top = case.retrieved.ranking[case.retrieved.ranking["rank"] <= metric.cut.depth]
-        keys: Ints = top["query"].to_numpy(np.int64) * documents + top["doc"].to_numpy(np.int64)
-        return keys
-    text = case.shared(delivered, cut)
-    return text.query * documents + case.shared(slices, NO_CUT).doc[text.piece]

@@ -1,4 +1,4 @@
-"""What a chunker is: a frozen value that cuts a document into exact slices."""
+"""The base of chunkers: frozen values that cut a document into exact slices."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -15,21 +15,21 @@ from workbench.records import Chunk, Document
 # start, end, and the parent's (start, end) where there is one
 Cut = tuple[int, int, tuple[int, int] | None]
 
-# Below this a model's special tokens and a title would leave next to nothing of the text.
+# Below this a model's special tokens and a title leave next to no room for text.
 Size = Annotated[int, Field(ge=8)]
 
 
 class Chunker(BaseModel, ABC):
-    """A way to cut documents. `tokens` says what sizes count, `enrich` puts title and heading path before every chunk.
+    """A way to cut documents. `tokens` is the unit of sizes, `enrich` puts title and heading path before every chunk.
 
-    With `tokens: model` they count what the embedder gets: special tokens + header + content, in the vocabulary of `model`,
+    With `tokens: model` they count the embedder's input: special tokens + header + content, in the vocabulary of `model`,
     which the experiment fills in. Otherwise they count the content alone, in cl100k tokens or code points.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    # Raised when the same settings begin to cut otherwise.
+    # Raised when the same settings begin to give other chunks.
     version: ClassVar[int] = 1
-    # Whether chunks are sure to hold every character that is not blank and to keep to their size; foreign rules need not.
+    # Whether chunks always hold every character that is not blank and keep to their size; foreign rules need not.
     covers: ClassVar[bool] = True
     # Settings that the law tests try.
     examples: ClassVar[tuple[Mapping[str, Any], ...]]
@@ -56,17 +56,17 @@ class Chunker(BaseModel, ABC):
 
     def identity(self) -> dict[str, Any]:
         """All that decides the chunks of a document, as canonical JSON: a vocabulary by its content, not by a model's name."""
-        # Two ways to count in one vocabulary: an embedder may lend cl100k, and then its input is counted with the header.
+        # One vocabulary can be counted in two ways: where the embedder's own is cl100k, its input is counted with the header.
         counted = {"version": self.version, "vocabulary": vocabulary_digest(self.vocabulary), "counts_input": self.tokens == "model"}
         return self.model_dump(exclude={"model", "tokens"}) | counted
 
     @property
     def compared_by(self) -> Embedder | None:
-        """The embedder whose vectors of `compared` texts decide where to cut; None where nothing is embedded for that."""
+        """The embedder of the texts that `split` compares; None for a chunker that compares none."""
         return None
 
     def compared(self, document: Document) -> list[str]:
-        """The texts that `split` embeds, so that they can be embedded before, in parallel."""
+        """The texts that `split` embeds; a sweep embeds them first, in parallel."""
         return []
 
     @abstractmethod
@@ -81,7 +81,7 @@ class Chunker(BaseModel, ABC):
 
 
 class CuttingChunker(Chunker, ABC):
-    """A chunker that says where to cut; headers, repetitions and blanks are seen to here."""
+    """A chunker by its cuts; adds headers and drops repeated and blank slices."""
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document by start: exact slices that together hold every character that is not blank."""
@@ -96,7 +96,7 @@ class CuttingChunker(Chunker, ABC):
 
     @abstractmethod
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """The slices of a document that is not blank, by start; blank and repeated ones are dropped by `split`."""
+        """The slices of a document that is not blank, by start; `split` drops blank and repeated ones."""
 
 
 class SlidingChunker(CuttingChunker, ABC):
@@ -118,6 +118,6 @@ class SlidingChunker(CuttingChunker, ABC):
 
 
 def embedded_text(document: Document, chunk: Chunk) -> str:
-    """What is embedded and searched for a chunk: its header, one space, its slice of the document."""
+    """The text that is embedded and searched for a chunk: its header, one space, its slice of the document."""
     content = document.text[chunk.start : chunk.end]
     return f"{chunk.header} {content}" if chunk.header else content

@@ -22,10 +22,10 @@ class FixedChunker(SlidingChunker):
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         tokens, room = self._tokens(document), self._room(self.size, headers)
-        found = words(tokens, 0, len(document.text), room)
-        for i, j in pack(found, room, self.overlap):
-            start = int(found.starts[i])
-            end = trimmed(document.text, start, int(found.ends[j - 1]))[1]
+        pieces = words(tokens, 0, len(document.text), room)
+        for i, j in pack(pieces, room, self.overlap):
+            start = int(pieces.starts[i])
+            end = trimmed(document.text, start, int(pieces.ends[j - 1]))[1]
             # The last token may itself be blank, but characters without a token count only if they are not.
-            token_end = int(tokens.ends[found.last[j - 1] - 1]) if found.last[j - 1] else 0
+            token_end = int(tokens.ends[pieces.last[j - 1] - 1]) if pieces.last[j - 1] else 0
             yield start, max(end, token_end), None

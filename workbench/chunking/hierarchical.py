@@ -30,7 +30,7 @@ class HierarchicalChunker(CuttingChunker):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """The size that is searched; children do not overlap."""
+        """The size of the children, which do not overlap."""
         return self.child, 0
 
     @model_validator(mode="after")

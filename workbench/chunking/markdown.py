@@ -19,7 +19,7 @@ class MarkdownChunker(CuttingChunker):
 
     A table, code block, list item or quotation is cut only where it is longer than a chunk, and then between lines; a
     paragraph between sentences; a line or sentence between words. Where heading and table fit one by one but not together,
-    the heading stands alone.
+    the heading is a chunk by itself.
     """
 
     examples: ClassVar = ({"size": 32}, {"size": 96})
@@ -53,7 +53,7 @@ class _MarkdownCutter:
     room: TokenBudget
 
     def atoms(self, section: Sequence[Block]) -> list[Slice]:
-        """What must not be cut any further, the section's headings joined to the first slice below them."""
+        """The slices that are not cut any further, the section's headings joined to the first slice below them."""
         headings = list(itertools.takewhile(lambda block: block.kind == "heading", section))
         body = section[len(headings) :]
         rest = [atom for block in body[1:] for atom in self._cut(block, self.room)]
@@ -79,15 +79,15 @@ class _MarkdownCutter:
         return list(zip(fitting.starts.tolist(), fitting.ends.tolist(), strict=True))
 
     def _length(self, block: Block) -> int:
-        found = pieces(self.tokens, [(block.start, block.end)])
-        return int(found.last[0] - found.first[0])
+        piece = pieces(self.tokens, [(block.start, block.end)])
+        return int(piece.last[0] - piece.first[0])
 
 
-def _sections(found: Sequence[Block]) -> list[list[Block]]:
-    """Blocks parted before every heading that follows something else than a heading."""
+def _sections(text_blocks: Sequence[Block]) -> list[list[Block]]:
+    """Blocks grouped into sections: a heading that does not follow a heading begins one."""
     sections: list[list[Block]] = []
     above = None
-    for block in found:
+    for block in text_blocks:
         if not sections or (block.kind == "heading" and above != "heading"):
             sections.append([])
         sections[-1].append(block)

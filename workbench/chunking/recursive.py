@@ -45,29 +45,29 @@ class Splitter(NamedTuple):
         """The stripped chunks of [start, end) in order, by the separators from `level` on."""
         while level < len(_SEPARATORS) and not _SEPARATORS[level].search(self.text, start, end):
             level += 1
-        found = self._pieces(start, end, level)
+        parts = self._pieces(start, end, level)
         chunks: list[Slice] = []
         done = 0
-        for long in self._too_long(found):
-            chunks += self._packed(found, done, long)
-            piece = int(found.starts[long]), int(found.ends[long])
+        for long in self._too_long(parts):
+            chunks += self._packed(parts, done, long)
+            piece = int(parts.starts[long]), int(parts.ends[long])
             chunks += self.split(*piece, level + 1) if level < len(_SEPARATORS) else [trimmed(self.text, *piece)]
             done = long + 1
-        return chunks + self._packed(found, done, len(found.starts))
+        return chunks + self._packed(parts, done, len(parts.starts))
 
     def _pieces(self, start: int, end: int, level: int) -> Pieces:
         if level == len(_SEPARATORS):
             return words(self.tokens, start, end, self.room)
-        found = (match.start() for match in _SEPARATORS[level].finditer(self.text, start, end))
-        starts = [start, *(position for position in found if position > start)]
+        positions = (match.start() for match in _SEPARATORS[level].finditer(self.text, start, end))
+        starts = [start, *(position for position in positions if position > start)]
         return alone(pieces(self.tokens, zip(starts, [*starts[1:], end], strict=True)))
 
-    def _too_long(self, found: Pieces) -> list[int]:
+    def _too_long(self, parts: Pieces) -> list[int]:
         # As in LangChain, a piece that fills a chunk to the last token is cut further.
-        lengths = found.last - found.first
+        lengths = parts.last - parts.first
         likely = (int(index) for index in np.flatnonzero(lengths >= self.room.least))
-        return [index for index in likely if lengths[index] >= self.room.at(int(found.starts[index]))]
+        return [index for index in likely if lengths[index] >= self.room.at(int(parts.starts[index]))]
 
-    def _packed(self, found: Pieces, start: int, end: int) -> list[Slice]:
-        run = Pieces(*(column[start:end] for column in found))
+    def _packed(self, parts: Pieces, start: int, end: int) -> list[Slice]:
+        run = Pieces(*(column[start:end] for column in parts))
         return [trimmed(self.text, *chunk) for chunk in slices(run, self.room, self.overlap)]

@@ -1,6 +1,6 @@
-"""Cuts where the text turns to something else, by the embeddings of its sentences."""
+"""Cuts where the topic changes, by the embeddings of sentences."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.text.headers import Headers, TokenBudget
-from workbench.chunking.text.packing import Pieces
+from workbench.chunking.text.packing import Pieces, Slice
 from workbench.chunking.text.sentences import cut_long, sentences
 from workbench.embedding.base import Embedder
 from workbench.embedding.memory_cache import text_vectors
@@ -22,9 +22,9 @@ from workbench.storage.vector_cache import Vectors
 Floats = NDArray[np.float64]
 
 _PERCENTILE, _WINDOW = 90, 3
-# A batch of another shape changes the seventh decimal, which must not move a break.
+# Batches of other shapes change the seventh decimal; that must not move a break.
 _DECIMALS = 5
-# Within a sentence that is longer than a chunk: cut there only where nothing else is left.
+# The seam within a sentence that is longer than a chunk: the last to be cut at.
 _INSIDE = -1.0
 
 
@@ -32,9 +32,9 @@ class SemanticChunker(CuttingChunker):
     """Breaks at the seams between sentences where the text changes most, by the embeddings of the sentences around them.
 
     The distance of a seam is 1 - cosine of the summed vectors of the `window` sentences before and after it (the blocks of
-    TextTiling, Hearst 1997); it is a break if it lies above the `percentile` of the document's seams (Kamradt 2023). What is then
-    longer than `size` is cut at its widest seam, and again until it fits; what is shorter is not filled up. Sentences
-    are embedded by the experiment's own model, by all-MiniLM-L6-v2 where that is behind a server; one longer than a chunk is cut between words.
+    TextTiling, Hearst 1997); it is a break if it is above the `percentile` of the document's seams (Kamradt 2023). A part that is
+    longer than `size` is cut at its widest seam, and again until it fits; a shorter one is not filled up. Sentences are embedded
+    by the experiment's own model, by all-MiniLM-L6-v2 where that is behind a server; one longer than a chunk is cut between words.
     """
 
     examples: ClassVar = ({"size": 32, "percentile": 60, "window": 1}, {"size": 96})
@@ -57,35 +57,32 @@ class SemanticChunker(CuttingChunker):
 
     def identity(self) -> dict[str, Any]:
         """The settings and all that decides a sentence's vector: the model's files, its window and prompt."""
-        return super().identity() | {"embedding": self._embedder.identity("document")}
+        return super().identity() | {"embedding": self.compared_by.identity("document")}
 
     @property
-    def _embedder(self) -> SentenceTransformersEmbedder:
+    def compared_by(self) -> Embedder:
+        """The experiment's own model, or all-MiniLM-L6-v2 where that is behind a server."""
         # An embedder behind a server lends a vocabulary to count in, but no sentence-transformers model.
         elsewhere = self.model in (CL100K, CHARACTERS)
         return SentenceTransformersEmbedder(model=MINILM if elsewhere else self.model)
 
-    @property
-    def compared_by(self) -> Embedder:
-        """The experiment's own model, or all-MiniLM-L6-v2."""
-        return self._embedder
-
     def compared(self, document: Document) -> list[str]:
-        """The sentences of a document; none of two, whose vectors could not tell their one seam from itself."""
-        whole = sentences(document.text)
-        return [document.text[start:end] for start, end in whole] if len(whole) > 2 else []
+        """The sentences of a document; none of two, whose only seam has no other to be compared with."""
+        return _compared(document.text, sentences(document.text))
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        room = self._room(self.size, headers)
-        whole = sentences(document.text)
-        texts = self.compared(document)
-        vectors = text_vectors(texts, self._embedder) if texts else None
-        seams = np.zeros(max(0, len(whole) - 1)) if vectors is None else distances(vectors, self.window)
-        found = cut_long(document.text, self._tokens(document), whole, room)
-        sentence_seams = dict(zip((start for start, _ in whole[1:]), seams, strict=True))
-        wide = np.array([sentence_seams.get(start, _INSIDE) for start in found.starts[1:].tolist()])
-        for i, j in _SemanticCutter(found, wide, room).runs(_breaks(wide, self.percentile)):
-            yield int(found.starts[i]), int(found.ends[j - 1]), None
+        room, whole = self._room(self.size, headers), sentences(document.text)
+        texts = _compared(document.text, whole)
+        distance = distances(text_vectors(texts, self.compared_by), self.window) if texts else np.zeros(max(0, len(whole) - 1))
+        distance_at = dict(zip((start for start, _ in whole[1:]), distance, strict=True))
+        parts = cut_long(document.text, self._tokens(document), whole, room)
+        seams = np.array([distance_at.get(start, _INSIDE) for start in parts.starts[1:].tolist()])
+        for i, j in _SemanticCutter(parts, seams, room).runs(_breaks(seams, self.percentile)):
+            yield int(parts.starts[i]), int(parts.ends[j - 1]), None
+
+
+def _compared(text: str, whole: Sequence[Slice]) -> list[str]:
+    return [text[start:end] for start, end in whole] if len(whole) > 2 else []
 
 
 def distances(vectors: Vectors, window: int) -> Floats:
@@ -101,14 +98,14 @@ def distances(vectors: Vectors, window: int) -> Floats:
 
 
 def _breaks(seams: Floats, percentile: int) -> list[int]:
-    """The pieces that begin a new topic; seams that are all alike break nowhere."""
+    """The pieces that begin a new topic; none where all seams are alike."""
     between = seams[seams > _INSIDE]
     limit = np.percentile(between, percentile) if len(between) else 0.0
     return [int(seam) + 1 for seam in np.flatnonzero(seams > limit)]
 
 
 class _SemanticCutter(NamedTuple):
-    """Runs of pieces of one text that fit; seam k lies between the pieces k and k + 1."""
+    """Runs of pieces of one text that fit; seam k is between the pieces k and k + 1."""
 
     pieces: Pieces
     seams: Floats

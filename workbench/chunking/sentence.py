@@ -22,10 +22,10 @@ class SentenceChunker(SlidingChunker):
 
     @property
     def name(self) -> str:
-        """`sentence-256`, with the overlap only where there is one."""
+        """`sentence-256`, with an overlap `sentence-256-64`."""
         return f"{self.kind}-{self.size}-{self.overlap}" if self.overlap else f"{self.kind}-{self.size}"
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         room = self._room(self.size, headers)
-        found = cut_long(document.text, self._tokens(document), sentences(document.text), room)
-        return [(start, end, None) for start, end in slices(found, room, self.overlap)]
+        parts = cut_long(document.text, self._tokens(document), sentences(document.text), room)
+        return [(start, end, None) for start, end in slices(parts, room, self.overlap)]

@@ -9,7 +9,7 @@ from workbench.records import Document
 
 
 class WholeChunker(CuttingChunker):
-    """No cutting at all: what is beyond the embedder's window is never embedded."""
+    """No cutting at all: text beyond the embedder's window is never embedded."""
 
     examples: ClassVar = ({},)
 

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 T = TypeVar("T")
 
 # A step holds a few blocks of about this size: scores, vectors, texts with their tokens.
@@ -33,3 +36,13 @@ def groups(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[
         held += more
     if group:
         yield group
+
+
+def padded_batches(lengths: NDArray[np.int64], tokens: int, most: int) -> Iterator[NDArray[np.int64]]:
+    """Places of texts by their lengths, longest first, in runs of at most `tokens` tokens with padding and `most` texts: int64 each."""
+    order = np.argsort(-lengths, kind="stable")
+    first = 0
+    while first < len(order):
+        last = first + max(1, min(most, tokens // max(1, int(lengths[order[first]]))))
+        yield order[first:last]
+        first = last

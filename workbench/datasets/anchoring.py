@@ -1,93 +1,95 @@
-"""Relevant chunks given as text become evidence: each is found in the documents and is one need."""
+"""Find evidence in the documents: relevant chunks given as text, and other places of the same text."""
 
-from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, Quote
 from workbench.datasets.text_search import TextSearch
-from workbench.records import Qrel, Span
+from workbench.records import Dataset, Need, Qrel, Span
+
+# Query and document.
+Pair = tuple[str, str]
 
 
 def anchor(draft: DatasetDraft) -> None:
-    """Find the draft's quotes: verbatim, else with other white space; what is found nowhere is a fault.
+    """Find the draft's quotes verbatim, else with other white space; a quote that no document contains is a fault.
 
-    TextSearch in documents known to be relevant are preferred. Several places are alternatives of one need; where they lie in several
-    documents and nothing decides, a note says so. A place's document becomes relevant if it was not judged.
+    Places in documents known to be relevant are preferred. Several places are alternatives of one need; if they are in several
+    documents and no judgement decides between these, a note says so. The document of a place becomes relevant if it was not judged.
     """
     if not draft.quotes:
         return
-    places = TextSearch(document for document, _ in draft.documents)
+    search = TextSearch(document for document, _ in draft.documents)
     documents = {document.doc_id for document, _ in draft.documents}
-    labels = _Labels(draft)
+    grades = {(qrel.query_id, qrel.doc_id): qrel.relevance for qrel, _ in draft.qrels}
+    # A copy, since a document that one quote makes relevant must not decide where the next one belongs.
+    given = dict(grades)
+    evidence = {(row.query_id, row.span) for row in draft.evidence}
     for quote in draft.quotes:
         if quote.doc_id is not None and quote.doc_id not in documents:
             draft.faults.append(f"{_place(quote)} points to document {quote.doc_id!r}, and there is no such document")
-            continue
-        found = _found(quote, places)
-        if found:
-            labels.add(quote, found)
+        elif spans := _find(quote, search):
+            chosen = _choose(quote, spans, given, draft)
+            if evidence.isdisjoint((quote.query_id, span) for span in chosen):
+                draft.evidence += [EvidenceRow(quote.query_id, quote.need, span, None, quote.where) for span in chosen]
+            _judge(quote, [span.doc_id for span in chosen], grades, draft)
         else:
-            draft.faults.append(
-                f"{_place(quote)} is in {'no document' if quote.doc_id is None else f'no place of document {quote.doc_id!r}'}"
-            )
+            within = "no document" if quote.doc_id is None else f"no place of document {quote.doc_id!r}"
+            draft.faults.append(f"{_place(quote)} is in {within}")
 
 
-def _found(quote: Quote, places: TextSearch) -> list[Span]:
-    for search in (places.verbatim, places.loosely):
-        if found := [span for span in search(quote.text) if quote.doc_id in (None, span.doc_id)]:
-            return found
+def with_recurrences(dataset: Dataset) -> Dataset:
+    """Every verbatim recurrence of a span, in its own or another document, becomes an alternative of the span's need.
+
+    The given alternatives come first, then the recurrences by document and position. Judgements do not change, since repeating the
+    words does not make a document relevant. A second call changes nothing.
+    """
+    if not dataset.needs:
+        return dataset
+    texts = {document.doc_id: document.text for document in dataset.documents}
+    # Texts recur among needs: each is searched once.
+    places = cache(TextSearch(dataset.documents).verbatim)
+    needs = []
+    for need in dataset.needs:
+        wanted = dict.fromkeys(texts[span.doc_id][span.start : span.end] for span in need.alternatives)
+        recurring = (span for text in wanted for span in places(text))
+        needs.append(Need(need.query_id, tuple(dict.fromkeys((*need.alternatives, *recurring)))))
+    return replace(dataset, needs=tuple(needs))
+
+
+def _find(quote: Quote, search: TextSearch) -> list[Span]:
+    for places in (search.verbatim, search.loosely):
+        if spans := [span for span in places(quote.text) if quote.doc_id in (None, span.doc_id)]:
+            return spans
     return []
+
+
+def _choose(quote: Quote, spans: list[Span], given: Mapping[Pair, int], draft: DatasetDraft) -> list[Span]:
+    """The spans in relevant documents, else those in documents not judged, else all of them."""
+    if relevant := [span for span in spans if given.get((quote.query_id, span.doc_id), 0) > 0]:
+        return relevant
+    chosen = [span for span in spans if (quote.query_id, span.doc_id) not in given] or spans
+    doc_ids = list(dict.fromkeys(span.doc_id for span in chosen))
+    if len(doc_ids) > 1:
+        listed = ", ".join(map(repr, doc_ids))
+        draft.notes.append(
+            f"{_place(quote)} is ambiguous: it is in documents {listed}, all taken; name one as {{doc_id, text}} or in relevant_doc_ids"
+        )
+    return chosen
+
+
+def _judge(quote: Quote, doc_ids: list[str], grades: dict[Pair, int], draft: DatasetDraft) -> None:
+    """Make documents relevant that were not judged; a document judged irrelevant is a fault."""
+    for doc_id in dict.fromkeys(doc_ids):
+        if (quote.query_id, doc_id) not in grades:
+            grades[quote.query_id, doc_id] = 1
+            draft.qrels.append((Qrel(quote.query_id, doc_id, 1), quote.where))
+        elif grades[quote.query_id, doc_id] <= 0:
+            draft.faults.append(f"{_place(quote)} is in document {doc_id!r}, which is judged irrelevant")
 
 
 def _place(quote: Quote) -> str:
     words = quote.text.split()
     shown = " ".join(words[:8]) + (" ..." if len(words) > 8 else "")
     return f"{quote.where} relevant chunk {shown!r} of query {quote.query_id!r}"
-
-
-class _Labels:
-    """What is known of each query before quotes are added: its judgements and its evidence."""
-
-    def __init__(self, draft: DatasetDraft) -> None:
-        self._draft = draft
-        self._judged: defaultdict[str, set[str]] = defaultdict(set)
-        self._relevant: defaultdict[str, set[str]] = defaultdict(set)
-        self._evidence: defaultdict[str, set[Span]] = defaultdict(set)
-        for qrel, _ in draft.qrels:
-            self._judge(qrel)
-        # As given: what one quote adds must not decide where the next one belongs.
-        self._given = {query_id: frozenset(doc_ids) for query_id, doc_ids in self._relevant.items()}
-        for row in draft.evidence:
-            self._evidence[row.query_id].add(Span(row.doc_id, row.start, row.end))
-
-    def _judge(self, qrel: Qrel) -> None:
-        self._judged[qrel.query_id].add(qrel.doc_id)
-        if qrel.relevance > 0:
-            self._relevant[qrel.query_id].add(qrel.doc_id)
-
-    def add(self, quote: Quote, found: list[Span]) -> None:
-        """One need of the places that labels allow; none where evidence says it already."""
-        query_id, given = quote.query_id, self._given.get(quote.query_id, frozenset())
-        refused = self._judged[query_id] - self._relevant[query_id]
-        relevant = [span for span in found if span.doc_id in given]
-        kept = relevant or [span for span in found if span.doc_id not in refused] or found
-        doc_ids = list(dict.fromkeys(span.doc_id for span in kept))
-        if len(doc_ids) > 1 and not relevant:
-            listed = ", ".join(repr(doc_id) for doc_id in doc_ids)
-            self._draft.notes.append(
-                f"{_place(quote)} is ambiguous: it is in documents {listed}, all taken; name one as {{doc_id, text}} or in relevant_doc_ids"
-            )
-        if not self._evidence[query_id].intersection(kept):
-            self._draft.evidence += [
-                EvidenceRow(query_id, quote.need, span.doc_id, span.start, span.end, None, quote.where) for span in kept
-            ]
-        for doc_id in doc_ids:
-            self._complete(quote, doc_id)
-
-    def _complete(self, quote: Quote, doc_id: str) -> None:
-        query_id = quote.query_id
-        if doc_id not in self._judged[query_id]:
-            qrel = Qrel(query_id, doc_id, 1)
-            self._judge(qrel)
-            self._draft.qrels.append((qrel, quote.where))
-        elif doc_id not in self._relevant[query_id]:
-            self._draft.faults.append(f"{_place(quote)} is in document {doc_id!r}, which is judged irrelevant")

@@ -1,7 +1,7 @@
-"""Every fault of a dataset at once; a dataset is made only from a draft that has none."""
+"""Report every fault of a draft at once; only a draft without faults becomes a dataset."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
 from workbench.errors import DatasetError
@@ -9,21 +9,22 @@ from workbench.records import Dataset, Document, Need, Span
 
 
 def faults(draft: DatasetDraft) -> list[str]:
-    """What is wrong with a draft, one line a fault, each with its place; empty if nothing is."""
-    found = list(draft.faults)
-    found += _duplicates("document", ((document.doc_id, where) for document, where in draft.documents))
-    found += _duplicates("query", ((query.query_id, where) for query, where in draft.queries))
-    found += _documents(draft)
-    found += _judgements(draft)
+    """The faults of a draft, each a line with its place."""
     documents = {document.doc_id: document for document, _ in draft.documents}
     queries = {query.query_id for query, _ in draft.queries}
-    for row in draft.evidence:
-        found += _evidence(row, documents, queries)
-    return list(dict.fromkeys(found))
+    lines = [
+        *draft.faults,
+        *_duplicates("document", ((document.doc_id, where) for document, where in draft.documents)),
+        *_duplicates("query", ((query.query_id, where) for query, where in draft.queries)),
+        *_texts(draft),
+        *_judgements(draft, documents, queries),
+        *(fault for row in draft.evidence for fault in _evidence(row, documents, queries)),
+    ]
+    return list(dict.fromkeys(lines))
 
 
 def notes(draft: DatasetDraft) -> list[str]:
-    """What is no fault but should be known, one line each: what was not understood, and what is ambiguous."""
+    """Remarks on a draft that are no faults, one line each: fields that nothing reads, and ambiguous quotes."""
     unread = [
         f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is not understood and left out"
         for (file, key), rows in draft.unread.items()
@@ -32,13 +33,12 @@ def notes(draft: DatasetDraft) -> list[str]:
 
 
 def dataset_of(draft: DatasetDraft) -> Dataset:
-    """The dataset, if the draft has no fault; else DatasetError with all of them. Labels come in the order of the queries."""
-    found = faults(draft)
-    if found:
-        raise DatasetError(f"dataset {draft.name}", found)
+    """Make the dataset, with labels in the order of the queries; DatasetError with all faults of the draft if it has any."""
+    if lines := faults(draft):
+        raise DatasetError(f"dataset {draft.name}", lines)
     needs: dict[tuple[str, str], list[Span]] = {}
     for row in draft.evidence:
-        needs.setdefault((row.query_id, row.need), []).append(Span(row.doc_id, row.start, row.end))
+        needs.setdefault((row.query_id, row.need), []).append(row.span)
     place = {query.query_id: number for number, (query, _) in enumerate(draft.queries)}
     qrels = dict.fromkeys(qrel for qrel, _ in draft.qrels)
     made = [Need(query_id, tuple(dict.fromkeys(spans))) for (query_id, _), spans in needs.items()]
@@ -61,32 +61,29 @@ def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         first.setdefault(identity, where)
 
 
-def _documents(draft: DatasetDraft) -> Iterator[str]:
+def _texts(draft: DatasetDraft) -> Iterator[str]:
     if not draft.documents:
         yield "there is no document; a corpus needs at least one"
     if not draft.queries:
-        yield "there is no query; check the split and the file of questions"
+        yield "there is no query; check the file of questions"
     for document, where in draft.documents:
         if not document.text.strip():
             yield f"{where} document {document.doc_id!r} is empty"
         if "\x00" in document.text:
-            yield f"{where} document {document.doc_id!r} holds NUL characters, which is what a binary or UTF-16 file looks like"
+            yield f"{where} document {document.doc_id!r} contains NUL characters, as binary and UTF-16 files do"
     for query, where in draft.queries:
         if not query.text.strip():
             yield f"{where} query {query.query_id!r} is empty"
 
 
-def _judgements(draft: DatasetDraft) -> Iterator[str]:
-    documents = {document.doc_id for document, _ in draft.documents}
-    queries = {query.query_id for query, _ in draft.queries}
-    seen: dict[tuple[str, str], int] = {}
+def _judgements(draft: DatasetDraft, documents: Collection[str], queries: Collection[str]) -> Iterator[str]:
+    grades: dict[tuple[str, str], int] = {}
     for qrel, where in draft.qrels:
         if qrel.doc_id not in documents:
             yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, and there is no such document"
         if qrel.query_id not in queries:
             yield f"{where} judges query {qrel.query_id!r}, and there is no such query"
-        earlier = seen.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance)
-        if earlier != qrel.relevance:
+        if grades.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance) != qrel.relevance:
             yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r} a second time, differently"
     relevant = Counter(qrel.query_id for qrel, _ in draft.qrels if qrel.relevance > 0)
     for query, where in draft.queries:
@@ -96,22 +93,21 @@ def _judgements(draft: DatasetDraft) -> Iterator[str]:
             yield f"{where} query {query.query_id!r} is marked unanswerable but has {relevant[query.query_id]} relevant document(s)"
 
 
-def _evidence(row: EvidenceRow, documents: dict[str, Document], queries: set[str]) -> Iterator[str]:
+def _evidence(row: EvidenceRow, documents: Mapping[str, Document], queries: Collection[str]) -> Iterator[str]:
     place = f"{row.where} evidence of query {row.query_id!r}"
     if row.query_id not in queries:
         yield f"{place} belongs to no query"
-    document = documents.get(row.doc_id)
-    if document is None:
-        yield f"{place} points to document {row.doc_id!r}, and there is no such document"
+    doc_id, start, end = row.span.doc_id, row.span.start, row.span.end
+    if doc_id not in documents:
+        yield f"{place} points to document {doc_id!r}, and there is no such document"
         return
-    if not 0 <= row.start < row.end <= len(document.text):
-        yield f"{place} is [{row.start}, {row.end}) in document {row.doc_id!r} of {len(document.text)} characters"
-        return
-    found = document.text[row.start : row.end]
-    if row.text is not None and found != row.text:
-        yield f"{place} says {_short(row.text)}, but document {row.doc_id!r} has {_short(found)} at [{row.start}, {row.end})"
-    elif not found.strip():
-        yield f"{place} is blank: [{row.start}, {row.end}) in document {row.doc_id!r}"
+    text = documents[doc_id].text
+    if not 0 <= start < end <= len(text):
+        yield f"{place} is [{start}, {end}) in document {doc_id!r} of {len(text)} characters"
+    elif row.text is not None and text[start:end] != row.text:
+        yield f"{place} says {_short(row.text)}, but document {doc_id!r} has {_short(text[start:end])} at [{start}, {end})"
+    elif not text[start:end].strip():
+        yield f"{place} is blank: [{start}, {end}) in document {doc_id!r}"
 
 
 def _short(text: str) -> str:

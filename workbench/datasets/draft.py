@@ -1,32 +1,34 @@
-"""What a reader found, before it is believed: rows with the place each came from, and the faults met on the way."""
+"""The unchecked content of a dataset's files: rows with their places, and the faults of reading them."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from workbench.core.formatting import listed
+from workbench.core.suggestions import meant, nearest_word
 from workbench.errors import InputError
-from workbench.records import Document, Qrel, Query
+from workbench.records import Document, Qrel, Query, Span
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """One alternative of one need, as it stands in a file; `text` is None where the file does not repeat it."""
+    """One alternative of one need, as a file has it; `text` is None if the file does not repeat it."""
 
     query_id: str
     need: str
-    doc_id: str
-    start: int
-    end: int
+    span: Span
     text: str | None
     where: str
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A relevant chunk given as text, still to be found; `doc_id` None looks for it in every document."""
+    """A relevant chunk given as text, to be found in a document; in any document if `doc_id` is None."""
 
     query_id: str
     need: str
@@ -37,9 +39,9 @@ class Quote:
 
 @dataclass
 class DatasetDraft:
-    """Everything that was read; `where` beside each row is `file:line`. Made by a reader, judged by `checks.faults`.
+    """The rows that a reader made, each beside its place `file:line`, for `checks.faults`.
 
-    `unread` counts rows by the field that was not understood and its file; `notes` are no faults, but should be known.
+    `unread` counts the rows with a field that nothing reads, by file and field; `notes` are remarks that are no faults.
     """
 
     name: str
@@ -53,22 +55,36 @@ class DatasetDraft:
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def leave(self, row: dict[str, Any], known: Collection[str], file: object) -> None:
-        """Count the fields of a row that nothing reads, unless they are empty."""
+        """Count the fields of a row that are not `known`, unless they are empty."""
         self.unread.update((str(file), key) for key, value in row.items() if key not in known and value not in (None, "", {}, []))
 
 
 Rows = Iterable[tuple[dict[str, Any], str]]
+_HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
 
 
 def require(path: Path, what: str) -> Path:
-    """The path, if it is there; else one line that says what was looked for."""
+    """The path if it exists, else InputError for `what`."""
     if not path.exists():
         raise InputError(f"{what} {path} does not exist", "give its path (dataset.path in an experiment)")
     return path
 
 
+def first_file(folder: Path, names: Iterable[str]) -> Path | None:
+    """The first of these files that the folder has."""
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def check_split(split: str | None, splits: Iterable[object], draft: DatasetDraft) -> None:
+    """Raise InputError for a split that is not among `splits`, where None is a question that names none."""
+    known = sorted({str(name) for name in splits if name not in (None, "")})
+    if split is not None and split not in known:
+        fix = f"its splits are {listed(known, len(known))}" if known else "leave the split out, since no question names one"
+        raise InputError(f"the dataset {draft.name} has no split {split!r}{meant(split, known)}", fix)
+
+
 def read_text(path: Path, draft: DatasetDraft, *, mark: bool = False) -> str:
-    """A file's text as UTF-8; what cannot be decoded, or a byte order mark unless allowed, becomes a fault."""
+    """A file's text as UTF-8; bytes that cannot be decoded, or a byte order mark unless allowed, are a fault."""
     raw = path.read_bytes()
     try:
         text = raw.decode("utf-8")
@@ -82,7 +98,7 @@ def read_text(path: Path, draft: DatasetDraft, *, mark: bool = False) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """A JSON value. Errors: ValueError, also for NaN, half a character and what is nested beyond Python's limit."""
+    """Parse JSON; ValueError also for NaN, half a surrogate pair and nesting beyond Python's limit."""
     try:
         value = json.loads(text, parse_constant=_refuse)
         if "\\ud" in text or "\\uD" in text:
@@ -93,7 +109,7 @@ def parse_json(text: str) -> Any:
 
 
 def reason(error: ValueError) -> str:
-    """Why a text is not JSON, with the column where that is known."""
+    """Why a text is not JSON, with the column if that is known."""
     return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
@@ -101,26 +117,50 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON number")
 
 
-def json_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[dict[str, Any], str]]:
-    """The objects of a JSON Lines file with their `file:line`; a line that is no object becomes a fault."""
-    # Not splitlines(): a document may hold U+2028 or U+0085, which JSON leaves unescaped.
+def text_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
+    """The lines of a file that are not blank, with their `file:line`."""
+    # Not splitlines(): a document may contain U+2028 or U+0085, which JSON leaves unescaped.
     for number, line in enumerate(read_text(path, draft).split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
+        if line.strip():
+            yield line.removesuffix("\r"), f"{path}:{number}"
+
+
+def tabbed_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
+    """The lines of a file of columns, without its header."""
+    return ((line, where) for line, where in text_lines(path, draft) if not (where == f"{path}:1" and _HEADER.match(line)))
+
+
+def json_lines(path: Path, draft: DatasetDraft) -> Rows:
+    """The objects of a JSON Lines file with their `file:line`; any other line is a fault."""
+    for line, where in text_lines(path, draft):
         try:
-            row = parse_json(line)
+            value = parse_json(line)
         except ValueError as error:
             draft.faults.append(f"{where} is not JSON ({reason(error)})")
-            continue
-        if isinstance(row, dict):
-            yield row, where
         else:
-            draft.faults.append(f"{where} is a JSON {type(row).__name__}, not an object")
+            yield from objects([(value, where)], draft)
+
+
+def objects(values: Iterable[tuple[Any, str]], draft: DatasetDraft) -> Rows:
+    """The values that are JSON objects; any other is a fault."""
+    for value, where in values:
+        if isinstance(value, dict):
+            yield value, where
+        else:
+            draft.faults.append(f"{where} is a JSON {type(value).__name__}, not an object")
+
+
+@cache
+def misspelt(fields: tuple[str, ...], known: tuple[str, ...]) -> dict[str, str]:
+    """Fields that look like a known one that is missing, with its name. Any other field is metadata."""
+    missing = [name for name in known if name not in fields]
+    written = {field: field.strip().lower().replace(" ", "_").replace("-", "_") for field in fields if field not in known}
+    nearest = {field: nearest_word(text, missing, likeness=0.8) for field, text in written.items()}
+    return {field: name for field, name in nearest.items() if name}
 
 
 def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: DatasetDraft) -> str | None:
-    """The first of the keys that the row has, as text; a number is an id written without quotes. None, with a fault, if there is none."""
+    """The value of the first of the keys that the row has, as text (a number is an unquoted id); None, with a fault, without any."""
     for key in keys:
         value = row.get(key)
         if isinstance(value, str):

@@ -1,23 +1,27 @@
 """A question and its labels, as the project's own format and tables write them.
 
-`query` and, where known: `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade -1),
-`judged_doc_ids` (read and found not relevant, grade 0), `evidence` (a list of needs, each a list of alternative spans {doc_id, start, end, text}), `relevant_chunks` (texts or {doc_id, text}, found by
-`anchors`), `answer`, `answerable`, `type`, `split` and any other field, kept as metadata.
+`query` is required. Optional are `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade
+-1), `judged_doc_ids` (read and not relevant, grade 0), `evidence` (a list of needs, each a list of alternative spans {doc_id, start, end,
+text}), `relevant_chunks` (texts or {doc_id, text}, found by `anchoring`), `answer`, `answerable`, `type`, `split`; any other field is
+metadata.
 """
 
 from typing import Any
 
 from workbench.core.fingerprint import fingerprint
-from workbench.datasets.draft import DatasetDraft, Quote, Rows, text_field
+from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split, text_field
 from workbench.datasets.formats.beir import append_evidence, query_of
 from workbench.records import Qrel
 
 REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
 LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "relevant_chunks")
+FIELDS = (*LABELS, "answer", "answerable", "type", "split")
 
 
 def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
-    """Rows of questions into the draft; with a split, those of it and those without one."""
+    """Read rows of questions into the draft; with a split, those of it and those that name none."""
+    rows = list(rows)
+    check_split(split, (row.get("split") for row, _ in rows), draft)
     for row, where in rows:
         if split is not None and row.get("split", split) != split:
             continue

@@ -1,4 +1,4 @@
-"""Where a dataset comes from: one frozen value a kind, the `dataset:` of an experiment."""
+"""Sources of datasets, one frozen value for each kind: the `dataset:` of an experiment."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -7,54 +7,54 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core.locations import expand
+from workbench.datasets.anchoring import with_recurrences
 from workbench.datasets.checks import dataset_of
-from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.draft import DatasetDraft, first_file
 from workbench.datasets.formats.beir import read_beir
 from workbench.datasets.formats.golden import read_golden
 from workbench.datasets.formats.nfcorpus import read_nfcorpus
-from workbench.datasets.formats.table import questions_of, read_table
+from workbench.datasets.formats.table import QUESTIONS, read_table
 from workbench.datasets.formats.table_rows import is_table
-from workbench.datasets.formats.trec import read_trec, topics_of
-from workbench.datasets.recurrences import with_recurrences
+from workbench.datasets.formats.trec import TOPICS, read_trec
 from workbench.errors import InputError
 from workbench.records import Dataset
 
 
 class Source(BaseModel, ABC):
-    """A dataset's place and the part of it that is used; `split` None takes every question."""
+    """The place of a dataset and the split to read; None reads every question."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     kind: str
     split: str | None = None
 
     @abstractmethod
-    def draft(self) -> DatasetDraft:
-        """Everything that is there, with its faults."""
+    def _draft(self) -> DatasetDraft: ...
 
     def load(self) -> Dataset:
-        """The dataset; DatasetError with every fault if it has any."""
+        """Read the dataset; DatasetError with every fault if it has any."""
         return self.dataset(self.read())
 
     def read(self) -> DatasetDraft:
-        """Everything that is there, with its faults; InputError where a file cannot be read."""
+        """Read everything, with its faults; InputError where a file cannot be read."""
         try:
-            return self.draft()
+            return self._draft()
         except OSError as error:
             raise InputError(f"{error.filename} cannot be read ({error.strerror})", "give a readable file or folder") from error
 
     def dataset(self, draft: DatasetDraft) -> Dataset:
-        """The dataset of what was read; DatasetError with every fault if it has any."""
+        """Make the dataset of a draft; DatasetError with every fault if it has any."""
         return dataset_of(draft)
 
 
 class EvidenceSource(Source):
-    """A source that may have evidence spans; `recurrences` makes their verbatim recurrences alternatives."""
+    """A source of evidence spans; `recurrences` makes other verbatim places of a span alternatives."""
 
     recurrences: bool = False
 
     def dataset(self, draft: DatasetDraft) -> Dataset:
-        """The dataset of what was read, with the recurrences of its evidence; DatasetError with every fault if it has any."""
-        return with_recurrences(dataset_of(draft)) if self.recurrences else dataset_of(draft)
+        """Make the dataset of a draft, with recurrences where asked for; DatasetError with every fault if it has any."""
+        dataset = super().dataset(draft)
+        return with_recurrences(dataset) if self.recurrences else dataset
 
 
 class GoldenSource(EvidenceSource):
@@ -64,8 +64,7 @@ class GoldenSource(EvidenceSource):
     path: str
     documents: str | None = None
 
-    def draft(self) -> DatasetDraft:
-        """Everything that is there, with its faults."""
+    def _draft(self) -> DatasetDraft:
         return read_golden(expand(self.path), _place(self.documents), self.split)
 
 
@@ -76,8 +75,7 @@ class ListSource(EvidenceSource):
     path: str
     documents: str
 
-    def draft(self) -> DatasetDraft:
-        """Everything that is there, with its faults."""
+    def _draft(self) -> DatasetDraft:
         return read_golden(expand(self.path), expand(self.documents), self.split)
 
 
@@ -88,8 +86,7 @@ class BeirSource(EvidenceSource):
     path: str
     split: str | None = "test"
 
-    def draft(self) -> DatasetDraft:
-        """Everything that is there, with its faults."""
+    def _draft(self) -> DatasetDraft:
         return read_beir(expand(self.path), self.split)
 
 
@@ -101,8 +98,7 @@ class NfcorpusSource(Source):
     split: str | None = "test"
     subset: Literal["five"] | None = None
 
-    def draft(self) -> DatasetDraft:
-        """Everything that is there, with its faults."""
+    def _draft(self) -> DatasetDraft:
         return read_nfcorpus(_place(self.path), self.split, self.subset == "five")
 
 
@@ -114,8 +110,7 @@ class TrecSource(Source):
     qrels: str | None = None
     documents: str | None = None
 
-    def draft(self) -> DatasetDraft:
-        """Everything that is there, with its faults."""
+    def _draft(self) -> DatasetDraft:
         return read_trec(expand(self.path), _place(self.qrels), _place(self.documents), self.split)
 
 
@@ -126,8 +121,7 @@ class TableSource(EvidenceSource):
     path: str
     documents: str | None = None
 
-    def draft(self) -> DatasetDraft:
-        """Everything that is there, with its faults."""
+    def _draft(self) -> DatasetDraft:
         return read_table(expand(self.path), _place(self.documents), self.split)
 
 
@@ -167,6 +161,6 @@ def recognise(path: str, split: str | None, **given: str | None) -> Source:
 def _looks_like(place: Path) -> str:
     if (place / "corpus.jsonl").exists():
         return "beir"
-    if topics_of(place) or place.suffix.lower() == ".tsv":
+    if first_file(place, TOPICS) or place.suffix.lower() == ".tsv":
         return "trec"
-    return "table" if questions_of(place) or (is_table(place) and place.is_file()) else "golden"
+    return "table" if first_file(place, QUESTIONS) or (is_table(place) and place.is_file()) else "golden"

@@ -1,4 +1,4 @@
-"""Where a text stands in documents: verbatim, or with other white space."""
+"""Search documents for a text, verbatim or with other white space."""
 
 import re
 from bisect import bisect_right
@@ -8,24 +8,23 @@ from itertools import accumulate
 
 from workbench.records import Document, Span
 
-# Stands in no document that is free of faults, so that nothing is found across two of them.
+# No document without faults contains it, so that no text is found across two of them.
 _END = "\x00"
 
 
 class TextSearch:
-    """Documents as one text, in which a text is searched once for all of them."""
+    """Documents joined into one text, so that one search covers all of them."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._documents = tuple(documents)
         self._joined = _Joined([document.text for document in self._documents])
 
     def verbatim(self, text: str) -> list[Span]:
-        """Every place of the text, overlapping ones too, by document and position."""
-        found = self._joined.find(text)
-        return [Span(self._documents[row].doc_id, start, start + len(text)) for row, start in found]
+        """Every place of the text, also overlapping ones, by document and position."""
+        return [Span(self._documents[row].doc_id, start, start + len(text)) for row, start in self._joined.find(text)]
 
     def loosely(self, text: str) -> list[Span]:
-        """Every place of the text's words with whatever white space between them; offsets are the document's own."""
+        """Every place of the text's words with any white space between them, as offsets into the document."""
         words = text.split()
         rows = dict.fromkeys(row for row, _ in self._normalised.find(" ".join(words)))
         pattern = re.compile(r"\s+".join(re.escape(word) for word in words))

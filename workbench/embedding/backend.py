@@ -1,4 +1,4 @@
-"""Which backend computes a model's vectors on this machine, decided before anything is named by them."""
+"""The choice of the backend that computes a model's vectors on this machine, made before their precision names anything."""
 
 import functools
 import importlib.util
@@ -16,20 +16,31 @@ BackendChoice = Literal["auto", "torch", "openvino"]
 _TORCH = "float32"
 
 
-def encoder_of(model: str, asked: BackendChoice, output: Output = "sentence") -> Encoder:
+def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -> Encoder:
     """The backend and its precision for a model, the same in every process of a machine with the same packages.
 
-    ModelError where `openvino` is asked for and not there or cannot run the model; `auto` takes torch then, and says why.
+    Errors: ModelError where `openvino` is chosen and is not installed or cannot run the model; `auto` then takes torch, with the reason.
     """
-    if asked == "torch":
+    if choice == "torch":
         return Encoder("torch", _TORCH)
-    installed = openvino_model.installed()
-    if asked == "auto" and not installed:
+    if choice == "openvino":
+        require_openvino()
+    elif not openvino_model.installed():
         return Encoder("torch", _TORCH, f"openvino is not installed: {advice('fast')}")
-    if asked == "auto" and sees_gpu():
+    elif sees_gpu():
         return Encoder("torch", _TORCH, "torch sees a GPU")
-    require_openvino()
-    return _with_openvino(model, asked, output)
+    try:
+        conversion = conversion_of(model, output)
+    except StoreError as error:
+        # A cache that cannot be written is no reason to stop; a damaged one is, since its content decides names.
+        if choice == "auto" and "cannot be written" in str(error):
+            return Encoder("torch", _TORCH, f"{error}")
+        raise
+    if not conversion.refused:
+        return Encoder("openvino", conversion.precision)
+    if choice == "openvino":
+        raise ModelError(f"backend: openvino cannot run {model}: {conversion.refused}", "choose backend: torch")
+    return Encoder("torch", _TORCH, conversion.refused)
 
 
 def require_openvino() -> None:
@@ -38,24 +49,9 @@ def require_openvino() -> None:
         raise ModelError("backend: openvino needs OpenVINO", advice("fast"))
 
 
-def _with_openvino(model: str, asked: BackendChoice, output: Output) -> Encoder:
-    try:
-        conversion = conversion_of(model, output)
-    except StoreError as error:
-        # A cache that cannot be written is no reason to stop; a damaged one is, since what it holds decides names.
-        if asked == "auto" and "cannot be written" in str(error):
-            return Encoder("torch", _TORCH, f"{error}")
-        raise
-    if not conversion.refused:
-        return Encoder("openvino", conversion.precision)
-    if asked == "auto":
-        return Encoder("torch", _TORCH, conversion.refused)
-    raise ModelError(f"backend: openvino cannot run {model}: {conversion.refused}", "choose backend: torch")
-
-
 @functools.cache
 def sees_gpu() -> bool:
-    """Whether torch has a GPU; a build for CPUs alone is known by its version file, without the seconds of an import."""
+    """Whether torch has a GPU; the version file of a build for CPUs alone says so without the seconds of an import."""
     spec = importlib.util.find_spec("torch")
     built = Path(str(spec.origin)).with_name("version.py") if spec else None
     if built and built.is_file() and "cuda: Optional[str] = None" in built.read_text() and "hip: Optional[str] = None" in built.read_text():

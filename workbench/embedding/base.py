@@ -1,4 +1,4 @@
-"""What an embedder is: a frozen value that turns texts into vectors."""
+"""The base of embedders: frozen values that turn texts into vectors."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from workbench.storage.vector_cache import Vectors
 
 Role = Literal["query", "document"]
 
-# The window of a model that reads whatever it is given; a number, so that lengths can be compared with it.
+# The window of a model that reads inputs of any length; a number, so that lengths can be compared with it.
 NO_WINDOW = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a provider counted and charged: tokens, and their cost in the currency of its price; None where no price is known."""
+    """Tokens that a provider counted, and their cost in the currency of its price; None where no price is known."""
 
     tokens: int = 0
     cost: float | None = None
@@ -29,7 +29,7 @@ class Usage:
 
 
 class Encoder(NamedTuple):
-    """What computes vectors here: backend, precision, and why this one where `auto` could have taken another."""
+    """The backend and precision that compute vectors here, and the reason where `auto` could have taken another."""
 
     backend: str
     precision: str = ""
@@ -47,7 +47,7 @@ class Embedder(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid")
     # Raised when the same settings begin to give other vectors.
     version: ClassVar[int] = 1
-    # Settings that the law tests try; the place of a server is added to them.
+    # Settings that the law tests try; a server's address is added to them.
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
     kind: str
@@ -64,29 +64,29 @@ class Embedder(BaseModel, ABC):
         """All that decides a vector besides its text, as canonical JSON: equal identities give equal vectors."""
 
     def check(self) -> None:
-        """Raise ModelError where the settings, its own and those among the model's files, do not allow what is asked; loads no model."""
+        """Raise ModelError where the embedder's settings contradict those of the model's files; loads no model."""
         self.window()
 
     def encoder(self) -> Encoder:
-        """What computes the vectors, for the manifest and for measured speeds; an error if it cannot."""
+        """The backend of the vectors, for the manifest and for measured speeds. Errors: ModelError where it cannot run the model."""
         return Encoder(self.kind)
 
     @abstractmethod
     def window(self) -> int:
-        """How many tokens of an input are embedded, special tokens included; what is beyond is never seen."""
+        """How many tokens of an input are embedded, special tokens included; the rest is cut off."""
 
     def chunk_window(self) -> int:
-        """How many tokens of a chunk are embedded: the window, unless its vector is made of its whole document."""
+        """How many tokens of a chunk are embedded: the window, unless the embedder reads whole documents."""
         return self.window()
 
     @abstractmethod
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each input with its prompt and special tokens, before anything is cut: int64 (n)."""
+        """The tokens of each input with its prompt and special tokens, before the window cuts it: int64 (n)."""
 
     @abstractmethod
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit vectors, float32 (n, dimension), in the order of the texts."""
 
     def encode_metered(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Usage]:
-        """`encode`, with what a provider counted for it: nothing where the model runs here."""
+        """`encode`, with the usage that a provider counted; none where the model runs here."""
         return self.encode(texts, role), Usage()

@@ -1,6 +1,5 @@
-"""How an embedder makes the vectors of chunks: each from its own text, or from its whole document."""
+"""The vectors of chunks by an embedder, each chunk from its own text."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,10 +8,13 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, described, embed, in_memory
+from workbench.embedding.embed import EmbeddedTexts, VectorBuffer, embed, keys_and_lengths
 from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.records import Document
 from workbench.storage.vector_cache import VectorCache
+
+# The tables of the other chunkings that the same pass over the documents may serve.
+PeerTables = Callable[[], Sequence[pd.DataFrame]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +26,6 @@ class EncoderChunks:
     texts: Sequence[str]
 
 
-Peers = Callable[[], Sequence[EncoderChunks]]
-
-
-def no_peers() -> Sequence[EncoderChunks]:
-    """No other chunks of the same corpus."""
-    return ()
-
-
 @dataclass(frozen=True)
 class EncodingPlan:
     """The tokens that the cache lacks, and those beyond the window; `exact` is False where the cache could not be asked."""
@@ -41,61 +35,39 @@ class EncodingPlan:
     exact: bool = True
 
 
-class ChunkEncoder(ABC):
-    """The vectors of chunks by one embedder; `pooling` names the way."""
+@dataclass(frozen=True)
+class ChunkEncoder:
+    """The vectors of chunks by one embedder, each from the chunk's own text; `pooling` names the way."""
 
-    pooling: ClassVar[str]
+    embedder: Embedder
+    pooling: ClassVar[str] = "standard"
 
-    @abstractmethod
-    def embed(
-        self, chunks: EncoderChunks, cache: VectorCache, label: str = "", buffer: VectorBuffer = in_memory, peers: Peers = no_peers
-    ) -> EmbeddedTexts:
-        """The vectors in the buffer's array; what the cache lacks is encoded. `peers` are chunks that the same pass may serve."""
+    def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:
+        """Write the vectors to the buffer's array, computing only what the cache lacks."""
+        return embed(chunks.texts, self.embedder, "document", cache, label, buffer)
 
-    @abstractmethod
     def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
-        """What `embed` would encode that is not among the keys `counted` already, which are added to; loads no model."""
+        """Count what `embed` would encode besides the keys in `counted`, and add its keys to them; loads no model."""
+        return plan_texts(chunks.texts, self.embedder, cache, counted)
 
     def texts(self, chunks: EncoderChunks) -> Sequence[str] | None:
         """The texts that are encoded one by one; None where whole documents are."""
-        return None
+        return chunks.texts
 
     def refuses_headers(self) -> str:
         """Why chunks with headers cannot be encoded; empty where they can."""
         return ""
 
 
-@dataclass(frozen=True)
-class TextChunkEncoder(ChunkEncoder):
-    """Each chunk's own text, through the window."""
-
-    embedder: Embedder
-    pooling: ClassVar[str] = "standard"
-
-    def embed(
-        self, chunks: EncoderChunks, cache: VectorCache, label: str = "", buffer: VectorBuffer = in_memory, peers: Peers = no_peers
-    ) -> EmbeddedTexts:
-        """Every distinct text once."""
-        return embed(chunks.texts, self.embedder, "document", cache, label, buffer)
-
-    def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
-        """The tokens of the distinct texts that the cache lacks; of all of them where the model was never converted on this machine."""
-        return plan_texts(chunks.texts, self.embedder, cache, counted)
-
-    def texts(self, chunks: EncoderChunks) -> Sequence[str] | None:
-        """All of them."""
-        return chunks.texts
-
-
 def plan_texts(texts: Sequence[str], embedder: Embedder, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
-    """What embedding texts as documents would encode; see `ChunkEncoder.plan`."""
+    """Plan the embedding of texts as documents: the tokens that the cache lacks, or all where the model is not converted yet."""
     window, exact = embedder.window(), True
     try:
-        hashes, lengths = described(texts, embedder, "document")
+        hashes, lengths = keys_and_lengths(texts, embedder, "document")
     except UnpreparedModelError:
         exact = False
-        hashes, lengths = described(texts, embedder, "document", salt=embedder.model_dump_json())
-    missing = dict(zip((key.tobytes() for key in hashes), lengths.tolist(), strict=True))
+        hashes, lengths = keys_and_lengths(texts, embedder, "document", salt=embedder.model_dump_json())
+    missing = dict(zip(hashes.tolist(), lengths.tolist(), strict=True))
     there = (cache.present(list(missing)) if exact else set()) | counted
     counted |= missing.keys()
     tokens = sum(min(length, window) for key, length in missing.items() if key not in there)

@@ -1,7 +1,5 @@
 """Any server with OpenAI's /v1/embeddings: OpenAI itself, vLLM, llama.cpp, text-embeddings-inference."""
 
-import atexit
-import functools
 import os
 import re
 from collections.abc import Mapping
@@ -9,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from workbench.core.distribution import advice
 from workbench.embedding.base import Role
-from workbench.embedding.remote_base import EmbeddingReply, RemoteEmbedder
+from workbench.embedding.remote_base import RemoteEmbedder
 from workbench.errors import ModelError, RunError
 from workbench.storage.vector_cache import Vectors
 
@@ -29,11 +26,7 @@ class OpenAIEmbedder(RemoteEmbedder):
     `price_per_million` what was spent is in timings.parquet.
     """
 
-    known: ClassVar[Mapping[str, int]] = {
-        "text-embedding-3-small": 8191,
-        "text-embedding-3-large": 8191,
-        "text-embedding-ada-002": 8191,
-    }
+    known: ClassVar[Mapping[str, int]] = dict.fromkeys(("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"), 8191)
 
     kind: Literal["openai"] = "openai"
     api_key_env: str = "OPENAI_API_KEY"
@@ -64,44 +57,20 @@ class OpenAIEmbedder(RemoteEmbedder):
         if not key and not self.local:
             fix = f"set {self.api_key_env}, or name another variable in embedding.api_key_env"
             raise ModelError(f"{self.where} needs a key, and {self.api_key_env} is not set", fix)
-        return key or "none"
+        return key
 
-    def _ask(self, texts: list[str]) -> EmbeddingReply:
-        key = self._key()
-        client = _client(self.address, key, self.timeout, self.retries, self.local)
+    def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
         import openai
 
-        try:
-            # As decimals: not every compatible server knows base64.
-            answer = client.embeddings.create(
-                model=self.model, input=texts, encoding_format="float", dimensions=self.dimensions or openai.omit
-            )
-            rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
-            return EmbeddingReply(rows, answer.usage.prompt_tokens if answer.usage else None)
-        except openai.APIStatusError as error:
-            # Not `from error`: its trace is kept in a file, and a server may repeat the key.
-            raise self._failed(error.status_code, error.message.replace(key, "…")) from None
-        except openai.APIConnectionError as error:
-            raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
-            raise RunError(f"{self.where} gave no list of embeddings ({type(error).__name__})", "check embedding.base_url") from None
+        # As decimals: not every compatible server knows base64.
+        dimensions = self.dimensions or openai.omit
+        answer = client.embeddings.create(model=self.model, input=texts, encoding_format="float", dimensions=dimensions)
+        rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+        return rows, answer.usage.prompt_tokens if answer.usage else None
 
     def _checked(self, rows: Any, count: int) -> Vectors:
-        found = super()._checked(rows, count)
-        if self.dimensions is not None and found.shape[1] != self.dimensions:
-            what = f"{self.where} gave vectors of {found.shape[1]} dimensions, not the {self.dimensions} asked for"
+        vectors = super()._checked(rows, count)
+        if self.dimensions is not None and vectors.shape[1] != self.dimensions:
+            what = f"{self.where} gave vectors of {vectors.shape[1]} dimensions, not the {self.dimensions} asked for"
             raise RunError(what, "leave embedding.dimensions out: the server does not shorten vectors")
-        return found
-
-
-@functools.cache
-def _client(address: str, key: str, timeout: float, retries: int, local: bool) -> "OpenAI":
-    try:
-        import openai
-    except ImportError:
-        raise ModelError("embedding 'openai' needs OpenAI's client", advice("openai")) from None
-    # What is on this machine is not asked through a proxy.
-    http_client = openai.DefaultHttpxClient(trust_env=False) if local else None
-    client = openai.OpenAI(base_url=address, api_key=key, timeout=timeout, max_retries=retries, http_client=http_client)
-    atexit.register(client.close)
-    return client
+        return vectors

@@ -1,9 +1,8 @@
-"""Sentence-transformers models converted for OpenVINO: once a machine, checked against torch, kept in WORKBENCH_CACHE."""
+"""Sentence-transformers models converted for OpenVINO, once on each machine: checked against torch, kept in WORKBENCH_CACHE."""
 
 import contextlib
 import functools
 import importlib.metadata
-import json
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.locations import cache_folder
 from workbench.embedding import openvino_model
 from workbench.embedding.openvino_model import Precision
-from workbench.embedding.torch_model import model_settings, positions, read
+from workbench.embedding.torch_model import model_modules, model_settings, positions, read
 from workbench.errors import ModelError
 from workbench.models.files import locate, model_fingerprint
 from workbench.storage.result_store import Draft, Store
@@ -27,17 +26,17 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-# What a graph gives: the vector of a text, or those of its tokens, for `pooling: late`.
+# A graph computes the vector of a text, or those of its tokens for `pooling: late`.
 Output = Literal["sentence", "tokens"]
 
-# Raised when the same model would be converted or judged otherwise.
+# Raised when the same model is converted or judged in another way.
 _VERSION = 2
 _GRAPH = "model.xml"
 # The smallest cosine to torch in float32 that a precision may have: float32 is the same vector, bfloat16 a rounded one.
 _LEAST: dict[Precision, float] = {"float32": 1 - 1e-6, "bfloat16": 0.9999}
 _MODULES = ("Transformer", "Pooling", "Dense", "Normalize")
 _PROBED_WINDOW = 512
-# What a conversion goes wrong on: no text, one word, cases, scripts, and more than any window, beside each other.
+# The inputs that conversions fail on: no text, one word, cases, scripts, and more than any window, in one batch.
 _PROBES = (
     "",
     "harbour",
@@ -51,7 +50,7 @@ _PROBES = (
 
 
 class UnpreparedModelError(ModelError):
-    """A model that would have to be converted to be named, where nothing may be loaded."""
+    """A model whose precision is unknown before it is converted, while no model may be loaded."""
 
 
 _preparing: ContextVar[bool] = ContextVar("preparing", default=True)
@@ -59,7 +58,7 @@ _preparing: ContextVar[bool] = ContextVar("preparing", default=True)
 
 @contextlib.contextmanager
 def without_preparing() -> Iterator[None]:
-    """While it is open no model is loaded to be converted: one that never was raises UnpreparedModelError."""
+    """Load no model to convert it: one that was never converted raises UnpreparedModelError."""
     token = _preparing.set(False)
     try:
         yield
@@ -68,33 +67,30 @@ def without_preparing() -> Iterator[None]:
 
 
 class Conversion(NamedTuple):
-    """What came of converting a model: its graph and the precision it runs in; `refused` says why there is none."""
+    """A converted model's graph and the precision it runs in; `refused` is the reason if it could not be converted."""
 
     graph: Path
     precision: Precision
     refused: str
 
 
-def encode(texts: list[str], model: str, window: int) -> Vectors:
-    """Unit vectors, float32 (n, dimension), of texts with their prompts, by the model's conversion."""
-    conversion = conversion_of(model)
-    return openvino_model.run(_compiled(conversion.graph, conversion.precision), texts, model, window)
+def converted(model: str, output: Output = "sentence") -> Any:
+    """The model's conversion, ready for `openvino_model`; the last three stay in memory."""
+    conversion = conversion_of(model, output)
+    return _compiled(conversion.graph, conversion.precision)
 
 
-def states(rows: Sequence[Sequence[int]], model: str) -> list[Vectors]:
-    """The vectors of each row's tokens, float32 (tokens, hidden), by the model's second conversion."""
-    conversion = conversion_of(model, "tokens")
-    return openvino_model.states(_compiled(conversion.graph, conversion.precision), rows, model)
+_compiled = functools.lru_cache(maxsize=3)(openvino_model.compiled)
 
 
 def conversion_of(model: str, output: Output = "sentence") -> Conversion:
-    """The model's conversion, made if it is not there yet; StoreError if it was damaged or cannot be kept."""
+    """The model's conversion, made if the cache lacks it; StoreError if it was damaged or cannot be kept."""
     return _conversion(model, output, cache_folder())
 
 
 @functools.cache
 def _conversion(model: str, output: Output, cache: Path) -> Conversion:
-    # Prompts are put before texts, not into the graph.
+    # Prompts are part of the texts, not of the graph.
     files = model_fingerprint(model, "config_sentence_transformers.json")
     dimensions = model_settings(model, "config_sentence_transformers.json").get("truncate_dim")
     recipe = {"version": _VERSION, "model": files, "dimensions": dimensions, "bfloat16": openvino_model.has_bfloat16()}
@@ -118,20 +114,20 @@ def _convert(model: str, output: Output, draft: Draft) -> None:
         refused, cosines = _tried(loaded, model, output, draft.folder / _GRAPH)
         if refused:
             # A row of a mask that hides everything, as local attention has beside padding, is not a number in OpenVINO's fused attention.
-            plain, found = _tried(loaded, model, output, draft.folder / _GRAPH, "eager")
-            refused, cosines = (plain, found) if not plain else (refused, cosines)
+            eager = _tried(loaded, model, output, draft.folder / _GRAPH, "eager")
+            refused, cosines = (refused, cosines) if eager[0] else eager
     precision = "bfloat16" if cosines.get("bfloat16", 0) >= _LEAST["bfloat16"] else "float32"
     draft.values("verdict", {"refused": refused, "precision": precision, "cosines": cosines})
 
 
 def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Path, attention: str = "") -> tuple[str, dict[str, float]]:
-    """A conversion with the attention that the model has or another of transformers' kinds: why it is refused, or empty, and its cosines."""
+    """Convert with the model's own attention or another of transformers' kinds: the reason of a refusal, or empty, and the cosines."""
     try:
         if attention:
             loaded[0].auto_model.set_attn_implementation(attention)
         openvino_model.runtime().save_model(_graph(loaded, output), graph, compress_to_fp16=False)
         cosines = _cosines(loaded, model, output, graph)
-    except Exception as error:  # whatever a tracer or a graph meets in a strange model: it then runs with torch as before
+    except Exception as error:  # a tracer raises anything for a model it does not know; that one runs with torch
         graph.unlink(missing_ok=True)
         return f"it cannot be converted ({type(error).__name__}: {' '.join(str(error).split())[:200]})", {}
     if cosines["float32"] >= _LEAST["float32"]:
@@ -140,11 +136,9 @@ def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Pat
 
 
 def _unlike(model: str) -> str:
-    """Why a model is none of what is converted, by its settings alone; empty if they do not say so."""
-    listed = locate(model) / "modules.json"
-    modules = json.loads(listed.read_text("utf-8")) if listed.is_file() else []
-    for module in modules:
-        package, _, name = str(module["type"]).rpartition(".")
+    """Why a model is not converted, by its settings alone; empty where they do not rule it out."""
+    for module in model_modules(model):
+        package, _, name = module["type"].rpartition(".")
         if not package.startswith("sentence_transformers") or name not in _MODULES:
             return f"its module {module['type']} is not of {', '.join(_MODULES)}"
         if name == "Pooling" and not model_settings(model, f"{module['path']}/config.json").get("include_prompt", True):
@@ -162,7 +156,7 @@ def _graph(loaded: "SentenceTransformer", output: Output) -> Any:
     mask = torch.ones_like(ids)
     mask[1, 10:] = 0
     with torch.no_grad(), warnings.catch_warnings():
-        # A tracer warns of every branch that it takes; whether the graph holds for other inputs is checked by probes.
+        # A tracer warns of every branch that it takes; the probes check the graph with other inputs.
         warnings.simplefilter("ignore")
         return openvino_model.runtime().convert_model(_joined(loaded, output), example_input={"input_ids": ids, "attention_mask": mask})
 
@@ -181,34 +175,28 @@ def _joined(loaded: "SentenceTransformer", output: Output) -> "torch.nn.Module":
                 features = module(features)
             if output == "tokens":
                 return features["token_embeddings"]
-            # Models of nested dimensions may say that theirs are the first so many.
+            # Models of nested dimensions may keep only the first of them.
             return torch.nn.functional.normalize(features["sentence_embedding"][:, : loaded.truncate_dim], dim=1)
 
     return Joined()
 
 
 def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: Path) -> dict[str, float]:
-    """By precision the smallest cosine of a probe to what sentence-transformers gives in float32; 0 where it is not finite.
+    """By precision the smallest cosine of a probe to its vector by sentence-transformers in float32; 0 where it is not finite.
 
-    Vectors of tokens are judged by their mean, which is what the model itself makes of them.
+    Vectors of tokens are judged by their mean, as the model itself pools them.
     """
-    # An empty prompt must be said: None would stand for the model's default one.
+    # An empty prompt must be given: None would mean the model's default one.
     theirs = loaded.encode(list(_PROBES), prompt="", normalize_embeddings=True, show_progress_bar=False).astype(np.float64)
-    found = {}
+    smallest = {}
     for precision in ("float32", *(["bfloat16"] if openvino_model.has_bfloat16() else [])):
         compiled = openvino_model.compiled(graph, cast(Precision, precision))
         ours = (openvino_model.run if output == "sentence" else _means)(compiled, _PROBES, model, loaded.max_seq_length)
         cosines = (ours * theirs).sum(axis=1) / np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours.astype(np.float64), axis=1)
-        found[precision] = float(cosines.min()) if np.isfinite(cosines).all() else 0.0
-    return found
+        smallest[precision] = float(cosines.min()) if np.isfinite(cosines).all() else 0.0
+    return smallest
 
 
 def _means(compiled: Any, texts: Sequence[str], model: str, window: int) -> Vectors:
-    rows = [encoding.ids for encoding in openvino_model.cutting_tokenizer(model, window).encode_batch_fast(list(texts))]
+    rows = openvino_model.token_ids(texts, model, window)
     return np.stack([states.mean(axis=0) for states in openvino_model.states(compiled, rows, model)])
-
-
-@functools.lru_cache(maxsize=3)
-def _compiled(graph: Path, precision: Precision) -> Any:
-    """The last three stay in memory."""
-    return openvino_model.compiled(graph, precision)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from workbench.core import cpu
-from workbench.embedding.torch_model import model_settings, positions
-from workbench.models.tokenizers import model_tokenizer, padded
+from workbench.core import batching, cpu
+from workbench.embedding.torch_model import padding_id, positions
+from workbench.models.tokenizers import Ints, model_tokenizer, padded
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ _HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
 # Padded tokens of a batch, for every thread (docs/performance.md).
 _TOKENS_A_THREAD = 512
 # The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
-# the third decimal of a vector. So a vector is the same whatever stands beside its text.
+# the third decimal of a vector. So a vector does not depend on the texts beside its own.
 _GROUP = 16
 
 
 def installed() -> bool:
-    """Whether OpenVINO is there, without importing it."""
+    """Whether OpenVINO is installed, without importing it."""
     return importlib.util.find_spec("openvino") is not None
 
 
@@ -50,7 +50,7 @@ def has_bfloat16() -> bool:
 
 
 def compiled(graph: Path, precision: Precision) -> Any:
-    """A converted model ready to run, on all cores or as many as OMP_NUM_THREADS says."""
+    """A converted model ready to run, on OMP_NUM_THREADS cores, else on all."""
     # Pinned, two processes of one thread each would both take the first core.
     settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision], "ENABLE_CPU_PINNING": False}
     if threads := cpu.asked():
@@ -59,50 +59,39 @@ def compiled(graph: Path, precision: Precision) -> Any:
 
 
 def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
-    """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model that brings the tokeniser."""
-    rows = [encoding.ids for encoding in cutting_tokenizer(name, window).encode_batch_fast(list(texts))]
-    found = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
+    """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model whose tokeniser is used."""
+    rows = token_ids(texts, name, window)
+    result = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
     for batch, vectors in _answers(model, rows, name):
-        found[batch] = vectors
-    return found
+        result[batch] = vectors
+    return result
 
 
 def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors]:
-    """The vectors of each row's tokens, float32 (tokens, hidden), by a graph that gives those; rows hold their special tokens."""
-    found = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
-    return [found[place][: len(row)] for place, row in enumerate(rows)]
+    """The vectors of each row's tokens, float32 (tokens, hidden), by a graph for tokens; rows include their special tokens."""
+    vectors_of = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
+    return [vectors_of[place][: len(row)] for place, row in enumerate(rows)]
 
 
-def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[list[int], Vectors]]:
-    """Batches of places of rows, with what the graph gives for them."""
-    padding, most = int(model_settings(name, "config.json").get("pad_token_id") or 0), positions(name)
-    lengths = [_grouped(len(row), most) for row in rows]
+def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[Ints, Vectors]]:
+    """Batches of places of rows, with the graph's output for each."""
+    padding, most = padding_id(name), positions(name)
+    # Up to the next whole group, where the model has positions for that.
+    lengths = np.array([max(len(row), min(-(-len(row) // _GROUP) * _GROUP, most)) for row in rows], dtype=np.int64)
     request = model.create_infer_request()
-    for batch in batches(lengths, _TOKENS_A_THREAD * int(model.get_property("INFERENCE_NUM_THREADS"))):
-        ids, mask = padded([rows[place] for place in batch], lengths[batch[0]], padding)
+    tokens = _TOKENS_A_THREAD * int(model.get_property("INFERENCE_NUM_THREADS"))
+    for batch in batching.padded_batches(lengths, tokens, len(rows)):
+        ids, mask = padded([rows[place] for place in batch], int(lengths[batch[0]]), padding)
         yield batch, request.infer({"input_ids": ids, "attention_mask": mask}, share_inputs=True)[0]
 
 
-def _grouped(length: int, most: int) -> int:
-    """A length up to the next whole group, where the model has positions for that."""
-    return max(length, min(-(-length // _GROUP) * _GROUP, most))
-
-
-def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """The places of rows, longest first, in batches of at most so many tokens with their padding."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > tokens:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
+def token_ids(texts: Sequence[str], name: str, window: int) -> list[list[int]]:
+    """The ids of each text's tokens, cut at a window as sentence-transformers cuts: special tokens stay at the end."""
+    return [encoding.ids for encoding in _cutting_tokenizer(name, window).encode_batch_fast(list(texts))]
 
 
 @functools.lru_cache(maxsize=4)
-def cutting_tokenizer(name: str, window: int) -> "tokenizers.Tokenizer":
-    """The model's own tokeniser, cutting as sentence-transformers does: special tokens stay at the end."""
+def _cutting_tokenizer(name: str, window: int) -> "tokenizers.Tokenizer":
     import tokenizers
 
     tokenizer = tokenizers.Tokenizer.from_str(model_tokenizer(name).to_str())

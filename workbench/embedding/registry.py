@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from workbench.core.registry import with_plugins
 from workbench.embedding.base import Embedder
-from workbench.embedding.chunk_encoder import ChunkEncoder, TextChunkEncoder
-from workbench.embedding.late.chunks import LateChunkEncoder
+from workbench.embedding.chunk_encoder import ChunkEncoder
+from workbench.embedding.late.pooling import LateChunkEncoder
 from workbench.embedding.ollama import OllamaEmbedder
 from workbench.embedding.openai import OpenAIEmbedder
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
@@ -21,7 +21,7 @@ EMBEDDERS: Mapping[str, type[Embedder]] = with_plugins(_BUILTIN, "workbench.embe
 
 
 def chunk_encoder(embedder: Embedder) -> ChunkEncoder:
-    """How an embedder makes the vectors of chunks."""
+    """The encoder of chunks for an embedder."""
     if isinstance(embedder, SentenceTransformersEmbedder) and embedder.pooling == "late":
         return LateChunkEncoder(embedder)
-    return TextChunkEncoder(embedder)
+    return ChunkEncoder(embedder)

@@ -1,37 +1,39 @@
-"""What embedders on a server share: a window and a vocabulary that must be told, requests in batches, vectors that are checked."""
+"""The base of embedders on a server: a configured window and vocabulary, one client, requests in batches, checked vectors."""
 
+import atexit
+import functools
 import ipaddress
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from workbench.core import batching
+from workbench.core.distribution import advice
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.errors import ModelError, RunError, WorkbenchError
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Ints, input_lengths, special_tokens, tokenise, vocabulary_digest
 from workbench.storage.vector_cache import Vectors
 
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+T = TypeVar("T")
 _TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
 _MESSAGE = 200
 
 
-class EmbeddingReply(NamedTuple):
-    """What a server gave for some texts: one row of numbers a text, as it came, and the tokens that it counted (None: it did not say)."""
-
-    rows: Any
-    tokens: int | None
-
-
 class RemoteEmbedder(Embedder, ABC):
-    """A model on a server, of which only what is configured is known: its window, its vocabulary, its prompts.
+    """A model on a server, with the window, vocabulary and prompts that its settings give.
 
-    An input beyond the window is cut here, at a token of the vocabulary, so that no server has to refuse it or cuts it in silence.
-    A request is tried `retries` + 1 times, each try `timeout` seconds long at most.
+    An input beyond the window is cut here, at a token of the vocabulary, so that no server refuses it or cuts it in silence.
+    Requests go through OpenAI's client, whose backoff obeys Retry-After (two minutes at most): `retries` + 1 tries of `timeout`
+    seconds at most.
     """
 
     # Models whose window is known and whose vocabulary is cl100k.
@@ -49,7 +51,7 @@ class RemoteEmbedder(Embedder, ABC):
 
     @model_validator(mode="after")
     def _plain_address(self) -> "RemoteEmbedder":
-        # Of the whole value: a fault of the field alone would print what may be a password.
+        # Of the whole value: an error of the field alone would print its value, which may hold a password.
         parts = urlsplit(self.address)
         if "@" in parts.netloc:
             raise ValueError("base_url holds a user or password; a key's place is an environment variable")
@@ -63,8 +65,12 @@ class RemoteEmbedder(Embedder, ABC):
         """The address of the server, from `base_url`, the environment or the usual place."""
 
     @abstractmethod
-    def _ask(self, texts: list[str]) -> EmbeddingReply:
-        """One request, with its retries. Errors: those of `_failed`."""
+    def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
+        """Request the vectors of some texts: rows of numbers, unchecked, and the tokens that the server counted, if it says."""
+
+    def _key(self) -> str:
+        """The key for the server; empty where it needs none."""
+        return ""
 
     def _cost(self, tokens: int) -> float | None:
         """What the tokens cost; None where no price is known."""
@@ -94,7 +100,7 @@ class RemoteEmbedder(Embedder, ABC):
         raise ModelError(f"the vocabulary of {self.model} is not known", fix)
 
     def window(self) -> int:
-        """`max_tokens`, else what is known of the model; also a missing vocabulary is told here, before anything runs."""
+        """`max_tokens`, else the known window of the model. Errors: ModelError, also for an unknown vocabulary, before anything runs."""
         _ = self.vocabulary
         longest = self.known.get(self.model)
         if self.max_tokens is None and longest is None:
@@ -104,11 +110,11 @@ class RemoteEmbedder(Embedder, ABC):
         return self.max_tokens or longest or 0
 
     def prompt(self, role: Role) -> str:
-        """What is put before every input of this role."""
+        """The text before every input of this role."""
         return (self.query_prompt if role == "query" else self.document_prompt) or ""
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """All that is known to decide a vector; a server that gives another model under the same name is not noticed."""
+        """All that is known to decide a vector; a server that serves another model under the same name goes unnoticed."""
         return {
             "kind": self.kind,
             "version": self.version,
@@ -120,25 +126,43 @@ class RemoteEmbedder(Embedder, ABC):
         }
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each input with its prompt and special tokens, before anything is cut: int64 (n)."""
+        """The tokens of each input with its prompt and special tokens, before the window cuts it: int64 (n)."""
         return self._count([self.prompt(role) + text for text in texts])
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit vectors, float32 (n, dimension), in the order of the texts. Errors: RunError, ModelError when the server refuses."""
+        """Unit vectors, float32 (n, dimension), in the order of the texts. Errors: RunError; ModelError where the server refuses."""
         return self.encode_metered(texts, role)[0]
 
     def encode_metered(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Usage]:
-        """The vectors, with the tokens that the server counted, or ours where it did not say."""
+        """The vectors, with the tokens that the server counted, or our own count where it gives none."""
         inputs = self._fitted([self.prompt(role) + text for text in texts])
         parts, usage = [], Usage()
-        for batch in _batches(inputs, self.batch_texts):
-            answer = self._ask(batch)
-            parts.append(self._checked(answer.rows, len(batch)))
-            tokens = int(self._count(batch).sum()) if answer.tokens is None else answer.tokens
+        for part in batching.blocks(len(inputs), self.batch_texts):
+            batch = inputs[part]
+            rows, counted = self._call(functools.partial(self._ask, batch))
+            parts.append(self._checked(rows, len(batch)))
+            tokens = int(self._count(batch).sum()) if counted is None else counted
             usage += Usage(tokens, self._cost(tokens))
         if len({part.shape[1] for part in parts}) > 1:
             raise RunError(f"{self.where} gave vectors of different dimensions", "see what the server runs")
         return (np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)), usage
+
+    def _call(self, request: Callable[["OpenAI"], T]) -> T:
+        """Make a request, with its retries. Errors: those of `_failed`; RunError for an answer that cannot be read."""
+        key = self._key()
+        client = _client(self.kind, self.address, key, self.timeout, self.retries, self.local)
+        import openai
+
+        try:
+            return request(client)
+        except openai.APIStatusError as error:
+            message = error.body if isinstance(error.body, str) else error.message
+            # Not `from error`: its trace is kept in a file, and a server may repeat the key.
+            raise self._failed(error.status_code, message.replace(key, "…") if key else message) from None
+        except openai.APIConnectionError as error:
+            raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
+        except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
+            raise RunError(f"{self.where} gave no list of embeddings ({type(error).__name__})", "check embedding.base_url") from None
 
     def _count(self, texts: list[str]) -> Ints:
         if self.vocabulary in (CL100K, CHARACTERS):
@@ -146,7 +170,7 @@ class RemoteEmbedder(Embedder, ABC):
         return input_lengths(texts, self.vocabulary)
 
     def _fitted(self, texts: list[str]) -> list[str]:
-        """The texts, each cut after the last token that its window holds."""
+        """The texts, each cut after the last token within the window."""
         room = self.window() - special_tokens(self.vocabulary)
         long = [place for place, length in enumerate(self._count(texts)) if length > self.window()]
         for place in long:
@@ -155,25 +179,24 @@ class RemoteEmbedder(Embedder, ABC):
         return texts
 
     def _checked(self, rows: Any, count: int) -> Vectors:
-        """Unit vectors of what a server gave; RunError unless they are as many as the texts, of one dimension, finite and not zero."""
+        """Unit vectors of a server's rows; RunError unless there is one for each text, of one dimension, finite and not zero."""
         fix = f"see that the server serves an embedding model under the name {self.model!r}"
         try:
-            found = np.asarray(rows, dtype=np.float64)
+            matrix = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError):
             raise RunError(f"{self.where} gave vectors of different dimensions, or no numbers", fix) from None
-        if found.ndim != 2 or len(found) != count or not found.shape[1]:
-            given = len(found) if found.ndim else 0
+        if matrix.ndim != 2 or len(matrix) != count or not matrix.shape[1]:
+            given = len(matrix) if matrix.ndim else 0
             raise RunError(f"{self.where} gave {given} vectors for {count} texts", fix)
-        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not np.isfinite(norms).all():
             raise RunError(f"{self.where} gave a vector that is not finite", fix)
         if not norms.all():
             raise RunError(f"{self.where} gave a vector of zeros, which has no direction", fix)
-        vectors: Vectors = (found / norms).astype(np.float32)
-        return vectors
+        return np.asarray(matrix / norms, dtype=np.float32)
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:
-        """The error of a request that failed for good, by its HTTP status (None: no answer came)."""
+        """The error of a request that failed for good, by its HTTP status; None without an answer."""
         said = " ".join(message.split())[:_MESSAGE]
         if status in (401, 403):
             return ModelError(f"{self.where} refused the key ({status}: {said})", "check the key and what it may do")
@@ -189,6 +212,14 @@ class RemoteEmbedder(Embedder, ABC):
         return RunError(f"{self.where} failed {self.retries + 1} times, at last with {cause}", fix)
 
 
-def _batches(texts: list[str], size: int) -> Iterator[list[str]]:
-    for first in range(0, len(texts), size):
-        yield texts[first : first + size]
+@functools.cache
+def _client(kind: str, address: str, key: str, timeout: float, retries: int, local: bool) -> "OpenAI":
+    try:
+        import openai
+    except ImportError:
+        raise ModelError(f"embedding {kind!r} needs OpenAI's client", advice(kind)) from None
+    # A server on this machine is not asked through a proxy.
+    http_client = openai.DefaultHttpxClient(trust_env=False) if local else None
+    client = openai.OpenAI(base_url=address, api_key=key or "none", timeout=timeout, max_retries=retries, http_client=http_client)
+    atexit.register(client.close)
+    return client

@@ -5,10 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.embedding import openvino_conversion
+from workbench.embedding import openvino_model
 from workbench.embedding.backend import BackendChoice, encoder_of, require_openvino
 from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
 from workbench.embedding.late.windows import LATE, unpoolable
+from workbench.embedding.openvino_conversion import converted
 from workbench.embedding.torch_model import load, model_settings, positions, token_states
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, model_fingerprint
@@ -26,7 +27,7 @@ class SentenceTransformersEmbedder(Embedder):
     where the processor has it; an experiment that must stay with float32 says torch.
     A prompt left out is the one that the model's own settings give for its role; an empty one turns it off.
     `pooling` late encodes a document once, in overlapping windows, and makes a chunk's vector of its tokens there (Günther et al.
-    2024); nothing is truncated then. Questions are embedded as ever.
+    2024); nothing is truncated then. Questions are embedded as with standard pooling.
     """
 
     examples = ({}, {"pooling": "late"})
@@ -39,9 +40,9 @@ class SentenceTransformersEmbedder(Embedder):
     pooling: Literal["standard", "late"] = "standard"
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """Weights, window, prompt and precision: float32 is the same vector to 1e-6 whoever computes it, so backends share it.
+        """Weights, window, prompt and precision: in float32 all backends give the same vector to 1e-6, so they share it.
 
-        `late` adds how windows are made and averaged, for documents alone: questions are shared with standard pooling.
+        `late` adds the making and averaging of windows, for documents alone: questions are shared with standard pooling.
         """
         late = self.pooling == "late" and role == "document"
         encoder = self.encoder() if late else encoder_of(self.model, self.backend)
@@ -60,17 +61,17 @@ class SentenceTransformersEmbedder(Embedder):
         window = self.window()
         reason = unpoolable(self.model, window, self.prompt("document")) if self.pooling == "late" else ""
         if reason:
-            raise ModelError(f"pooling: late cannot be had of {self.model}: {reason}", "choose pooling: standard")
+            raise ModelError(f"pooling: late is not possible with {self.model}: {reason}", "choose pooling: standard")
         if self.backend == "openvino":
             require_openvino()
 
     def encoder(self) -> Encoder:
-        """Backend and precision, with `auto` resolved; ModelError where the backend asked for cannot run the model, or not `late`."""
+        """Backend and precision, with `auto` resolved; ModelError where the chosen backend cannot run the model, or not with `late`."""
         self.check()
         return encoder_of(self.model, self.backend, "tokens" if self.pooling == "late" else "sentence")
 
     def prompt(self, role: Role) -> str:
-        """What is put before every input of this role."""
+        """The text before every input of this role."""
         chosen = self.query_prompt if role == "query" else self.document_prompt
         if chosen is not None:
             return chosen
@@ -91,42 +92,35 @@ class SentenceTransformersEmbedder(Embedder):
         return self.max_tokens
 
     def chunk_window(self) -> int:
-        """The window; with `late` there is none for a chunk, however long."""
+        """The window; NO_WINDOW with `late`, which embeds a chunk whole, however long."""
         return NO_WINDOW if self.pooling == "late" else self.window()
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each input with its prompt and special tokens, before anything is cut: int64 (n)."""
+        """The tokens of each input with its prompt and special tokens, before the window cuts it: int64 (n)."""
         prompt = self.prompt(role)
         return input_lengths([prompt + text for text in texts], self.model)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Unit vectors, float32 (n, dimension), in the order of the texts."""
-        fast = encoder_of(self.model, self.backend).backend == "openvino"
-        found = self._with_openvino(texts, role) if fast else self._with_torch(texts, role)
-        self._check(found)
-        return found
+        if encoder_of(self.model, self.backend).backend == "openvino":
+            prompt = self.prompt(role)
+            vectors = openvino_model.run(converted(self.model), [prompt + text for text in texts], self.model, self.window())
+        else:
+            # In one forward pass. An empty prompt must be given: None would mean the model's default one.
+            vectors = load(self.model, self.window()).encode(
+                list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
+            )
+        return self._finite(np.asarray(vectors, dtype=np.float32))
 
     def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
         """The vectors of tokens by rows of their ids, special ones included: float32 (tokens, hidden) a row; `late` pools them."""
-        fast = self.encoder().backend == "openvino"
-        found = openvino_conversion.states(rows, self.model) if fast else token_states(rows, self.model, self.window())
-        for each in found:
-            self._check(each)
-        return found
+        if self.encoder().backend == "openvino":
+            states = openvino_model.states(converted(self.model, "tokens"), rows, self.model)
+        else:
+            states = token_states(rows, self.model, self.window())
+        return [self._finite(row) for row in states]
 
-    def _check(self, found: Vectors) -> None:
-        if not np.isfinite(found).all():
+    def _finite(self, vectors: Vectors) -> Vectors:
+        if not np.isfinite(vectors).all():
             raise ModelError(f"the model {self.model} returned vectors that are not finite", "choose another model")
-
-    def _with_openvino(self, texts: Sequence[str], role: Role) -> Vectors:
-        prompt = self.prompt(role)
-        return openvino_conversion.encode([prompt + text for text in texts], self.model, self.window())
-
-    def _with_torch(self, texts: Sequence[str], role: Role) -> Vectors:
-        """One forward pass for all of them."""
-        model = load(self.model, self.window())
-        # An empty prompt must be said: None would stand for the model's default one.
-        vectors = model.encode(
-            list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
-        )
-        return np.asarray(vectors, dtype=np.float32)
+        return vectors

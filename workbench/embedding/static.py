@@ -1,4 +1,4 @@
-"""Vectors of tokens instead of texts: a sentence-transformers model distilled once, then looked up and averaged."""
+"""Vectors of tokens, distilled once from a sentence-transformers model, then looked up and averaged."""
 
 import functools
 import re
@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 from tqdm import tqdm
 
+from workbench.core import batching
 from workbench.core.fingerprint import fingerprint
 from workbench.core.locations import cache_folder
 from workbench.embedding.base import NO_WINDOW, Embedder, Role
-from workbench.embedding.torch_model import load, model_settings
+from workbench.embedding.torch_model import model_settings, token_states
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, model_fingerprint
 from workbench.models.tokenizers import Ints, model_tokenizer, special_ids
-from workbench.storage.result_store import Draft, Store
+from workbench.storage.result_store import Store
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ class StaticEmbedder(Embedder):
     """The mean of a text's token vectors, which a sentence-transformers model gave once: a hundred times as fast, and coarser.
 
     As model2vec does (Tulkens & van Dongen 2024): every token of the vocabulary through the model, principal components, weights
-    that lower frequent tokens by Zipf's law over the vocabulary's order. In plain numpy, since all that the package adds is its
-    files' format. The first use takes a minute; the table is kept in WORKBENCH_CACHE. Nothing is truncated unless `max_tokens`
-    says so. A text of which no token is known gets the vocabulary's mean.
+    that lower frequent tokens by Zipf's law over the vocabulary's order. In plain numpy: the package would add no more than its
+    file format. The first use takes a minute; the table is kept in WORKBENCH_CACHE. Nothing is truncated without
+    `max_tokens`. A text without a known token gets the vocabulary's mean.
     """
 
     kind: Literal["static"] = "static"
@@ -47,11 +48,11 @@ class StaticEmbedder(Embedder):
     dimensions: Annotated[int, Field(ge=8)] = 256
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """The weights that were distilled, how, and the window."""
+        """The distilled weights, the distillation and the window."""
         return {"kind": self.kind, "table": _recipe(self.model, self.dimensions), "window": self.window()}
 
     def window(self) -> int:
-        """`max_tokens`; without it there is no window."""
+        """`max_tokens`, else NO_WINDOW."""
         hidden = model_settings(self.model, "config.json").get("hidden_size", self.dimensions)
         if self.dimensions > hidden:
             what = f"embedding dimensions {self.dimensions} is beyond the {hidden} of {self.model}"
@@ -59,7 +60,7 @@ class StaticEmbedder(Embedder):
         return self.max_tokens or NO_WINDOW
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each text; there are no special ones: int64 (n)."""
+        """The tokens of each text, without special ones: int64 (n)."""
         return np.array([len(ids) for ids in self._ids(texts)], dtype=np.int64)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
@@ -70,8 +71,7 @@ class StaticEmbedder(Embedder):
             means[place] = table[ids[: self.window()]].sum(axis=0)
         unknown = ~means.any(axis=1)
         means[unknown] = table.sum(axis=0)
-        vectors: Vectors = means / np.linalg.norm(means, axis=1, keepdims=True)
-        return vectors
+        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         encodings = model_tokenizer(self.model).encode_batch_fast(list(texts), add_special_tokens=False)
@@ -80,23 +80,20 @@ class StaticEmbedder(Embedder):
 
 @functools.lru_cache(maxsize=4)
 def _table(model: str, dimensions: int) -> Vectors:
-    """A vector a token, float32 (vocabulary, dimensions), zero for the ones that say nothing; distilled once for all processes."""
-
-    def compute(draft: Draft) -> None:
-        draft.array("table", _distil(model, dimensions))
-
-    return np.array(Store(cache_folder()).obtain("static", _recipe(model, dimensions), compute).array("table"), dtype=np.float32)
+    """A vector for each token, float32 (vocabulary, dimensions), zero for tokens without meaning; distilled once for all processes."""
+    store, key = Store(cache_folder()), _recipe(model, dimensions)
+    entry = store.obtain("static", key, lambda draft: draft.array("table", _distil(model, dimensions)))
+    return np.array(entry.array("table"), dtype=np.float32)
 
 
 def _recipe(model: str, dimensions: int) -> str:
-    """The key of a table: all that decides it."""
     return fingerprint("static", StaticEmbedder.version, model_fingerprint(model), dimensions, _SIF)
 
 
 def _distil(model: str, dimensions: int) -> Vectors:
     kept = _meaningful(model_tokenizer(model))
-    found = _through_model(model, kept)
-    centred = found - found.mean(axis=0)
+    vectors = _through_model(model, kept)
+    centred = vectors - vectors.mean(axis=0)
     # Eigenvectors come by ascending eigenvalue.
     _, directions = np.linalg.eigh(centred.T @ centred)
     directions = directions[:, ::-1][:, :dimensions]
@@ -110,7 +107,7 @@ def _distil(model: str, dimensions: int) -> Vectors:
 
 
 def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
-    """The ids of the tokens that stand for text, the frequent first: not special, not unused, not the one for what is unknown."""
+    """The ids of the tokens of text, the frequent first: not special, not unused, not the one for unknown words."""
     special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     unknown = getattr(tokenizer.model, "unk_token", None)
     words = {word: number for word, number in tokenizer.get_vocab().items() if word != unknown and not _UNUSED.fullmatch(word)}
@@ -119,7 +116,7 @@ def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
 
 
 def _alphabet(token: str) -> int:
-    """Where a token stands that is one character: vocabularies begin with their alphabet, which is in no order of frequency.
+    """The rank of a token of one character: vocabularies begin with their alphabet, which is in no order of frequency.
 
     Marks and letters of ASCII are in every text, other characters in few.
     """
@@ -129,19 +126,11 @@ def _alphabet(token: str) -> int:
 
 def _through_model(model: str, ids: Ints) -> Doubles:
     """The model's last hidden state of each token, alone between the special tokens: float64 (tokens, hidden)."""
-    import torch
-
-    loaded = load(model, 8)
     before, after = special_ids(model)
     parts = []
-    with torch.inference_mode(), tqdm(total=len(ids), unit="token", desc=f"distil {model} (once)", leave=False) as bar:
-        for first in range(0, len(ids), _BATCH):
-            batch = ids[first : first + _BATCH]
-            rows = np.concatenate([np.tile(before, (len(batch), 1)), batch[:, None], np.tile(after, (len(batch), 1))], axis=1)
-            inputs = torch.from_numpy(rows).to(loaded.device)
-            states = loaded[0]({"input_ids": inputs, "attention_mask": torch.ones_like(inputs)}).get("token_embeddings")
-            if states is None:
-                raise ModelError(f"the model {model} gives no vectors of tokens", "distil a transformer such as all-MiniLM-L6-v2")
-            parts.append(states[:, len(before)].double().cpu().numpy())
-            bar.update(len(batch))
+    with tqdm(total=len(ids), unit="token", desc=f"distil {model} (once)", leave=False) as bar:
+        for part in batching.blocks(len(ids), _BATCH):
+            rows = [[*before, token, *after] for token in ids[part]]
+            parts.append(np.array([states[len(before)] for states in token_states(rows, model, 8)], dtype=np.float64))
+            bar.update(len(rows))
     return np.concatenate(parts)

@@ -22,7 +22,6 @@ from workbench.execution.tables import (
     passages_table,
     questions_table,
 )
-from workbench.metrics.definitions import definition_of
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.results.run_tables import RunTables
@@ -122,8 +121,7 @@ def _settings(configuration: Configuration) -> dict[str, Any]:
 
 def _measure(metric: Metric) -> dict[str, Any]:
     names = ("name", "family", "k", "tokens", "higher_is_better", "proportion", "bounded_by_k")
-    text, source = definition_of(metric.name)
-    return {name: getattr(metric, name) for name in names} | {"definition": text, "source": source}
+    return {name: getattr(metric, name) for name in names} | {name: getattr(metric.kind, name) for name in ("definition", "source")}
 
 
 def _commit() -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbench.analysis.recall_curve import CURVE
+from workbench.analysis.frontier import CURVE
 from workbench.errors import WorkbenchError
 from workbench.execution.result import Result
 from workbench.experiment.read import Experiment

@@ -11,8 +11,8 @@ import pandas as pd
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.result import Result
 from workbench.metrics.coverage import Union
+from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.inputs import Labels
-from workbench.metrics.separation import answerable_auroc
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages.vectors import input_lengths
 from workbench.records import Dataset
@@ -60,8 +60,7 @@ def passages_table(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataFram
         starts.append(origin + slices["start"].to_numpy(np.int64))
         ends.append(origin + slices["end"].to_numpy(np.int64))
     union = Union.of(np.concatenate(starts), np.concatenate(ends))
-    doc = np.searchsorted(labels.offsets, union.starts, side="right") - 1
-    rows = zip(doc.tolist(), (union.starts - labels.offsets[doc]).tolist(), (union.ends - labels.offsets[doc]).tolist(), strict=True)
+    rows = labels.places(union.starts, union.ends)
     passages = [(dataset.documents[doc].doc_id, start, end, plain(labels.texts[doc][start:end])) for doc, start, end in rows]
     return pd.DataFrame(passages, columns=["doc_id", "start", "end", "text"])
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import yaml
 
@@ -71,6 +71,18 @@ def experiment_of(settings: Settings, where: str, faults: Sequence[str] = ()) ->
     return Experiment(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
 
 
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """A safe loader that refuses a mapping with a repeated key, of which YAML keeps only the last value."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in names:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} is repeated", problem_mark=key.start_mark)
+            names.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
 def _read_yaml(path: Path) -> Settings:
     if not path.is_file():
         raise InputError(f"the experiment file {path} does not exist", "give the path of a YAML file, such as experiments/quickstart.yaml")
@@ -81,7 +93,7 @@ def _read_yaml(path: Path) -> Settings:
         # Aliases can unfold a few lines into gigabytes, and no experiment needs them.
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
             raise InputError(f"{path} uses YAML aliases (*name)", "write the values out")
-        settings = yaml.safe_load(text)
+        settings = yaml.load(text, _UniqueKeyLoader)  # a SafeLoader
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 (byte {error.start})", "save the file as UTF-8") from None
     except yaml.YAMLError as error:

@@ -1,4 +1,4 @@
-"""The attribution of reports, asked of a planted case: what of the needs did not reach the context, and why."""
+"""The attribution of reports, applied to a planted case: the cause of the needs that did not reach the context."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ _COLUMNS = ("doc", "start", "end", "delivered_start", "delivered_end")
 
 
 def evidence_cause(seen: Observation) -> str:
-    """The cause that a report would name for an observation; `none` where all evidence is in the context."""
+    """The cause that a report would name for an observation; `none` if all evidence is in the context."""
     dataset = _dataset(seen)
     places = {document.doc_id: place for place, document in enumerate(dataset.documents)}
     entries = [entry for entry in seen.entries if entry.chunk.doc_id in places]
@@ -33,7 +33,7 @@ def evidence_cause(seen: Observation) -> str:
 
 
 def _dataset(seen: Observation) -> Dataset:
-    """The query and the documents that it has to do with; a document that is not indexed is known by its evidence's ends alone."""
+    """The query with its documents; of a document that is not indexed only the ends of its evidence are known."""
     spans = sorted((span.doc_id, span.end) for need in seen.needs for span in need.alternatives)
     texts = {doc_id: seen.documents.get(doc_id, "?" * end) for doc_id, end in spans}
     texts |= {hit.chunk.doc_id: seen.documents[hit.chunk.doc_id] for hit in seen.hits}

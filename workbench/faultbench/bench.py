@@ -14,9 +14,9 @@ from workbench.chunking.recursive import RecursiveChunker
 from workbench.chunking.sentence import SentenceChunker
 from workbench.errors import InputError
 from workbench.faultbench.cases import NONE, Observation, PlantedCase
-from workbench.faultbench.faults import Base, faults_of, harmless_of, in_place
-from workbench.faultbench.indexes import indexes_of
-from workbench.faultbench.pipeline import Change, Question, apart, changed, complete, observe, proven, went_well
+from workbench.faultbench.faults import faults_of, harmless_of, in_place
+from workbench.faultbench.indexes import Base, bases_of
+from workbench.faultbench.pipeline import Change, Question, changed, complete, observe, proven, went_well
 from workbench.records import Dataset, Need
 
 _CHUNKERS = (SentenceChunker(size=128), RecursiveChunker(size=256), FixedChunker(size=256, overlap=64))
@@ -35,8 +35,8 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
     """`at_least` cases of every cause, as many double faults, as many right answers and half as many right refusals.
 
     Besides, as far as the dataset allows, a quarter as many of each kind of right answer that looks like a failure. Each turn takes at
-    most one case a question and kind, so that no question makes them all. The same dataset and seed give the same cases. InputError
-    without evidence spans, and where the questions make too few cases of a kind.
+    most one case of a question and kind, so that no question makes them all. The same dataset and seed give the same cases. InputError
+    without evidence spans, or if the questions make too few cases of a kind.
     """
     if at_least < 1:
         raise InputError(f"at_least is {at_least}", "ask for 1 case of each cause or more")
@@ -50,7 +50,8 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
             break
         for kind, candidates in _candidates(question, base, seed).items():
             if len(shelves[kind]) < wanted[kind]:
-                made = (_case(kind, faults, question, base) for faults in _rotated(candidates, lot))
+                first = lot % max(1, len(candidates))
+                made = (_case(kind, faults, question, base) for faults in (*candidates[first:], *candidates[:first]))
                 new = next((case for case in made if case and case.case_id not in shelves[kind]), None)
                 shelves[kind] |= {new.case_id: new} if new else {}
     _require_enough(dataset, shelves, required)
@@ -58,12 +59,11 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
 
 
 def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base]]:
-    """Every question, by lot, with a sound pipeline; then all again with the next one, so that no question is used up first.
+    """Every question, by lot, with a sound pipeline; then all again with the next pipeline, so that no question is used up first.
 
     The number is a lot that picks the variant.
     """
-    chunkings = indexes_of(dataset, _CHUNKERS, seed)
-    bases = [Base(indexes, k) for k in _DEPTHS for indexes in chunkings]
+    bases = bases_of(dataset, _CHUNKERS, _DEPTHS, seed)
     texts = {document.doc_id: document.text for document in dataset.documents}
     needs: dict[str, list[Need]] = {query.query_id: [] for query in dataset.queries}
     for need in dataset.needs:
@@ -81,16 +81,18 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
     faults = faults_of(question, base, seed)
     pairs = list(itertools.combinations([cause for cause in CAUSE_NAMES if cause in faults], 2))
     random.Random(f"{seed} doubles {question.query.query_id} {base.name}").shuffle(pairs)
-    doubles = [(first, second) for early, late in pairs for first in faults[early] for second in faults[late] if apart(first, second)]
+    # Two faults that replace different fields, so that each can be mended alone.
+    both = ((first, second) for early, late in pairs for first in faults[early] for second in faults[late])
+    doubles = [(first, second) for first, second in both if not first.fields.keys() & second.fields.keys()]
     single = {kind: [(fault,) for fault in made] for kind, made in (faults | harmless_of(question, base)).items()}
     return single | {_DOUBLE: doubles}
 
 
 def _case(kind: str, faults: Changes, question: Question, base: Base) -> PlantedCase | None:
-    """The case with these faults, if they do to the query what their kind says."""
+    """The case with these faults, if their effect on the query is that of their kind."""
     causes = tuple(fault.kind for fault in faults) if kind in (*CAUSE_NAMES, _DOUBLE) else ()
-    seen = proven(question, base.pipeline, faults) if causes else _gone_well(question, base, faults)
-    if seen is None or (causes and not _as_planted(causes, seen, question)):
+    seen = proven(question, base.sound, faults) if causes else observe(changed(base.sound, faults), question)
+    if seen is None or not (_as_planted(causes, seen, question) if causes else went_well(seen)):
         return None
     case_id = "/".join(["+".join(causes) or NONE, question.query.query_id, base.name, "+".join(fault.variant for fault in faults)])
     return PlantedCase(case_id, causes[0] if causes else NONE, causes, seen)
@@ -103,18 +105,8 @@ def _as_planted(causes: tuple[str, ...], seen: Observation, question: Question) 
     return all(found) if len(causes) == 1 else any(found) or not found
 
 
-def _gone_well(question: Question, base: Base, changes: Changes) -> Observation | None:
-    seen = observe(changed(base.pipeline, changes), question)
-    return seen if seen and went_well(seen) else None
-
-
-def _rotated(candidates: Sequence[Changes], lot: int) -> Iterator[Changes]:
-    first = lot % max(1, len(candidates))
-    return itertools.chain(candidates[first:], candidates[:first])
-
-
 def _require_enough(dataset: Dataset, shelves: Shelves, required: Mapping[str, int]) -> None:
     short = [f"{len(shelves[kind])} of {wanted} {kind}" for kind, wanted in required.items() if len(shelves[kind]) < wanted]
     if short:
-        asked = f"the {len(dataset.queries)} questions of {dataset.name}"
-        raise InputError(f"{asked} make too few cases: {', '.join(short)}", "label more questions, or ask for less by at_least")
+        questions = f"the {len(dataset.queries)} questions of {dataset.name}"
+        raise InputError(f"{questions} make too few cases: {', '.join(short)}", "label more questions, or ask for less by at_least")

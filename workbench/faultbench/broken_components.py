@@ -17,8 +17,8 @@ _FIRST_WORD = re.compile(r"\S+\s+")
 class BrokenChunker(Chunker):
     """Another chunker's chunks, broken.
 
-    Documents `left_out` have none. `cuts` are positions (doc_id, character) at which chunks are cut once more. Each chunk is there as often as `copies`
-    says, each copy with one word fewer at its start.
+    Documents `left_out` have none. `cuts` are positions (doc_id, character) at which chunks are cut once more. Each chunk has `copies`, each
+    with one word fewer at its start.
     """
 
     kind: Literal["broken"] = "broken"
@@ -33,7 +33,7 @@ class BrokenChunker(Chunker):
         return self.chunker.vocabulary
 
     def identity(self) -> dict[str, Any]:
-        """The chunker's, and what is broken."""
+        """The chunker's, and the faults."""
         broken = {"left_out": sorted(self.left_out), "cuts": sorted(self.cuts), "copies": self.copies}
         return {"chunker": self.chunker.identity()} | broken
 
@@ -62,11 +62,11 @@ def _copies(text: str, chunk: Chunk, copies: int) -> list[Chunk]:
 class WindowedBm25Retriever(Bm25Retriever):
     """BM25 over the first `window` tokens of each text, as an embedder with a window reads it."""
 
-    kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]
+    kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]  # a kind by its literal, as every component
     window: int
 
     def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
-        """Rank the chunks and documents for each query by what the window leaves."""
+        """Rank the chunks and documents for each query by the text within the window."""
         texts = list(searched.texts)
         starts = (tokens.starts for tokens in tokenise(texts, BUDGET_VOCABULARY))
         read = [text[: found[self.window]] if len(found) > self.window else text for text, found in zip(texts, starts, strict=True)]

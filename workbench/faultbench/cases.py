@@ -1,4 +1,4 @@
-"""What a planted case shows to an attribution, and the truth that it keeps beside it."""
+"""A planted case: the observation that an attribution sees, and the true cause."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class RankedChunk:
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim of the answer, and what the context says to it."""
+    """A claim of the answer, and the verdict of the context."""
 
     text: str
     verdict: Literal["supported", "contradicted", "absent"]
@@ -44,12 +44,12 @@ class CheckedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One query as it went through a pipeline: all that an attribution may look at.
+    """One query as it went through a pipeline: all that an attribution may read.
 
     `needs` are the labels of the query. `documents` (doc_id to text) and `entries` are the index; the embedder reads the first `window`
     tokens of a chunk's input, None for all. `hits` are the chunks listed, of which the first `k` are retrieved; `context` is the text of the
-    delivered ones, by rank, `budget` tokens at most, the last one cut there. `correct` says that the answer is what should have been said: the expected answer, or a refusal where there
-    is none. The query went well if the answer is correct and every claim supported; else it failed.
+    delivered ones, by rank, `budget` tokens at most, the last one cut there. `correct` says that the answer is the expected one, or a refusal
+    if none is expected. The query went well if the answer is correct and every claim supported; else it failed.
     """
 
     query: Query
@@ -78,3 +78,8 @@ class PlantedCase:
     cause: str
     broken: tuple[str, ...]
     observation: Observation
+
+
+def overlap(a: Span, b: Span) -> bool:
+    """Whether two spans share a character."""
+    return a.doc_id == b.doc_id and a.start < b.end and b.start < a.end

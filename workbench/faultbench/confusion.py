@@ -1,4 +1,4 @@
-"""What an attribution makes of planted cases: true against attributed causes."""
+"""The confusion matrix of an attribution on planted cases: true against attributed causes."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

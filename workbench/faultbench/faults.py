@@ -2,62 +2,41 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from workbench.faultbench.cases import Observation
-from workbench.faultbench.indexes import Indexes
-from workbench.faultbench.pipeline import Change, Pipeline, Question, complete, deliver, in_one_chunk, retrieved, span_of
+from workbench.faultbench.cases import Observation, overlap
+from workbench.faultbench.indexes import Base
+from workbench.faultbench.pipeline import Change, Question, complete, in_one_chunk, retrieved, span_of
 from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
 from workbench.faultbench.run import Index
 from workbench.records import Chunk, Need, Span
 
-# More than k chunks ever cost: the sound pipeline cuts nothing.
-BUDGET = 6000
 _LOTS = 2
 _NEAR = 4
 _REFUSALS = 4
-
-
-@dataclass(frozen=True)
-class Base:
-    """A sound pipeline as a question meets it: a chunking and the number of chunks retrieved."""
-
-    indexes: Indexes
-    k: int
-
-    @property
-    def name(self) -> str:
-        """`recursive-256-0-k5`."""
-        return f"{self.indexes.name}-k{self.k}"
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """The pipeline with nothing broken."""
-        return Pipeline(self.indexes.sound, self.k, BUDGET)
 
 
 def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Change]]:
     """By cause, every fault that the bench knows for a question; whether it makes the query fail is yet to be proven.
 
     A question is used if it has an expected answer and its every need is met by one chunk alone, so that a boundary is to blame only
-    where one was planted.
+    if one was planted.
     """
     if not question.query.answerable:
         return {"unrefused": [_reader("unrefused", f"near-{near}", functools.partial(answer_anyway, near=near)) for near in range(_NEAR)]}
     depth = _needed(question, base)
     if depth is None:
         return {}
-    found = {cause: [Change(cause, name, {"index": index}) for name, index in made.items()] for cause, made in base.indexes.broken.items()}
+    found = {cause: [Change(cause, name, {"index": index}) for name, index in made.items()] for cause, made in base.broken.items()}
     found["rank"] = [Change("rank", f"k-{k}", {"k": k}) for k in sorted({depth - 1, depth // 2} - {0})] + found["rank"]
     found["budget"] = [Change("budget", f"{tokens}-tokens", {"budget": tokens}) for tokens in _budgets(question, base, depth)]
     return found | _of_readers(seed)
 
 
 def in_place(cause: str, need: Need, seen: Observation, texts: Mapping[str, str]) -> bool:
-    """Whether a need that is not met is missed in the way a planted cause says; the causes not named here can do so in one way only.
+    """Whether a need that is not met is missed as its planted cause says; a cause not named here can cause a miss in one way only.
 
-    not_indexed: none of its documents is left. boundary: the context holds a part of it. window: no chunk holds it whole within what is
-    searched. duplicate: with every chunk there once it is among the best k.
+    not_indexed: none of its documents is left. boundary: the context holds a part of it. window: no chunk holds it whole in its searched
+    text. duplicate: with every chunk listed once it is among the best k.
     """
     if cause == "not_indexed":
         return all(span.doc_id not in seen.documents for span in need.alternatives)
@@ -87,10 +66,10 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
     depth = _needed(question, base)
     if depth is None:
         return {}
-    rest = [span_of(chunk) for chunk in _best(base.indexes.sound, question, base.k)[depth:]]
+    rest = [span_of(chunk) for chunk in _best(base.sound.index, question, base)[depth:]]
     trimmed = bool(rest) and not any(_touched(need, rest) for need in needs)
     documents = {span.doc_id for need in needs for span in need.alternatives}
-    broken = base.indexes.broken
+    broken = base.broken
     wordings = range(len(accepted(query)) - 1)
     return {
         "plain": [Change("plain", "plain", {})],
@@ -105,7 +84,7 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
         "split": [
             Change("split", f"split-at-{name}", {"index": index})
             for name, index in broken["boundary"].items()
-            if not in_one_chunk(needs, _best(index, question, base.k), texts)
+            if not in_one_chunk(needs, _best(index, question, base), texts)
         ],
     }
 
@@ -132,20 +111,19 @@ def _reader(kind: str, variant: str, reader: Reader) -> Change:
 
 
 def _needed(question: Question, base: Base) -> int | None:
-    """How many of the best chunks it takes until each need lies in one of them; None where k are not enough."""
-    chunks = _best(base.indexes.sound, question, base.k)
+    """The number of best chunks until each need is in one of them; None if k are not enough."""
+    chunks = _best(base.sound.index, question, base)
     enough = (depth for depth in range(1, len(chunks) + 1) if in_one_chunk(question.needs, chunks[:depth], question.texts))
     return next(enough, None) if question.needs and question.query.answer else None
 
 
-def _best(index: Index, question: Question, k: int) -> list[Chunk]:
-    """The chunks retrieved for a question."""
-    return retrieved(deliver(index, question.query.query_id, k, BUDGET)[0])
+def _best(index: Index, question: Question, base: Base) -> list[Chunk]:
+    return retrieved(index, question.query.query_id, base.sound.k)
 
 
 def _cost(question: Question, base: Base, depth: int) -> int:
     """The tokens of the best chunks."""
-    sound = base.indexes.sound
+    sound = base.sound.index
     return sum(sound.entries[place].tokens for place in sound.best[question.query.query_id][0][:depth].tolist())
 
 
@@ -156,5 +134,4 @@ def _budgets(question: Question, base: Base, depth: int) -> list[int]:
 
 
 def _touched(need: Need, spans: Sequence[Span]) -> bool:
-    alternatives = need.alternatives
-    return any(a.doc_id == s.doc_id and a.start < s.end and s.start < a.end for a in alternatives for s in spans)
+    return any(overlap(alternative, span) for alternative in need.alternatives for span in spans)

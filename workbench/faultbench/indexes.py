@@ -1,13 +1,14 @@
-"""The sound index of a dataset and the broken ones: each has one stage before the search done wrong, for all queries alike."""
+"""Sound pipelines on a dataset, and their broken indexes: each has one stage up to the search done wrong, for all queries alike."""
 
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from workbench.chunking.base import Chunker
 from workbench.faultbench.broken_components import BrokenChunker, WindowedBm25Retriever
+from workbench.faultbench.pipeline import Pipeline
 from workbench.faultbench.run import Bench, Index
 from workbench.records import Dataset, Document, Span
 from workbench.retrieval.bm25 import Bm25Retriever
@@ -17,37 +18,37 @@ _BATCHES = 6
 _FRACTIONS = {"third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3}
 _WINDOWS = (16, 32, 64, 128)
 _COPIES = 3
-# As deep as the deepest k reaches where there are copies of every chunk.
+# As deep as the deepest k reaches with copies of every chunk.
 LISTED = DEEPEST * _COPIES
 _SOUND = Bm25Retriever(k=DEEPEST)
-# Words as they stand, and a word counts as often as it occurs: the ranking of somebody's own first search.
+# Words unchanged, and a word that counts as often as it occurs: the ranking of a first search written by hand.
 _WORSE = {
     "words-as-they-stand": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none"),
     "raw-counts": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none", k1=100.0, b=0.0),
 }
 
 
-@dataclass(frozen=True)
-class Indexes:
-    """One chunking's sound index, and by cause and variant the broken ones."""
+class Base(NamedTuple):
+    """A sound pipeline, named by its chunks and k, and by cause and variant the broken indexes that can take its index's place."""
 
     name: str
-    sound: Index
+    sound: Pipeline
     broken: Mapping[str, Mapping[str, Index]]
 
 
-def indexes_of(dataset: Dataset, chunkers: Sequence[Chunker], seed: int) -> list[Indexes]:
-    """All indexes of a dataset by some chunkers.
+def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int], seed: int) -> list[Base]:
+    """A base for each chunker and each k in `depths`.
 
     not_indexed: a sixth of the documents, by lot, was left out. boundary: every evidence span is cut at a share of its length. window:
     only the first tokens of a chunk are searched. duplicate: every chunk is there thrice. rank: a worse search over the same chunks.
     """
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(dataset, Path(folder), LISTED)
-        return [_indexes(bench, chunker, seed) for chunker in chunkers]
+        made = [(chunker.name, bench.index(chunker, _SOUND), _broken(bench, chunker, seed)) for chunker in chunkers]
+    return [Base(f"{name}-k{k}", Pipeline(sound, k), broken) for k in depths for name, sound, broken in made]
 
 
-def _indexes(bench: Bench, chunker: Chunker, seed: int) -> Indexes:
+def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, Index]]:
     batches = enumerate(_batches(bench.dataset.documents, seed))
     chunkers = {
         "not_indexed": {f"batch-{number}": BrokenChunker(chunker=chunker, left_out=frozenset(batch)) for number, batch in batches},
@@ -55,14 +56,14 @@ def _indexes(bench: Bench, chunker: Chunker, seed: int) -> Indexes:
         "duplicate": {f"{_COPIES}-copies": BrokenChunker(chunker=chunker, copies=_COPIES)},
     }
     windows = {f"{window}-tokens": WindowedBm25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
-    indexes = {cause: {name: bench.index(one, _SOUND) for name, one in made.items()} for cause, made in chunkers.items()}
-    indexes["window"] = {name: bench.index(chunker, one) for name, one in windows.items()}
-    indexes["rank"] = {name: bench.index(chunker, one) for name, one in _WORSE.items()}
-    return Indexes(chunker.name, bench.index(chunker, _SOUND), indexes)
+    found = {cause: {name: bench.index(one, _SOUND) for name, one in made.items()} for cause, made in chunkers.items()}
+    for cause, retrievers in (("window", windows), ("rank", _WORSE)):
+        found[cause] = {name: bench.index(chunker, one) for name, one in retrievers.items()}
+    return found
 
 
 def _batches(documents: Sequence[Document], seed: int) -> list[set[str]]:
-    """The documents by lot in at most six batches; none where there is but one document."""
+    """The documents by lot in at most six batches; none if there is only one document."""
     ids = sorted(document.doc_id for document in documents)
     random.Random(f"{seed} batches").shuffle(ids)
     count = min(_BATCHES, len(ids))

@@ -22,13 +22,17 @@ class Question(NamedTuple):
     texts: Mapping[str, str]
 
 
+# More than k chunks ever cost: the sound pipeline cuts nothing.
+BUDGET = 6000
+
+
 @dataclass(frozen=True)
 class Pipeline:
-    """Every stage that can be broken: what is indexed and how it ranks, the chunks k, the tokens of the context, the reader."""
+    """Every stage that can be broken: the index with its ranking, the chunks k, the tokens of the context, the reader."""
 
     index: Index
     k: int
-    budget: int
+    budget: int = BUDGET
     reader: Reader = read_perfectly
 
 
@@ -47,21 +51,8 @@ def observe(pipeline: Pipeline, question: Question) -> Observation | None:
     reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
     if reply is None:
         return None
-    return Observation(
-        query=query,
-        needs=needs,
-        documents=index.documents,
-        window=index.window,
-        entries=index.entries,
-        k=pipeline.k,
-        hits=hits,
-        budget=pipeline.budget,
-        context=context,
-        answer=reply.text,
-        refused=reply.refused,
-        correct=reply.correct,
-        claims=reply.claims,
-    )
+    searched, said = (index.documents, index.window, index.entries), (reply.text, reply.refused, reply.correct, reply.claims)
+    return Observation(query, needs, *searched, pipeline.k, hits, pipeline.budget, context, *said)
 
 
 def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:
@@ -85,13 +76,13 @@ def _kept(index: Index, entry: IndexedChunk, tokens: int) -> Span:
     return Span(entry.chunk.doc_id, start, end)
 
 
-def retrieved(hits: Iterable[RankedChunk]) -> list[Chunk]:
-    """The chunks that are not beyond k."""
-    return [hit.chunk for hit in hits if hit.cut_reason != BEYOND_K]
+def retrieved(index: Index, query_id: str, k: int) -> list[Chunk]:
+    """The chunks listed for a query that are not beyond k."""
+    return [hit.chunk for hit in deliver(index, query_id, k, BUDGET)[0] if hit.cut_reason != BEYOND_K]
 
 
 def proven(question: Question, sound: Pipeline, faults: Sequence[Change]) -> Observation | None:
-    """What is seen with all the faults, if the query goes well without them and fails with any of them; else None.
+    """The observation with all the faults, if the query goes well without them and fails with any of them; else None.
 
     So a single fault is all that is wrong, and of two faults mending one alone leaves the query failing.
     """
@@ -106,14 +97,7 @@ def proven(question: Question, sound: Pipeline, faults: Sequence[Change]) -> Obs
 
 def changed(sound: Pipeline, changes: Iterable[Change]) -> Pipeline:
     """The pipeline with these stages replaced."""
-    for change in changes:
-        sound = replace(sound, **change.fields)
-    return sound
-
-
-def apart(first: Change, second: Change) -> bool:
-    """Whether two faults replace different fields, so that each can be mended alone."""
-    return not first.fields.keys() & second.fields.keys()
+    return replace(sound, **{name: value for change in changes for name, value in change.fields.items()})
 
 
 def went_well(seen: Observation) -> bool:
@@ -127,7 +111,7 @@ def complete(needs: Sequence[Need], spans: Sequence[Span], texts: Mapping[str, s
 
 
 def held(wanted: Span, spans: Iterable[Span], text: str) -> bool:
-    """Whether spans together hold every character of a span that is not blank: chunkers leave out the blank between chunks."""
+    """Whether spans together hold every character of a span that is not blank: chunkers leave out blanks between chunks."""
     reached = wanted.start
     for start, end in sorted((span.start, span.end) for span in spans if span.doc_id == wanted.doc_id):
         if text[reached : min(start, wanted.end)].strip():

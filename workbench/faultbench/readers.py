@@ -1,16 +1,15 @@
 """The bench's readers: one that is perfect by construction, and one for each way an answer fails.
 
-A reader knows the labels. That is the device of the bench: the perfect one gives the expected answer if all evidence is in the
-context and refuses otherwise, which makes the generator innocent of every failure of the stages before it. No model is asked.
+A reader knows the labels: the perfect one gives the expected answer if all evidence is in the
+context and refuses otherwise, which makes the generator innocent of every failure of the stages before it. No model is used.
 """
 
 import random
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from workbench.faultbench.altered import alter
-from workbench.faultbench.cases import CheckedClaim
-from workbench.faultbench.statements import content_words, names_one_of, numbers, statements
+from workbench.faultbench.cases import CheckedClaim, overlap
+from workbench.faultbench.statements import alter, content_words, names_one_of, numbers, statements
 from workbench.records import Need, Query, Span
 
 _REFUSALS = (
@@ -22,7 +21,7 @@ _REFUSALS = (
 
 
 class Reading(NamedTuple):
-    """What a reader is given: the query and its needs, the texts of all documents, the context, and whether it meets every need."""
+    """The input of a reader: the query and its needs, the texts of all documents, the context, and whether it meets every need."""
 
     query: Query
     needs: tuple[Need, ...]
@@ -31,14 +30,12 @@ class Reading(NamedTuple):
     complete: bool
 
     @property
-    def context_text(self) -> str:
-        """The context as one text."""
-        return "\n".join(self.texts[span.doc_id][span.start : span.end] for span in self.context)
+    def evidence(self) -> list[Span]:
+        """All alternatives of all needs."""
+        return [span for need in self.needs for span in need.alternatives]
 
-    @property
-    def evidence_text(self) -> str:
-        """All alternatives of all needs as one text."""
-        spans = (span for need in self.needs for span in need.alternatives)
+    def text(self, *spans: Span) -> str:
+        """The text of spans, a line each."""
         return "\n".join(self.texts[span.doc_id][span.start : span.end] for span in spans)
 
     def random(self, seed: int, why: str) -> random.Random:
@@ -66,14 +63,14 @@ def accepted(query: Query) -> list[str]:
 def read_perfectly(reading: Reading) -> Reply:
     """The expected answer if the query has one and all its evidence is in the context, else a refusal."""
     if reading.query.answerable and reading.complete:
-        return _right(reading.query.answer)
+        return _supported(reading.query.answer, correct=True)
     return refuse(reading)
 
 
 def read_worded(reading: Reading, wording: int) -> Reply | None:
-    """As the perfect reader, in another of the accepted wordings; None where there are not as many."""
+    """As the perfect reader, in another of the accepted wordings; None without that many."""
     wordings = accepted(reading.query)[1:]
-    return _right(wordings[wording]) if reading.complete and wording < len(wordings) else None
+    return _supported(wordings[wording], correct=True) if reading.complete and wording < len(wordings) else None
 
 
 def refuse(reading: Reading, wording: int = 0) -> Reply:
@@ -83,7 +80,7 @@ def refuse(reading: Reading, wording: int = 0) -> Reply:
 
 def contradict(reading: Reading, seed: int, lot: int) -> Reply | None:
     """The expected answer with a value changed that the question, its answers and its evidence do not name; None without such a value."""
-    named = "\n".join([reading.query.text, *accepted(reading.query), reading.evidence_text])
+    named = "\n".join([reading.query.text, *accepted(reading.query), reading.text(*reading.evidence)])
     text = alter(reading.query.answer, named, reading.random(seed, f"contradict {lot}"))
     if text is None:
         return None
@@ -105,35 +102,25 @@ def add_unsupported(reading: Reading, seed: int, in_place: bool) -> Reply | None
 
 def miss_the_point(reading: Reading, seed: int, lot: int) -> Reply | None:
     """A statement of the context that shares nothing with the evidence and names no value of the answer; None without one."""
-    spans = [span for need in reading.needs for span in need.alternatives]
     answers = accepted(reading.query)
     beside = [
         span
         for span in _in_context(reading)
-        if not any(span.doc_id == other.doc_id and span.start < other.end and other.start < span.end for other in spans)
-        and not names_one_of(_text(reading, span), answers)
+        if not any(overlap(span, other) for other in reading.evidence) and not names_one_of(reading.text(span), answers)
     ]
-    return _stated(_text(reading, reading.random(seed, f"miss {lot}").choice(beside))) if beside else None
+    return _supported(reading.text(reading.random(seed, f"miss {lot}").choice(beside)), correct=False) if beside else None
 
 
 def answer_anyway(reading: Reading, near: int) -> Reply | None:
     """To a question without an answer, the statement of the context that shares most words with it, or the next ones."""
-    asked = content_words(reading.query.text)
-    texts = dict.fromkeys(_text(reading, span) for span in _in_context(reading))
-    nearest = sorted(texts, key=lambda text: -len(asked & content_words(text)))
-    return _stated(nearest[near]) if near < len(nearest) else None
+    question = content_words(reading.query.text)
+    texts = dict.fromkeys(reading.text(span) for span in _in_context(reading))
+    nearest = sorted(texts, key=lambda text: -len(question & content_words(text)))
+    return _supported(nearest[near], correct=False) if near < len(nearest) else None
 
 
-def _right(text: str) -> Reply:
-    return Reply(text, False, True, (CheckedClaim(text, "supported"),))
-
-
-def _stated(text: str) -> Reply:
-    return Reply(text, False, False, (CheckedClaim(text, "supported"),))
-
-
-def _text(reading: Reading, span: Span) -> str:
-    return reading.texts[span.doc_id][span.start : span.end]
+def _supported(text: str, *, correct: bool) -> Reply:
+    return Reply(text, False, correct, (CheckedClaim(text, "supported"),))
 
 
 def _in_context(reading: Reading) -> list[Span]:
@@ -150,7 +137,7 @@ def _absent(reading: Reading, seed: int) -> str | None:
     delivered = {span.doc_id for span in reading.context}
     elsewhere = [doc_id for doc_id in sorted(reading.texts) if doc_id not in delivered]
     found = [reading.texts[doc_id][start:end] for doc_id in elsewhere for start, end in statements(reading.texts[doc_id])]
-    known, answers = numbers(reading.context_text), accepted(reading.query)
+    known, answers = numbers(reading.text(*reading.context)), accepted(reading.query)
     lots = reading.random(seed, "unsupported")
     lots.shuffle(found)
     return next((text for text in found if numbers(text) - known and not names_one_of(text, answers)), None)

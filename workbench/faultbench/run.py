@@ -38,7 +38,7 @@ class Index:
 
 
 class Bench:
-    """Runs configurations on a dataset in a folder of its own; `listed` distinct slices are ranked for each question."""
+    """Runs configurations on a dataset in a temporary folder; `listed` distinct slices are ranked for each question."""
 
     def __init__(self, dataset: Dataset, folder: Path, listed: int) -> None:
         metrics = (Metric.parse(f"hit_recall@{listed}"),)
@@ -46,7 +46,7 @@ class Bench:
         self.dataset = dataset
 
     def index(self, chunker: Chunker, retriever: Bm25Retriever) -> Index:
-        """What the stages up to the hits make with these components."""
+        """The result of the stages up to the hits with these components."""
         entries = self._graph.walk(Configuration("bench", chunker, None, retriever), ("chunks", "hits"))
         table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
         chunks = Chunks(self.dataset.documents, table)

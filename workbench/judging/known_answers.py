@@ -1,7 +1,7 @@
-"""The known-answer self-test of judges: cases whose right verdict is known, and what a judge makes of them.
+"""The known-answer self-test of judges: cases with a known verdict, the scores that a judge gives them, and whether it passes.
 
-`relevance.jsonl` holds queries, each with a passage that answers it and one that is of no use; `faithfulness.jsonl` holds
-answers of one claim over a context, the unfaithful ones for the most part a word away from a faithful twin (`pair`).
+`relevance.jsonl` contains queries, each with a passage that answers it and one that is of no use; `faithfulness.jsonl` contains
+answers of one claim over a context, most of the unfaithful ones a word away from a faithful twin (`pair`).
 """
 
 import json
@@ -9,10 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import pandas as pd
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.judging.self_test import CaseResult, SelfTest
+
+AUROC_AT_LEAST, ONE_CLASS_AT_MOST, SCORED_AT_LEAST = 0.65, 0.9, 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +30,7 @@ class KnownAnswer:
     max_score: float | None = None
 
     def met(self, score: float) -> bool:
-        """Whether a score is within the bound, which itself is within."""
+        """Whether a score is within the bound, the bound included."""
         return (self.min_score is None or score >= self.min_score) and (self.max_score is None or score <= self.max_score)
 
 
@@ -49,11 +53,88 @@ class FaithfulnessCase(KnownAnswer):
         return super().met(score) and score != self.max_score
 
 
+@dataclass(frozen=True)
+class CaseResult:
+    """The score of one case, which a judge should approve or not (`approves`); None if it is unscored, and `why`."""
+
+    case_id: str
+    kind: str
+    approves: bool
+    score: float | None
+    state: Literal["passed", "failed", "unscored"]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """The scores that a judge gave the cases."""
+
+    rows: tuple[CaseResult, ...]
+
+    @property
+    def passed(self) -> int:
+        """Cases scored within their bound."""
+        return sum(row.state == "passed" for row in self.rows)
+
+    @property
+    def failed(self) -> int:
+        """Cases scored outside their bound."""
+        return len(self.rows) - self.passed - self.unscored
+
+    @property
+    def unscored(self) -> int:
+        """Cases without a score."""
+        return sum(row.score is None for row in self.rows)
+
+    @property
+    def by_kind(self) -> pd.DataFrame:
+        """kind, approves, passed, failed, unscored, mean (of the scored ones; NaN without any), in order of the cases."""
+        table = pd.DataFrame([vars(row) for row in self.rows]).astype({"score": float})
+        states = pd.get_dummies(table["state"], dtype=int).reindex(columns=["passed", "failed", "unscored"], fill_value=0)
+        kinds = table[["kind", "approves", "score"]].join(states).groupby(["kind", "approves"], sort=False)
+        return kinds[list(states.columns)].sum().assign(mean=kinds["score"].mean()).reset_index()
+
+    @property
+    def auroc(self) -> float:
+        """P(score of a case to approve > that of one not to), ties counted half: Mann-Whitney's U / pairs; unscored left out."""
+        good, bad = ([row.score for row in self.rows if row.score is not None and row.approves is side] for side in (True, False))
+        if not good or not bad:
+            raise InputError(f"AUROC needs scored cases of both classes, not {len(good)} to approve and {len(bad)} to refuse", "see `why`")
+        return float(np.sign(np.subtract.outer(good, bad)).mean() / 2 + 0.5)
+
+    @property
+    def always_yes(self) -> float:
+        """The share of the scores on the commoner side of 0.5 (0.5 is a yes): 1 for a judge that always says the same."""
+        answers = [row.score >= 0.5 for row in self.rows if row.score is not None]
+        if not answers:
+            raise InputError("no case was scored", "see `why` of the rows")
+        return max(answers.count(True), answers.count(False)) / len(answers)
+
+    @property
+    def verdict(self) -> str:
+        """`judge`, or `not a judge: ` and why.
+
+        Requirement D14 refuses the name to a scorer that fails the bounds of the cases (0.8 and 0.2, 0.9 and 0.3). No model is free
+        of single slips, so it is read by kind: the name is refused if more cases of any kind fail than pass, as with a judge blind to
+        negation. It is also refused below AUROC 0.65 and if over 90 % of the answers are one class, a gate measured on small local
+        models (always yes: 0.44 to 0.52; word overlap: 0.56; the first usable model: 0.67), and if over 10 % of the cases are
+        unscored, since a judge does not choose its cases.
+        """
+        scored, cases = self.passed + self.failed, len(self.rows)
+        if scored < max(1, SCORED_AT_LEAST * cases):
+            return f"not a judge: only {scored} of {cases} cases were scored"
+        why = [f"AUROC {self.auroc:.2f} is below {AUROC_AT_LEAST}"] if self.auroc < AUROC_AT_LEAST else []
+        why += [f"{self.always_yes:.0%} of its answers are one and the same"] if self.always_yes > ONE_CLASS_AT_MOST else []
+        kinds = self.by_kind.query("failed > passed")[["kind", "failed", "passed"]].to_numpy()
+        why += [f"it fails {failed} of {failed + passed} cases of kind {kind}" for kind, failed, passed in kinds]
+        return "not a judge: " + "; ".join(why) if why else "judge"
+
+
 C = TypeVar("C", bound=KnownAnswer)
 
 
 def self_test(score: Callable[[C], float | None], cases: Sequence[C]) -> SelfTest:
-    """What `score` makes of each case: 0..1 (InputError otherwise); None or a WorkbenchError leaves the case unscored."""
+    """Score each case from 0 to 1 (InputError otherwise); None or a WorkbenchError leaves it unscored."""
     return SelfTest(tuple(_tried(score, case) for case in cases))
 
 

@@ -1,4 +1,4 @@
-"""One configuration's results beside the labels, and the intermediate tables that several metrics share."""
+"""One configuration's results with the labels, and the intermediate tables that several metrics share."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
@@ -11,21 +11,24 @@ SpanDefinition = Literal["exact", "chroma"]
 
 
 class Cut(NamedTuple):
-    """Where the results are cut: after `k` documents or chunks, after `tokens` tokens of delivered text, or whichever comes first."""
+    """The cut of results: after `k` documents or chunks, after `tokens` tokens of delivered text, or at the first of both."""
 
     k: int | None = None
     tokens: int | None = None
 
     @property
     def depth(self) -> int:
-        """k; 0 where the cut is not one at k."""
+        """k; 0 for a cut without k."""
         return self.k or 0
 
 
-class MetricValues(NamedTuple):
-    """A metric of q queries: `value` (q), its `attainable` maximum (q; None where it makes no sense).
+NO_CUT = Cut()
 
-    `unscored` pairs a reason with the queries (q) that it keeps from a value. Queries the metric does not apply to may hold anything.
+
+class MetricValues(NamedTuple):
+    """A metric of q queries: `value` (q), its `attainable` maximum (q; None if it has none).
+
+    `unscored` pairs a reason with the queries (q) that have no value for it. Values of queries that the metric does not apply to are ignored.
     """
 
     value: Floats
@@ -34,7 +37,7 @@ class MetricValues(NamedTuple):
 
 
 class Case:
-    """Labels and results, with every intermediate table computed once for each cut; `depths` are the k of documents that will be asked for."""
+    """Labels and results, with every intermediate table computed once for each cut; `depths` are the k of all document metrics."""
 
     def __init__(self, labels: Labels, retrieved: Retrieved, spans: SpanDefinition, depths: frozenset[int] = frozenset()) -> None:
         self.labels = labels
@@ -43,7 +46,7 @@ class Case:
         self.depths = depths
         self._shared: dict[tuple[object, Cut], object] = {}
 
-    def shared(self, compute: "Callable[[Case, Cut], Result]", cut: Cut) -> Result:
+    def shared(self, compute: "Callable[[Case, Cut], Result]", cut: Cut = NO_CUT) -> Result:
         """`compute(case, cut)`, remembered."""
         key = (compute, cut)
         if key not in self._shared:

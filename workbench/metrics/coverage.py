@@ -35,13 +35,13 @@ class Union:
         return cls(firsts, lasts, np.concatenate([[0], np.cumsum(lasts - firsts)]).astype(np.int64))
 
     def below(self, positions: Ints) -> Ints:
-        """How much of the union lies before each position."""
+        """The length of the union before each position."""
         started = np.searchsorted(self.starts, positions, side="right")
         last_end = np.concatenate([np.zeros(1, dtype=np.int64), self.ends])[started]
         return self.before[started] - np.maximum(last_end - positions, 0)
 
     def covered(self, starts: Ints, ends: Ints) -> Ints:
-        """How much of each interval [start, end) lies in the union."""
+        """The length of each interval [start, end) that the union covers."""
         return self.below(ends) - self.below(starts)
 
     def by_group(self, width: int, groups: int) -> Floats:
@@ -56,8 +56,10 @@ class Union:
 def meeting(starts: Ints, ends: Ints, lows: Ints, highs: Ints, *, touching: bool = False) -> tuple[Ints, Ints]:
     """All pairs (i, j) where interval i of [low, high) shares at least one position with interval j of [start, end).
 
-    `starts` is sorted. With `touching` a shared border is enough. The pairs are sorted by i, then j.
+    With `touching` a shared border is enough. The pairs are sorted by i, then by start of j.
     """
+    order = np.argsort(starts, kind="stable")
+    starts, ends = starts[order], ends[order]
     reach = np.maximum.accumulate(ends)
     first = np.searchsorted(reach, lows, side="left" if touching else "right")
     last = np.searchsorted(starts, highs, side="right" if touching else "left")
@@ -66,7 +68,7 @@ def meeting(starts: Ints, ends: Ints, lows: Ints, highs: Ints, *, touching: bool
     right = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
     # The running maximum only bounds the range: an interval in it may itself end before `low`.
     kept = ends[right] >= lows[left] if touching else np.minimum(ends[right], highs[left]) > np.maximum(starts[right], lows[left])
-    return left[kept].astype(np.int64), right[kept].astype(np.int64)
+    return left[kept].astype(np.int64), order[right[kept]].astype(np.int64)
 
 
 def totals(groups: Ints, amounts: Ints | Bools, count: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Which slices of text reach the context: by rank, identical ones once, up to a cut."""
+"""The slices of text that reach the context: by rank, identical ones once, up to a cut."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,6 @@ import numpy as np
 from workbench.context.packing import pack
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Ints
-
-NO_CUT = Cut()
 
 
 class Slices(NamedTuple):
@@ -32,8 +30,9 @@ class Ordered(NamedTuple):
 
 
 class Delivered(NamedTuple):
-    """The text up to a cut: `query`, `piece` (a row of Slices), and global characters `starts`, `ends`."""
+    """The text up to a cut: `row` of Ordered, `query`, `piece` (a row of Slices), and global characters `starts`, `ends`."""
 
+    row: Ints
     query: Ints
     piece: Ints
     starts: Ints
@@ -43,19 +42,17 @@ class Delivered(NamedTuple):
 def slices(case: Case, _: Cut) -> Slices:
     """All distinct delivered slices of the chunk table."""
     chunks = case.retrieved.chunks
-    doc = chunks["doc"].to_numpy(dtype=np.int64)
-    starts = case.labels.offsets[doc] + chunks["delivered_start"].to_numpy(dtype=np.int64)
-    lengths = chunks["delivered_end"].to_numpy(dtype=np.int64) - chunks["delivered_start"].to_numpy(dtype=np.int64)
-    longest = int(lengths.max(initial=0)) + 1
-    first, of_chunk = np.unique(starts * longest + lengths, return_index=True, return_inverse=True)[1:]
-    return Slices(starts[first], (starts + lengths)[first], doc[first], of_chunk)
+    starts, ends = case.labels.positions(chunks, "delivered_start", "delivered_end")
+    longest = int((ends - starts).max(initial=0)) + 1
+    first, of_chunk = np.unique(starts * longest + ends - starts, return_index=True, return_inverse=True)[1:]
+    return Slices(starts[first], ends[first], chunks["doc"].to_numpy(np.int64)[first], of_chunk)
 
 
 def ordered(case: Case, _: Cut) -> Ordered:
     """Every query's hits as distinct slices, each at its best rank."""
     hits = case.retrieved.hits
     query = hits["query"].to_numpy(dtype=np.int64)
-    piece = case.shared(slices, NO_CUT).of_chunk[hits["chunk"].to_numpy(dtype=np.int64)]
+    piece = case.shared(slices).of_chunk[hits["chunk"].to_numpy(dtype=np.int64)]
     packed = pack(query, piece, np.zeros_like(query))
     rows = packed.delivered
     return Ordered(query[rows], packed.position[rows], piece[rows])
@@ -66,23 +63,25 @@ def delivered(case: Case, cut: Cut) -> Delivered:
 
     A slice is charged every token that starts in it, also where it overlaps another: a prompt pays for both.
     """
-    return packed_text(case, case.shared(ordered, NO_CUT), cut)
+    return packed_text(case, case.shared(ordered), cut)
+
+
+def delivered_documents(case: Case, cut: Cut) -> Ints:
+    """The document of each delivered slice as a key, query * documents + document."""
+    text = case.shared(delivered, cut)
+    return text.query * case.labels.documents + case.shared(slices).doc[text.piece]
 
 
 def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
     """The text delivered under the cut if these were the hits."""
-    table = case.shared(slices, NO_CUT)
-    if cut.tokens is None:
-        packed = pack(hits.query, hits.piece, np.zeros_like(hits.query), k=cut.depth)
-        query, piece = hits.query[packed.delivered], hits.piece[packed.delivered]
-        return Delivered(query, piece, table.starts[piece], table.ends[piece])
-    token_starts = case.labels.token_starts
-    first_token = np.searchsorted(token_starts, table.starts)
-    tokens = (np.searchsorted(token_starts, table.ends) - first_token)[hits.piece]
-    packed = pack(hits.query, hits.piece, tokens, cut.k, cut.tokens)
-    rows = packed.delivered
-    query, piece, kept = hits.query[rows], hits.piece[rows], packed.kept[rows]
-    ends = table.ends[piece]
-    short = kept < tokens[rows]
-    ends[short] = token_starts[first_token[piece[short]] + kept[short]]
-    return Delivered(query, piece, table.starts[piece], ends)
+    table, tokens = case.shared(slices), np.zeros_like(hits.piece)
+    if cut.tokens is not None:
+        tokens = case.labels.tokens_in(table.starts, table.ends)[hits.piece]
+    packed = pack(hits.query, hits.piece, tokens, cut.depth if cut.tokens is None else cut.k, cut.tokens)
+    row = np.flatnonzero(packed.delivered)
+    piece, kept = hits.piece[row], packed.kept[row]
+    starts, ends, short = table.starts[piece], table.ends[piece], kept < tokens[row]
+    if short.any():
+        token_starts = case.labels.token_starts
+        ends[short] = token_starts[np.searchsorted(token_starts, starts[short]) + kept[short]]
+    return Delivered(row, hits.query[row], piece, starts, ends)

@@ -15,10 +15,10 @@ UNANSWERABLE = "unanswerable"
 
 
 def evaluate(labels: Labels, retrieved: Retrieved, metrics: Sequence[Metric], spans: SpanDefinition = "exact") -> pd.DataFrame:
-    """A row for each metric and query: `query, metric, value, state, reason, attainable`, metrics in the order asked for.
+    """A row for each metric and query: `query, metric, value, state, reason, attainable`, metrics in the order given.
 
     `state` is `scored`, `unscored` or `not_applicable`, with its `reason`; `value` is NaN unless scored. `attainable` is the largest
-    value possible for the query, NaN where that makes no sense. Queries without results score 0. `spans` chooses the definition of span metrics.
+    value possible for the query, NaN if there is no maximum. Queries without results score 0. `spans` chooses the definition of span metrics.
     """
     if spans not in get_args(SpanDefinition):
         raise InputError(f"there is no definition {spans!r} of span metrics", f"choose {' or '.join(get_args(SpanDefinition))}")

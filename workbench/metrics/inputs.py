@@ -1,10 +1,11 @@
-"""What metrics read: the labels of a dataset and what one configuration retrieved, as arrays over integer positions.
+"""The inputs of metrics: a dataset's labels and one configuration's results, as arrays over integer positions.
 
 A query is its position in `dataset.queries`, a document its position in `dataset.documents`, a chunk its row in the chunk
-table. Characters of all documents lie on one line: position p of document d is `offsets[d] + p`, with one empty position
+table. Characters of all documents are on one line: position p of document d is `offsets[d] + p`, with one empty position
 after each document, so that the end of one never touches the start of the next.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +17,7 @@ from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised
 from workbench.records import Dataset
 
-# Every character that str.strip and str.isspace take for blank; all of them lie in the basic plane.
+# Every character that str.strip and str.isspace take for blank; all are in the basic plane.
 _BLANK = np.array([code for code in range(0x10000) if chr(code).isspace()], dtype=np.uint32)
 
 _COLUMNS = {
@@ -91,8 +92,14 @@ class Labels:
         return self.need_query[self.alternative_need]
 
     @cached_property
+    def evidence(self) -> tuple[Ints, Ints]:
+        """Start and end of each alternative on a line with one copy of the corpus for each query."""
+        origin = self.alternative_query * self.width
+        return origin + self.alternative_start, origin + self.alternative_end
+
+    @cached_property
     def has_evidence(self) -> Bools:
-        """Which queries have at least one need."""
+        """(queries) whether a query has a need."""
         return np.bincount(self.need_query, minlength=self.queries) > 0
 
     @cached_property
@@ -112,7 +119,7 @@ class Labels:
 
     @cached_property
     def has_negatives(self) -> Bools:
-        """Which queries have a hard negative."""
+        """(queries) whether a query has a hard negative."""
         return np.bincount(self.irrelevant_pairs // self.documents, minlength=self.queries) > 0
 
     @cached_property
@@ -128,9 +135,24 @@ class Labels:
 
     @cached_property
     def blanks(self) -> Ints:
-        """The sorted global positions of blank characters in the documents that hold evidence; others are never asked for."""
+        """The sorted global positions of blank characters in the documents with evidence; no metric reads the others."""
         found = [_blanks(self.texts[doc]) + self.offsets[doc] for doc in np.unique(self.alternative_doc)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+    def tokens_in(self, starts: Ints, ends: Ints) -> Ints:
+        """The number of tokens that start in each slice between two global characters."""
+        return np.searchsorted(self.token_starts, ends) - np.searchsorted(self.token_starts, starts)
+
+    def positions(self, chunks: pd.DataFrame, *columns: str) -> list[Ints]:
+        """Columns of a chunk table that count from the start of the chunk's document, as global characters."""
+        origin = self.offsets[chunks["doc"].to_numpy(np.int64)]
+        return [origin + chunks[name].to_numpy(np.int64) for name in columns]
+
+    def places(self, starts: Ints, ends: Ints) -> Iterator[tuple[int, int, int]]:
+        """Document, start and end in it of each slice between two global characters."""
+        doc = np.searchsorted(self.offsets, starts, side="right") - 1
+        origin = self.offsets[doc]
+        return zip(doc.tolist(), (starts - origin).tolist(), (ends - origin).tolist(), strict=True)
 
     def solid(self, positions: Ints) -> Ints:
         """Global characters as a count of the non-blank ones before them."""
@@ -142,10 +164,10 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Retrieved:
-    """What one configuration retrieved.
+    """The results of one configuration.
 
     `chunks`: `doc, start, end, delivered_start, delivered_end`, a row a chunk. `hits`: `query, rank, chunk, score`, sorted by
-    query and rank (from 1), as deep as the deepest cut that is asked for. `ranking`: `query, rank, doc, score`, distinct
+    query and rank (from 1), down to the deepest cut of any metric. `ranking`: `query, rank, doc, score`, distinct
     documents, each by its best chunk, in final strict order. `spread`: (queries) standard deviation of a query's scores over
     the searched chunks.
     """
@@ -165,13 +187,6 @@ class Retrieved:
             query, rank = np.diff(table["query"].to_numpy()), np.diff(table["rank"].to_numpy())
             if not np.all((query > 0) | ((query == 0) & (rank > 0))):
                 raise InputError(f"the table {name} is not in strict order of query and rank", "sort it by query, rank")
-
-    def top_scores(self, queries: int) -> Floats:
-        """(queries) the score of each query's first hit; -inf where nothing was retrieved."""
-        first = self.hits.drop_duplicates("query")
-        scores = np.full(queries, -np.inf)
-        scores[first["query"].to_numpy()] = first["score"].to_numpy()
-        return scores
 
 
 def _ints(values: list[int]) -> Ints:

@@ -11,7 +11,7 @@ from workbench.metrics.registry import KINDS, Family, Kind
 MOST_K = 1000
 MOST_TOKENS = 1_000_000
 
-# What other tools call them.
+# Names in other tools.
 _ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": "mrr", "ap": "map", "p": "precision", "r": "recall"}
 
 
@@ -34,8 +34,9 @@ class Metric:
             raise InputError(f"the metric {self.name} needs a cut", f"write {self.name}@5")
         if self.tokens is not None and (self.kind.cut == "k" or self.k is not None):
             raise InputError(f"the metric {self.name} is not cut at tokens", f"write {self.name}@5")
-        _check_range(self, self.k, MOST_K, "k")
-        _check_range(self, self.tokens, MOST_TOKENS, "the number of tokens")
+        for number, most, what in ((self.k, MOST_K, "k"), (self.tokens, MOST_TOKENS, "the number of tokens")):
+            if number is not None and not 1 <= number <= most:
+                raise InputError(f"{what} of the metric {self} is out of range", f"it goes from 1 to {most:,}")
 
     @classmethod
     def parse(cls, text: str) -> "Metric":
@@ -56,22 +57,22 @@ class Metric:
 
     @property
     def cut(self) -> Cut:
-        """Where the results are cut."""
+        """The cut of the results."""
         return Cut(self.k, self.tokens)
 
     @property
     def kind(self) -> Kind:
-        """What all cuts of the metric have in common."""
+        """The entry of the registry that all cuts of the metric share."""
         return KINDS[self.name]
 
     @property
     def family(self) -> Family:
-        """What is counted: documents, documents of hits, chunks, spans of characters, or something else."""
+        """The things counted: documents, documents of hits, chunks, spans of characters, or something else."""
         return self.kind.family
 
     @property
     def higher_is_better(self) -> bool:
-        """False where the metric counts faults."""
+        """False if the metric counts faults."""
         return self.kind.higher_is_better
 
     @property
@@ -81,7 +82,7 @@ class Metric:
 
     @property
     def bounded_by_k(self) -> bool:
-        """Whether it looks at k delivered chunks, so that k must not exceed the `k` that retrieval delivers."""
+        """Whether it reads k delivered chunks, so that k must not exceed the `k` that retrieval delivers."""
         return self.k is not None and self.family in ("hits", "chunks", "spans")
 
     @property
@@ -89,11 +90,6 @@ class Metric:
         if self.tokens is not None:
             return f"@{self.tokens}t"
         return "" if self.k is None else f"@{self.k}"
-
-
-def _check_range(metric: Metric, number: int | None, most: int, what: str) -> None:
-    if number is not None and not 1 <= number <= most:
-        raise InputError(f"{what} of the metric {metric} is out of range", f"it goes from 1 to {most:,}")
 
 
 def _suggestion(name: str, cut: str) -> str:

@@ -1,4 +1,4 @@
-"""All retrieval metrics: a new one is its function and one line here, or an entry point of another package."""
+"""All retrieval metrics: to add one, write its function and a line here, or an entry point of another package."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Family = Literal["documents", "hits", "chunks", "spans", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a query's labels must hold for a metric to apply to it: `met(labels)` (queries), and the reason given where it is not."""
+    """The labels that a query needs for a metric to apply: `met(labels)` (queries), and the reason given where it is not met."""
 
     met: Callable[[Labels], Bools]
     reason: str
@@ -35,40 +35,74 @@ NEGATIVE = Requirement(lambda labels: labels.has_negatives, "no known-irrelevant
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One metric without its cut: `compute(case, cut)`, how it may be cut, whom it applies to, how its values are read.
+    """A metric without its cut: `compute(case, cut)`, the cuts it allows, the queries it applies to, how to read its values.
 
-    `version` is raised when `compute` begins to give other values: stored scores are kept under it.
+    `version` is raised when `compute` begins to give other values: stored scores are kept under it. `definition` is the metric in a
+    sentence, `source` where the definition comes from.
     """
 
     compute: Callable[[Case, Cut], MetricValues]
     family: Family
     cut: Literal["k", "k or tokens", "none"]
     requires: Requirement
+    definition: str = "defined by the package that brings it"
+    source: str = "–"
     higher_is_better: bool = True
     proportion: bool = True
     version: int = 1
 
 
+_TREC = "trec_eval, over distinct documents, each ranked by its best chunk; relevant is a grade of 1 or more"
+_GAIN = f"{_TREC}; Järvelin and Kekäläinen 2002"
+_SMITH = "Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval"
+_TEST_CODE = "what most test code computes"
 _BUILTIN: dict[str, Kind] = {
-    "recall": Kind(recall, "documents", "k", RELEVANT),
-    "precision": Kind(precision, "documents", "k", RELEVANT),
-    "success": Kind(success, "documents", "k", RELEVANT),
-    "mrr": Kind(mrr, "documents", "k", RELEVANT),
-    "ndcg": Kind(ndcg, "documents", "k", RELEVANT),
-    "map": Kind(average_precision, "documents", "k", RELEVANT),
-    "recall_cap": Kind(recall_cap, "documents", "k", RELEVANT),
-    "judged": Kind(judged, "documents", "k", RELEVANT),
-    "irrelevant": Kind(irrelevant, "documents", "k", NEGATIVE, higher_is_better=False),
-    "hit_recall": Kind(hit_recall, "hits", "k", RELEVANT),
-    "hit_precision": Kind(hit_precision, "hits", "k", RELEVANT),
-    "chunk_precision": Kind(chunk_precision, "chunks", "k", EITHER),
-    "span_recall": Kind(span_recall, "spans", "k or tokens", EVIDENCE),
-    "span_precision": Kind(span_precision, "spans", "k or tokens", EVIDENCE),
-    "span_iou": Kind(span_iou, "spans", "k or tokens", EVIDENCE),
-    "need_recall": Kind(need_recall, "spans", "k or tokens", EVIDENCE),
-    "complete": Kind(complete, "spans", "k or tokens", EVIDENCE),
-    "span_precision_omega": Kind(span_precision_omega, "spans", "none", EVIDENCE),
-    "margin": Kind(margin, "other", "none", RELEVANT, proportion=False),
-    "margin_spread": Kind(margin_spread, "other", "none", RELEVANT, proportion=False),
+    "recall": Kind(recall, "documents", "k", RELEVANT, "share of the relevant documents among the first k documents", _TREC),
+    "precision": Kind(precision, "documents", "k", RELEVANT, "share of the first k documents that are relevant", _TREC),
+    "success": Kind(success, "documents", "k", RELEVANT, "1 where a relevant document is among the first k: the hit rate", _TREC),
+    "mrr": Kind(mrr, "documents", "k", RELEVANT, "1 / rank of the first relevant document among the first k, else 0", _TREC),
+    "ndcg": Kind(ndcg, "documents", "k", RELEVANT, "discounted gain of the first k documents, divided by the largest possible", _GAIN),
+    "map": Kind(
+        average_precision, "documents", "k", RELEVANT, "mean of the precision at each relevant document's rank among the first k", _TREC
+    ),
+    "recall_cap": Kind(recall_cap, "documents", "k", RELEVANT, "relevant documents found among the first k, of min(k, relevant)", "here"),
+    "judged": Kind(judged, "documents", "k", RELEVANT, "share of the first k documents that have any judgement", "here"),
+    "irrelevant": Kind(
+        irrelevant,
+        "documents",
+        "k",
+        NEGATIVE,
+        "1 where a known-irrelevant document is among the first k; lower is better",
+        "here",
+        higher_is_better=False,
+    ),
+    "hit_recall": Kind(
+        hit_recall, "hits", "k", RELEVANT, "share of the relevant documents among those of the first k delivered chunks", _TEST_CODE
+    ),
+    "hit_precision": Kind(
+        hit_precision, "hits", "k", RELEVANT, "share of the documents of the first k delivered chunks that are relevant", _TEST_CODE
+    ),
+    "chunk_precision": Kind(
+        chunk_precision,
+        "chunks",
+        "k",
+        EITHER,
+        "share of the k delivered chunks that overlap evidence by at least half of the shorter of the two",
+        "here",
+    ),
+    "span_recall": Kind(span_recall, "spans", "k or tokens", EVIDENCE, "share of the evidence's characters that were delivered", _SMITH),
+    "span_precision": Kind(span_precision, "spans", "k or tokens", EVIDENCE, "share of the delivered characters that are evidence", _SMITH),
+    "span_iou": Kind(
+        span_iou, "spans", "k or tokens", EVIDENCE, "evidence that was delivered, of all that was delivered or should have been", _SMITH
+    ),
+    "need_recall": Kind(need_recall, "spans", "k or tokens", EVIDENCE, "share of the pieces of evidence that were delivered whole", "here"),
+    "complete": Kind(complete, "spans", "k or tokens", EVIDENCE, "1 where every piece of evidence was delivered whole", "here"),
+    "span_precision_omega": Kind(span_precision_omega, "spans", "none", EVIDENCE, "span precision if retrieval were perfect", _SMITH),
+    "margin": Kind(
+        margin, "other", "none", RELEVANT, "score of the best relevant document minus that of the best other one", "here", proportion=False
+    ),
+    "margin_spread": Kind(
+        margin_spread, "other", "none", RELEVANT, "the margin in standard deviations of the question's scores", "here", proportion=False
+    ),
 }
 KINDS: Mapping[str, Kind] = with_plugins(_BUILTIN, "workbench.metrics", Kind)

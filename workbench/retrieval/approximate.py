@@ -1,22 +1,21 @@
-"""Approximate search: what the Chroma collection answers, as deep as the metrics look."""
+"""Approximate search: the answers of a Chroma collection, as deep as the metrics look."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from workbench.core import batching, cpu
 from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, long_table, timed
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table, timed
 from workbench.retrieval.chroma_index import open_collection
-from workbench.retrieval.exact import about
 from workbench.retrieval.rank import NO_KEY, Floats, first_seen, order_keys, rounded, top
 from workbench.storage.vector_cache import Vectors
 
-# What Chroma's answer holds for a hit, about.
+# Of Chroma's answer, about.
 _BYTES_A_HIT = 200
 
 
@@ -28,26 +27,24 @@ class _Answer(NamedTuple):
 
 
 def approximate(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
-    """Rank what the Chroma collection answers, asking for more until the depth is reached or there is no more."""
+    """Rank the answers of the Chroma collection, asking for more until the depth or the end of the collection is reached."""
     if searched.index is None:
         raise RunError("search: ann needs an index, and none was built", "run the sweep again")
     with open_collection(searched.index) as collection:
         nearest = _ask(collection, queries, min(k, len(searched.doc)), searched)
-        deeper = _until_enough(collection, queries, searched, depth)
+        deeper = _deep(collection, queries, searched, depth, min(len(searched.doc), max(64, 2 * depth.slices)))
         answers = [_continued(*pair, searched) for pair in zip(nearest, deeper, strict=True)]
         seconds = timed(
             lambda query: collection.query(query_embeddings=query[None, :], n_results=k, include=["distances"]), np.asarray(queries)
         )
-    parts = [_tables(asked, positions, scores, searched, depth, k) for asked, positions, scores in _equally_long(answers)]
-    tables = [pd.concat(some) for some in zip(*parts, strict=True)]
-    hits, ranking = (table.sort_values(["query", "rank"], ignore_index=True) for table in tables[:2])
-    return Ranking(hits, ranking, tables[2].sort_values("query", ignore_index=True), seconds)
+    parts = [_ranking(*group, searched, depth, k) for group in _equally_long(answers)]
+    return replace(joined(parts), seconds=seconds)
 
 
 def _continued(nearest: _Answer, deeper: _Answer, searched: Corpus) -> _Answer:
     """The answer for k chunks, then what a deeper one ranks below it.
 
-    Asking Chroma for more makes it search harder: what it misses when it is asked for k must stay missed.
+    Asking Chroma for more makes it search harder: a chunk that it misses when it is asked for k must stay missed.
     """
     last = order_keys(nearest.scores, searched.chunk_breakers[nearest.positions]).min(initial=np.iinfo(np.int64).max)
     below = order_keys(deeper.scores, searched.chunk_breakers[deeper.positions]) < last
@@ -55,38 +52,33 @@ def _continued(nearest: _Answer, deeper: _Answer, searched: Corpus) -> _Answer:
     return _Answer(positions, np.concatenate([nearest.scores, deeper.scores[below]]))
 
 
-def _until_enough(collection: Any, queries: Vectors, searched: Corpus, depth: SearchDepth) -> list[_Answer]:
+def _deep(collection: Any, queries: Vectors, searched: Corpus, depth: SearchDepth, width: int) -> list[_Answer]:
+    """The nearest for each query, four times as many for those that do not reach the depth."""
     n = len(searched.doc)
-    documents = min(depth.documents, len(np.unique(searched.doc)))
-    answers = [_Answer(np.zeros(0, np.int64), np.zeros(0))] * len(queries)
-    waiting = np.arange(len(queries))
-    width = min(n, max(64, 2 * depth.slices))
-    while len(waiting):
-        found = _ask(collection, queries[waiting], width, searched)
-        for place, answer in zip(waiting, found, strict=True):
-            answers[place] = answer
-        if width == n:
-            break
-        waiting, width = waiting[_short(found, searched, depth, documents)], min(n, 4 * width)
+    answers = _ask(collection, queries, width, searched)
+    if width < n and len(short := _short(answers, searched, depth)):
+        for query, deeper in zip(short, _deep(collection, queries[short], searched, depth, min(n, 4 * width)), strict=True):
+            answers[query] = deeper
     return answers
 
 
-def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth, documents: int) -> Ints:
-    """Which answers do not reach the depth: int64."""
+def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth) -> Ints:
+    """The queries whose answers do not reach the depth: int64."""
     short = np.zeros(len(answers), dtype=np.bool_)
-    for asked, positions, _ in _equally_long(answers):
+    documents = min(depth.documents, len(np.unique(searched.doc)))
+    for group, positions, _ in _equally_long(answers):
         few = first_seen(searched.doc[positions]).sum(axis=1) < documents
-        short[asked] = few | (enough(positions, searched, depth) > positions.shape[1])
+        short[group] = few | (enough(positions, searched, depth) > positions.shape[1])
     return np.flatnonzero(short)
 
 
 def _ask(collection: Any, queries: Vectors, width: int, searched: Corpus) -> list[_Answer]:
-    """Chroma's nearest for each query, in our strict order; Chroma searches on one thread, so it is asked from as many as there are."""
+    """Chroma's nearest for each query, in our strict order; a search of Chroma's takes one thread, so every thread asks."""
     threads = cpu.asked() or cpu.usable()
 
     def some(part: slice) -> list[_Answer]:
-        got = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
-        return [_ordered(*pair, searched) for pair in zip(got["ids"], got["distances"], strict=True)]
+        answer = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
+        return [_ordered(*pair, searched) for pair in zip(answer["ids"], answer["distances"], strict=True)]
 
     at_once = min(batching.rows(_BYTES_A_HIT * width * threads), max(1, -(-len(queries) // threads)))
     with ThreadPoolExecutor(threads) as pool:
@@ -101,17 +93,14 @@ def _ordered(ids: Sequence[str], distances: Sequence[float], searched: Corpus) -
 
 
 def _equally_long(answers: list[_Answer]) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Queries whose answers are equally long, with those as arrays (queries, n), so that nothing is done a query at a time."""
+    """Queries whose answers are equally long, with their positions and scores as arrays (queries, n)."""
     lengths = np.array([len(answer.positions) for answer in answers])
     for length in np.unique(lengths):
-        asked = np.flatnonzero(lengths == length)
-        yield asked, np.stack([answers[query].positions for query in asked]), np.stack([answers[query].scores for query in asked])
+        group = np.flatnonzero(lengths == length)
+        yield group, np.stack([answers[query].positions for query in group]), np.stack([answers[query].scores for query in group])
 
 
-def _tables(
-    queries: Ints, positions: Ints, scores: Floats, searched: Corpus, depth: SearchDepth, k: int
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """The tables of `Ranking` for some queries."""
+def _ranking(queries: Ints, positions: Ints, scores: Floats, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
     widths = np.minimum(enough(positions, searched, depth), positions.shape[1])
     hits = long_table(queries, {"chunk": positions, "score": scores}, widths)
     docs = searched.doc[positions]
@@ -119,4 +108,4 @@ def _tables(
     order = top(np.where(best, order_keys(scores, searched.document_breakers[docs]), NO_KEY), max(depth.documents, depth.listed))
     columns = {"doc": np.take_along_axis(docs, order, axis=1), "score": np.take_along_axis(scores, order, axis=1)}
     ranking = long_table(queries, columns, np.minimum(best.sum(axis=1), order.shape[1]))
-    return hits, ranking, about(queries, scores.std(axis=1), scores, k)
+    return Ranking(hits, ranking, about(queries, scores.std(axis=1), scores, k))

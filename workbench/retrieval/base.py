@@ -1,4 +1,4 @@
-"""What retrieval takes and gives: a searchable set of chunks, how deep to look, and ranked tables."""
+"""The base of retrievers: a corpus to search, the depth of a search, and ranked tables."""
 
 import itertools
 import time
@@ -61,24 +61,24 @@ class Corpus:
         return hashes[order], order
 
     def places(self, ids: Sequence[str]) -> Ints:
-        """The positions of ids that are there, int64 (n).
+        """The positions of ids of the corpus, int64 (n).
 
-        By their hashes, since a table of the ids would take ten times the room; of a million ids two share one once in 37 million corpora.
+        By their hashes, since a table of the ids would take ten times the memory; of a million ids two share one once in 37 million corpora.
         """
         hashes, order = self._by_hash
         return order[np.searchsorted(hashes, _hashes(ids))]
 
 
 def _hashes(ids: Sequence[str]) -> Ints:
-    """Python's own, of this process alone, a twentieth of the time of hashes that outlive it: int64 (n)."""
+    """Python's own hashes, valid in this process only but twenty times as fast as others: int64 (n)."""
     return np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
 
 
 @dataclass(frozen=True)
 class SearchDepth:
-    """How far to look: until this many distinct delivered slices, this many tokens and this many documents are there.
+    """The depth of a search: until this many distinct delivered slices, tokens and documents are found.
 
-    `listed` documents are ranked where that costs nothing more: an approximate index is not asked for them.
+    `listed` documents are ranked if that costs nothing more: an approximate index is not asked for them.
     """
 
     slices: int
@@ -99,16 +99,16 @@ class Ranking:
     hits: pd.DataFrame
     ranking: pd.DataFrame
     queries: pd.DataFrame
-    seconds: Floats
+    seconds: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 class Retriever(BaseModel, ABC):
     """A way to rank chunks for a query; `k` is how many chunks are delivered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    # Raised when the same settings begin to rank otherwise.
+    # Raised when the same settings begin to give other rankings.
     version: ClassVar[int] = 1
-    # Whether chunks and queries are embedded and indexed for it.
+    # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
 
     kind: str
@@ -120,12 +120,12 @@ class Retriever(BaseModel, ABC):
 
     def identity(self) -> dict[str, Any]:
         """All that decides a ranking besides chunks, vectors and queries, as canonical JSON: settings, version, and models by their files."""
-        found = self.model_dump(mode="json") | {"version": self.version}
-        return found | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
+        identity = self.model_dump(mode="json") | {"version": self.version}
+        return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     @property
     def evaluated(self) -> str:
-        """Which of `searches` the configuration is evaluated by: `exact`, or `ann` for an approximate index."""
+        """The one of `searches` that the configuration is evaluated by: `exact`, or `ann` for an approximate index."""
         return "exact"
 
     @abstractmethod
@@ -133,7 +133,7 @@ class Retriever(BaseModel, ABC):
         """Rank the chunks and documents for each query."""
 
     def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
-        """The ranking by each way to search that is measured beside the one asked for."""
+        """The rankings by all searches that are measured, the chosen one among them."""
         return {self.evaluated: self.retrieve(asked, searched, depth)}
 
 
@@ -148,13 +148,27 @@ def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
 
 
 def enough(positions: Ints, searched: Corpus, depth: SearchDepth) -> Ints:
-    """How many of each row's ranked chunks it takes to reach the depth: int64 (rows); a row's width + 1 if they do not."""
+    """How many of each row's ranked chunks reach the depth: int64 (rows); a row's width + 1 if they do not."""
     fresh = first_seen(searched.group[positions])
     slices = np.cumsum(fresh, axis=1)
     tokens = np.cumsum(np.where(fresh, searched.tokens[positions], 0), axis=1)
     reached = (slices >= depth.slices) & (tokens >= depth.tokens)
-    needed: Ints = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, positions.shape[1] + 1)
-    return needed
+    return np.asarray(np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, positions.shape[1] + 1))
+
+
+def joined(parts: Sequence[Ranking]) -> Ranking:
+    """The rankings of several groups of queries as one, in the order of the queries; `seconds` is left empty."""
+    hits, ranking, queries = (
+        pd.concat([getattr(part, name) for part in parts]).sort_values("query", kind="stable", ignore_index=True)
+        for name in ("hits", "ranking", "queries")
+    )
+    return Ranking(hits, ranking, queries)
+
+
+def about(queries: Ints, spread: Floats, scores: Floats, k: int) -> pd.DataFrame:
+    """The table `Ranking.queries` of some queries, from their best scores, float64 (queries, k or more)."""
+    tied = (np.diff(scores[:, :k], axis=1) == 0).any(axis=1)
+    return pd.DataFrame({"query": queries, "spread": spread, "top": scores[:, 0], "tied": tied})
 
 
 def long_table(queries: Ints, columns: dict[str, Any], widths: Ints) -> pd.DataFrame:

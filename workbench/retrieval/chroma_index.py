@@ -1,14 +1,14 @@
-"""One Chroma collection for each (chunks, embedding), in a directory of its own: built once, audited, renamed, then only read.
+"""One Chroma collection for each (chunks, embedding), each in its directory: built once, audited, renamed, then only read.
 
 Two processes that write one collection lose vectors in silence, and builds are not reproducible: so a build happens aside and
-under a lock, nothing is ever added to a finished index, and what it holds is checked before it is believed.
+under a lock, nothing is ever added to a finished index, and its content is checked before it is used.
 """
 
 import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from filelock import FileLock
 
 from workbench.core import batching
 from workbench.core.files import store_errors, sync
-from workbench.core.fingerprint import fingerprint_of_rows
 from workbench.errors import IndexBuildError
 from workbench.records import Chunk
 from workbench.storage.vector_cache import Vectors
@@ -35,17 +34,17 @@ _REBUILD = "delete the folder and run again, it will be built anew"
 
 
 def index_recipe() -> dict[str, Any]:
-    """What decides an index besides its vectors: the space and the version of Chroma, whose files do not outlive an upgrade."""
+    """The settings of an index besides its vectors: the space and the version of Chroma, whose files do not outlive an upgrade."""
     return {"version": VERSION, "space": SPACE, "chromadb": version("chromadb")}
 
 
 def is_built(folder: Path) -> bool:
-    """Whether a finished index is there; what it holds is checked when it is opened."""
+    """Whether the folder holds a finished index; its content is checked when it is opened."""
     return (folder / _MANIFEST).is_file()
 
 
-def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors, texts: Sequence[str] | None = None) -> bool:
-    """Build the index in `folder` unless it is there; True if this call built it. IndexBuildError if its audit fails."""
+def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool:
+    """Build the index in `folder` unless it exists; True if this call built it. IndexBuildError if its audit fails."""
     if is_built(folder):
         return False
     with store_errors(folder):
@@ -54,13 +53,13 @@ def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors, texts: 
             if is_built(folder):
                 return False
             _check_space(folder.parent, vectors)
-            # The lock is held: a folder without a manifest, or one aside, is what a killed process left.
+            # The lock is held: a folder without a manifest, or one aside, was left by a killed process.
             aside = folder.with_name(f"{folder.name}.tmp")
             shutil.rmtree(aside, ignore_errors=True)
             shutil.rmtree(folder, ignore_errors=True)
             try:
-                _fill(aside, chunks, vectors, texts)
-                (aside / _MANIFEST).write_text(json.dumps(_manifest(chunks, aside)))
+                _fill(aside, chunks, vectors)
+                (aside / _MANIFEST).write_text(json.dumps({"vectors": len(chunks), "space": SPACE, "files": _sizes(aside)}))
                 for path in (*aside.rglob("*"), aside):
                     sync(path)
                 os.rename(aside, folder)
@@ -72,7 +71,7 @@ def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors, texts: 
 
 @contextmanager
 def open_collection(folder: Path) -> Iterator[Any]:
-    """The collection of a finished index, for reading; IndexBuildError if it is not what was built."""
+    """Open the collection of a finished index for reading; IndexBuildError if it is not as it was built."""
     expected = _expected(folder)
     with store_errors(folder), _client(folder) as client:
         collection = client.get_collection(COLLECTION, embedding_function=None)
@@ -82,10 +81,10 @@ def open_collection(folder: Path) -> Iterator[Any]:
 
 
 def _expected(folder: Path) -> int:
-    """How many vectors an index should hold; IndexBuildError if one of its files is not there whole."""
+    """How many vectors an index should hold; IndexBuildError if one of its files is missing or shorter than it was."""
     try:
         manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
-        # Chroma answers from what is left of an index without a word. Reading changes its files but never makes them smaller.
+        # Chroma searches the rest of a damaged index without a word. Reading changes its files but never makes them smaller.
         cut = [name for name, size in manifest["files"].items() if (folder / name).stat().st_size < size]
         expected = int(manifest["vectors"])
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -106,61 +105,46 @@ def _sizes(folder: Path) -> dict[str, int]:
 
 @contextmanager
 def _client(folder: Path) -> Iterator[Any]:
-    # Both the setting and the variable: versions differ in which of the two they heed.
+    # Both the setting and the variable: versions differ in which of the two they obey.
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
     import chromadb
     from chromadb.config import Settings
     from chromadb.errors import ChromaError
 
     try:
-        client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
-        try:
+        with closing(chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))) as client:
             yield client
-        finally:
-            client.close()
     except ChromaError as error:
         if "disk is full" in str(error):
             raise
         raise IndexBuildError(f"Chroma cannot use the index {folder} ({error})", f"see that the disk has room; {_REBUILD}") from error
 
 
-def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors, texts: Sequence[str] | None) -> None:
+def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     with _client(folder) as client:
         collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
         for part in batching.blocks(len(chunks), client.get_max_batch_size()):
             some = chunks[part]
             # The id names the slice that is searched, the metadata the one that is delivered for it.
             about = [{"doc_id": chunk.doc_id, "start": chunk.delivered[0], "end": chunk.delivered[1]} for chunk in some]
-            held = list(texts[part]) if texts is not None else None
-            ids = [chunk.chunk_id for chunk in some]
-            collection.add(ids=ids, embeddings=np.asarray(vectors[part]), metadatas=about, documents=held)
+            collection.add(ids=[chunk.chunk_id for chunk in some], embeddings=np.asarray(vectors[part]), metadatas=about)
         _audit(collection, chunks, vectors)
 
 
 def _audit(collection: Any, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     """The collection holds exactly these chunks, and a sample of the vectors finds itself."""
     parts = batching.blocks(len(chunks), _ASKED)
-    held = sum(len(collection.get(ids=[chunk.chunk_id for chunk in chunks[part]], include=[])["ids"]) for part in parts)
-    if not held == collection.count() == len(chunks):
-        told = f"the index holds {held} of the {len(chunks)} ids that were added, and {collection.count()} in all"
-        raise IndexBuildError(told, "run again; if it stays, report it")
+    stored = sum(len(collection.get(ids=[chunk.chunk_id for chunk in chunks[part]], include=[])["ids"]) for part in parts)
+    if not stored == collection.count() == len(chunks):
+        what = f"the index holds {stored} of the {len(chunks)} ids that were added, and {collection.count()} in all"
+        raise IndexBuildError(what, "run again; if it stays, report it")
     sample = np.linspace(0, len(chunks) - 1, min(_AUDITED, len(chunks))).astype(int)
     answer = collection.query(query_embeddings=np.asarray(vectors[sample]), n_results=1, include=["distances"])
     nearest = np.array([distances[0] if distances else np.inf for distances in answer["distances"]])
-    # Duplicates of a text share its vector, so a vector has found itself where something lies at distance 0.
-    found = float(np.mean(nearest < 1e-4))
-    if found < _SELF_RECALL:
-        raise IndexBuildError(f"only {found:.0%} of the sampled vectors find themselves in the index", "run again; if it stays, report it")
-
-
-def _manifest(chunks: Sequence[Chunk], folder: Path) -> dict[str, Any]:
-    return {
-        "vectors": len(chunks),
-        "ids": fingerprint_of_rows(chunk.chunk_id for chunk in chunks),
-        "space": SPACE,
-        "chromadb": version("chromadb"),
-        "files": _sizes(folder),
-    }
+    # Duplicates of a text share its vector, so a vector has found itself if its nearest is at distance 0.
+    recall = float(np.mean(nearest < 1e-4))
+    if recall < _SELF_RECALL:
+        raise IndexBuildError(f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again; if it stays, report it")
 
 
 def _check_space(folder: Path, vectors: Vectors) -> None:

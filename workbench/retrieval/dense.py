@@ -10,8 +10,8 @@ from workbench.retrieval.exact import exact
 class DenseRetriever(Retriever):
     """Cosine between query and chunk vectors.
 
-    `exact` compares with every vector, so that an index's noise is not taken for a chunking's merit; `ann` is what the Chroma
-    collection answers.
+    `exact` compares with every vector, so that an index's noise is not taken for a chunking's merit; `ann` searches the Chroma
+    collection.
     """
 
     uses_vectors: ClassVar[bool] = True
@@ -21,7 +21,7 @@ class DenseRetriever(Retriever):
 
     @property
     def evaluated(self) -> str:
-        """The way to search that was asked for."""
+        """The chosen search."""
         return self.search
 
     def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
@@ -30,7 +30,7 @@ class DenseRetriever(Retriever):
         return search(asked.vectors, searched, depth, self.k)
 
     def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
-        """The exact ranking and, where there is an index, Chroma's, so that the gap between them is always known."""
+        """The exact ranking and, with an index, Chroma's, so that the gap between them is always known."""
         vectors = asked.vectors
         nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index or self.search == "ann" else {}
         return {"exact": exact(vectors, searched, depth, self.k)} | nearly

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, long_table, timed
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table, timed
 from workbench.retrieval.nearest import longest, nearest, query_blocks
-from workbench.retrieval.rank import Floats
 from workbench.storage.vector_cache import Vectors
 
 
@@ -18,30 +17,15 @@ def exact(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ran
     search = _Search(np.asarray(queries), replace(searched, vectors=mapped), depth, k, longest(mapped))
     n, width = len(searched.doc), search.width
     documents = min(max(depth.documents, depth.listed), int(np.count_nonzero(np.diff(searched.doc, prepend=-1))))
-    looks = [search.look(np.arange(len(queries)), width, documents)]
-    # Those that have not enough look deeper; all else about them is known.
-    while len(looks[-1].short):
+    ranked, short = search.look(np.arange(len(queries)), width, documents)
+    hits = [ranked.hits]
+    # Queries that have not found enough look deeper; the rest of their ranking is known.
+    while len(short):
         width = min(n, 4 * width)
-        looks.append(search.look(looks[-1].short, width, 0))
-    hits = pd.concat([look.hits for look in looks]).sort_values(["query", "rank"], ignore_index=True)
+        deeper, short = search.look(short, width, 0)
+        hits.append(deeper.hits)
     seconds = timed(lambda query: nearest(query[None, :], search.searched, (min(k, n), 0), search.longest), search.queries)
-    return Ranking(hits, looks[0].ranking, looks[0].about, seconds)
-
-
-def about(queries: Ints, spread: Floats, found: Floats, k: int) -> pd.DataFrame:
-    """What `Ranking.queries` tells of some queries, from their best scores, float64 (queries, k or more)."""
-    tied = (np.diff(found[:, :k], axis=1) == 0).any(axis=1)
-    return pd.DataFrame({"query": queries, "spread": spread, "top": found[:, 0], "tied": tied})
-
-
-@dataclass(frozen=True)
-class _Look:
-    """What some queries find, and those of them that have not enough."""
-
-    hits: pd.DataFrame
-    ranking: pd.DataFrame
-    about: pd.DataFrame
-    short: Ints
+    return replace(ranked, hits=pd.concat(hits).sort_values("query", kind="stable", ignore_index=True), seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -54,22 +38,21 @@ class _Search:
 
     @property
     def width(self) -> int:
-        """How many chunks reach the depth of most queries, so that few look twice."""
+        """A number of chunks that reaches the depth for most queries, so that few look twice."""
         tokens = 2 * self.depth.tokens / max(1.0, float(self.searched.tokens.mean()))
         return min(len(self.searched.doc), max(64, self.k, 2 * self.depth.slices, int(tokens)))
 
-    def look(self, asked: Ints, width: int, documents: int) -> _Look:
-        """The best chunks of these queries, at most `width`, and their best documents."""
-        parts = [self._part(asked[part], width, documents) for part in query_blocks(len(asked), width + documents)]
-        hits, ranking, told = (pd.concat([getattr(part, name) for part in parts]) for name in ("hits", "ranking", "about"))
-        return _Look(hits, ranking.reset_index(drop=True), told.reset_index(drop=True), np.concatenate([part.short for part in parts]))
+    def look(self, queries: Ints, width: int, documents: int) -> tuple[Ranking, Ints]:
+        """The best chunks of these queries, at most `width`, and their best documents; with the queries that need more chunks."""
+        parts = [self._part(queries[part], width, documents) for part in query_blocks(len(queries), width + documents)]
+        return joined([ranking for ranking, _ in parts]), np.concatenate([short for _, short in parts])
 
-    def _part(self, asked: Ints, width: int, documents: int) -> _Look:
-        found = nearest(self.queries[asked], self.searched, (width, documents), self.longest)
-        positions, scores = found.chunks.items, found.chunks.scores
+    def _part(self, queries: Ints, width: int, documents: int) -> tuple[Ranking, Ints]:
+        best = nearest(self.queries[queries], self.searched, (width, documents), self.longest)
+        positions, scores = best.chunks.items, best.chunks.scores
         widths = np.minimum(enough(positions, self.searched, self.depth), len(self.searched.doc))
         done = widths <= width
-        hits = long_table(asked[done], {"chunk": positions[done], "score": scores[done]}, widths[done])
-        there = (found.documents.items >= 0).sum(axis=1)
-        ranking = long_table(asked, {"doc": found.documents.items, "score": found.documents.scores}, there)
-        return _Look(hits, ranking, about(asked, found.spread, scores, self.k), asked[~done])
+        hits = long_table(queries[done], {"chunk": positions[done], "score": scores[done]}, widths[done])
+        listed = (best.documents.items >= 0).sum(axis=1)
+        ranking = long_table(queries, {"doc": best.documents.items, "score": best.documents.scores}, listed)
+        return Ranking(hits, ranking, about(queries, best.spread, scores, self.k)), queries[~done]

@@ -1,4 +1,4 @@
-"""Rankings from a score for every chunk: whatever scores them all shares this."""
+"""Rankings from a score for every chunk, for retrievers that score them all."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,10 @@ import pandas as pd
 
 from workbench.core import batching
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, long_table
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, joined, long_table
 from workbench.retrieval.rank import NO_KEY, Bools, Floats, order_keys, rounded, top
 
-# A block holds float64 scores, their keys and what is made of them on the way.
+# Of a block: float64 scores, their keys and copies of both.
 _BYTES_A_SCORE = 32
 
 # Scores of the queries [first, last) for all chunks, float64 (last - first, chunks); -inf where a chunk does not match at all.
@@ -20,12 +20,10 @@ ScoreBlock = Callable[[int, int], Floats]
 def rank_all(score: ScoreBlock, queries: int, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
     """Rank every matching chunk for each query, in blocks of queries; `seconds` is left empty."""
     parts = batching.blocks(queries, batching.rows(_BYTES_A_SCORE * len(searched.doc)))
-    found = [_block(part.start, score(part.start, part.stop), searched, depth, k) for part in parts]
-    hits, ranking, about = (pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True))
-    return Ranking(hits, ranking, about, np.zeros(0))
+    return joined([_block(part.start, score(part.start, part.stop), searched, depth, k) for part in parts])
 
 
-def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
     matched = np.isfinite(scored)
     scores = rounded(np.where(matched, scored, 0.0))
     keys = _keys(scores, matched, searched.chunk_breakers)
@@ -37,16 +35,16 @@ def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: 
         widths = np.minimum(enough(positions, searched, depth), matches)
         if (widths <= width).all():
             break
-    found = np.take_along_axis(scores, positions, axis=1)
-    queries = np.arange(len(found)) + first
-    hits = long_table(queries, {"chunk": positions, "score": found}, widths)
-    tied = (np.diff(found[:, :k], axis=1) == 0) & (np.arange(1, found[:, :k].shape[1]) < matches[:, None])
-    columns = {"query": queries, "spread": scores.std(axis=1), "top": found[:, 0], "tied": tied.any(axis=1)}
-    return hits, _documents(queries, scores, matched, searched, max(depth.documents, depth.listed)), pd.DataFrame(columns)
+    best = np.take_along_axis(scores, positions, axis=1)
+    queries = np.arange(len(best)) + first
+    hits = long_table(queries, {"chunk": positions, "score": best}, widths)
+    tied = (np.diff(best[:, :k], axis=1) == 0) & (np.arange(1, best[:, :k].shape[1]) < matches[:, None])
+    columns = {"query": queries, "spread": scores.std(axis=1), "top": best[:, 0], "tied": tied.any(axis=1)}
+    return Ranking(hits, _documents(queries, scores, matched, searched, max(depth.documents, depth.listed)), pd.DataFrame(columns))
 
 
 def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Corpus, wanted: int) -> pd.DataFrame:
-    """Distinct documents by their best chunk; chunks lie in order of their documents, so a document is one run of columns."""
+    """Distinct documents by their best chunk; chunks are in order of their documents, so a document is one run of columns."""
     starts = np.flatnonzero(np.diff(searched.doc, prepend=-1))
     docs = searched.doc[starts]
     lowest = scores.min(initial=0.0)
@@ -58,5 +56,4 @@ def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Corpus, 
 
 
 def _keys(scores: Floats, matched: Bools, breakers: Ints) -> Ints:
-    keys: Ints = np.where(matched, order_keys(scores, breakers), NO_KEY)
-    return keys
+    return np.where(matched, order_keys(scores, breakers), NO_KEY)

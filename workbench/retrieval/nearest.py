@@ -1,12 +1,12 @@
-"""The best of all vectors by cosine, in blocks: float32 products by BLAS leave few that may be among them, float64 decides.
+"""The best of all vectors by cosine, in blocks: float32 products by BLAS select candidates, float64 decides.
 
 A float32 product of x and y errs by at most g |x| |y|, g = d u / (1 - d u), u = 2^-24, d dimensions, in whatever order BLAS adds
 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1): 2.3e-5 for unit vectors of 384. Rounding to six
-decimals moves a score by half a step more. What lies further below the last of the best cannot be one of them; all else is scored
-again in float64, a row at a time and always in one order, so that no score depends on a block.
+decimals moves a score by half a step more. A product further below the last of the best cannot be one of them; all others are
+scored again in float64, a row at a time and always in one order, so that no score depends on a block.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,19 +14,19 @@ import numpy as np
 from workbench.core import batching
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Corpus
-from workbench.retrieval.rank import STEP, Floats, order_keys, rounded
+from workbench.retrieval.rank import Floats, order_keys, rounded
 from workbench.retrieval.top_k import Spread, TopK
 from workbench.storage.vector_cache import Vectors
 
-# At most so many queries meet a block of vectors together; more make BLAS no faster.
+# Queries whose products with a block of vectors are computed together; more make BLAS no faster.
 _QUERIES = 512
 # Pairs that are scored again at once stay in the processor's cache.
-_AGAIN = 256
+_PAIRS = 256
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """What q queries find: their best chunks, their best documents, and the spread of all their scores (float64, q)."""
+    """The best chunks and documents of q queries, and the spread of all their scores (float64, q)."""
 
     chunks: TopK
     documents: TopK
@@ -44,29 +44,29 @@ def longest(vectors: Vectors) -> float:
 def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: float) -> Nearest:
     """The best chunks and documents of each query, as many as `depth` says; `length` is the greatest of a vector.
 
-    What is held is the products of all of these queries with a block of vectors: `query_blocks` says how many to bring.
+    The products of all these queries with a block of vectors are in memory: `query_blocks` limits their number.
     """
     chunks, documents, spread = TopK(len(queries), depth[0]), TopK(len(queries), depth[1]), Spread(len(queries))
     error = _error(queries, length)
-    # Lists of pairs are longer than products: those of a few queries at a time.
+    # Lists of pairs take more memory than products, so those of a few queries at a time.
     pairs = batching.rows(32)
     for part in batching.blocks(len(searched.doc), min(pairs, batching.rows(4 * len(queries)))):
         products = queries @ searched.vectors[part].T
         block = _Block(searched, part)
-        for few in batching.blocks(len(queries), max(1, pairs // products.shape[1])):
-            spread.meet(few, products[few])
-            _take(chunks, documents, few, (queries, products, error), block)
+        for rows in batching.blocks(len(queries), max(1, pairs // products.shape[1])):
+            spread.add(rows, products[rows])
+            _add_candidates(chunks, documents, rows, (queries, products, error), block)
         spread.count(products.shape[1])
     return Nearest(chunks, documents, spread.values)
 
 
 def query_blocks(queries: int, depth: int) -> Iterator[slice]:
-    """Slices of queries for `nearest`: what each of them finds is held at once."""
+    """Slices of queries for `nearest` whose results fit into memory together."""
     return batching.blocks(queries, min(_QUERIES, batching.rows(48 * depth)))
 
 
 class _Block:
-    """A part of the chunks that are searched; they lie in order of their documents, so a document is one run of them."""
+    """A part of the corpus; chunks are in order of their documents, so a document is one run of them."""
 
     def __init__(self, searched: Corpus, part: slice) -> None:
         self.searched, self.first = searched, part.start
@@ -77,32 +77,32 @@ class _Block:
 
 
 def _error(queries: Vectors, length: float) -> Floats:
-    """How much a float32 product of each query with a vector of at most this length may err, float64 (q)."""
+    """The largest error of a float32 product of each query with a vector of at most this length, float64 (q)."""
     rounding = queries.shape[1] * 2.0**-24
-    found: Floats = rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1)
-    return found
+    error: Floats = rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1)
+    return error
 
 
-def _take(chunks: TopK, documents: TopK, few: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
-    """Let some queries meet a block: the chunks that may be among the best, and of each such document the ones that may be its best."""
-    queries, products, error = scored[0][few], scored[1][few], scored[2][few]
-    floor = _floor(chunks, few, error, lambda: products)
-    document_floor = _floor(documents, few, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
+def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
+    """Add a block's candidates for some queries: chunks that may be among the best, and those that may be the best of such a document."""
+    queries, products, error = scored[0][rows], scored[1][rows], scored[2][rows]
+    floor = chunks.floor(rows, error, lambda: products)
+    document_floor = documents.floor(rows, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
     query, place = _pairs(products, np.minimum(floor, document_floor))
     product = products[query, place]
     groups = np.flatnonzero(np.diff(query * len(block.docs) + block.run[place], prepend=-1))
     best_of_run = np.repeat(np.maximum.reduceat(product, groups), np.diff(groups, append=len(product))) if len(groups) else product
     kept = (product >= floor[query]) | (product >= best_of_run - 2 * error[query])
     query, place = query[kept], place[kept]
-    score = rounded(_again(queries, block.searched.vectors, query, place + block.first))
+    score = rounded(_exact_products(queries, block.searched.vectors, query, place + block.first))
     chunk = place + block.first
-    chunks.meet(few, query, chunk, order_keys(score, block.searched.chunk_breakers[chunk]))
+    chunks.add(rows, query, chunk, order_keys(score, block.searched.chunk_breakers[chunk]))
     if documents.depth:
-        _meet_documents(documents, few, query, (block.searched.doc[chunk], score), block)
+        _add_documents(documents, rows, query, (block.searched.doc[chunk], score), block)
 
 
-def _meet_documents(documents: TopK, few: slice, query: Ints, found: tuple[Ints, Floats], block: _Block) -> None:
-    doc, score = found
+def _add_documents(documents: TopK, rows: slice, query: Ints, scored: tuple[Ints, Floats], block: _Block) -> None:
+    doc, score = scored
     groups = np.flatnonzero((np.diff(query, prepend=-1) != 0) | (np.diff(doc, prepend=-1) != 0))
     if not len(groups):
         return
@@ -110,38 +110,24 @@ def _meet_documents(documents: TopK, few: slice, query: Ints, found: tuple[Ints,
     keys = order_keys(score, block.searched.document_breakers[doc])
     # The first document of a block may have begun in the one before.
     again = np.flatnonzero(doc == block.docs[0])
-    keys[again] = np.maximum(keys[again], documents.withdraw(few, query[again], int(block.docs[0])))
-    documents.meet(few, query, doc, keys)
-
-
-def _floor(best: TopK, few: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
-    """What a product must reach to belong to the best, float64 (queries): by what was met before, else by these products themselves."""
-    known = best.floor(few, error)
-    if np.isfinite(known).all():
-        return known
-    met = products()
-    n, k = met.shape[1], best.depth
-    if n < k:
-        return known
-    # k of them reach the k-th product up to its error and a rounding, so whatever is ranked with them does so too, up to its own.
-    kth = np.partition(met, n - k, axis=1)[:, n - k].astype(np.float64)
-    return np.maximum(known, kth - 2 * error - STEP)
+    keys[again] = np.maximum(keys[again], documents.remove(rows, query[again], int(block.docs[0])))
+    documents.add(rows, query, doc, keys)
 
 
 def _pairs(products: Vectors, floor: Floats) -> tuple[Ints, Ints]:
-    """Row and column of the products that reach their row's floor, in order of rows."""
+    """Row and column of the products at or above their row's floor, in order of rows."""
     # The floor as a float32 that is not above it.
     low = np.nextafter(floor.astype(np.float32), np.float32(-np.inf))
     query, place = np.divmod(np.flatnonzero(products >= low[:, None]), products.shape[1])
     return query, place
 
 
-def _again(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
-    """The products of pairs in float64; numpy adds each row by itself, whichever others are there."""
+def _exact_products(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
+    """The products of pairs in float64; numpy adds each row by itself, so none depends on the others."""
     scores = np.empty(len(query))
-    asked = queries.astype(np.float64)
-    for part in batching.blocks(len(query), _AGAIN):
+    wide = queries.astype(np.float64)
+    for part in batching.blocks(len(query), _PAIRS):
         products = vectors[chunk[part]].astype(np.float64)
-        products *= asked[query[part]]
+        products *= wide[query[part]]
         scores[part] = products.sum(axis=1)
     return scores

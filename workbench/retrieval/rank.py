@@ -1,21 +1,17 @@
-"""Ranks are made once, here, by (-score, seeded hash of the id); metrics only read them.
+"""The order of results: by score, then by a seeded hash of the id. Metrics only read the ranks.
 
-Scores are rounded to six decimals first: what matrix products of different shapes differ in lies below that, so equal texts
-tie, and a tie is broken in the same way in every run.
+Scores are rounded to six decimals first: matrix products of different shapes differ in smaller steps, so equal texts tie, and a
+tie is broken in the same way in every run.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.models.tokenizers import Ints
-
-# Numbers lie in the order of their bytes.
-_NUMBER = partial(int.from_bytes, byteorder="big")
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -29,23 +25,18 @@ NO_KEY = np.iinfo(np.int64).min + 1
 
 
 def tie_breakers(ids: Sequence[str], seed: int = SEED) -> Ints:
-    """A number for each id, int64 (n), whose order is that of a seeded hash: a fixed order that favours nobody."""
+    """A number for each id, int64 (n), in the order of 64 bits of BLAKE2b keyed by the seed: fixed, and unrelated to the ids."""
+    salt = seed.to_bytes(8, "little")
+    hashes = (hashlib.blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8, key=salt).digest() for item in ids)
+    numbers = np.frombuffer(b"".join(hashes), dtype=">u8").astype(np.uint64)
     breakers = np.empty(len(ids), dtype=np.int64)
-    breakers[np.argsort(seeded_hashes(ids, seed), kind="stable")] = np.arange(len(ids))
+    breakers[np.argsort(numbers, kind="stable")] = np.arange(len(ids))
     return breakers
 
 
-def seeded_hashes(ids: Iterable[str], seed: int = SEED) -> NDArray[np.uint64]:
-    """64 bits of BLAKE2b of each id, keyed by the seed: uint64 (n)."""
-    salt = seed.to_bytes(8, "little")
-    hashes = (hashlib.blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8, key=salt).digest() for item in ids)
-    return np.fromiter(map(_NUMBER, hashes), dtype=np.uint64)
-
-
 def rounded(scores: Any) -> Floats:
-    """Scores as float64 with what is only arithmetic noise taken off."""
-    noisy: Floats = np.asarray(scores, dtype=np.float64)
-    return noisy.round(_DECIMALS)
+    """Scores as float64 without arithmetic noise."""
+    return np.asarray(scores, dtype=np.float64).round(_DECIMALS)
 
 
 def order_keys(scores: Floats, breakers: Ints) -> Ints:
@@ -54,14 +45,12 @@ def order_keys(scores: Floats, breakers: Ints) -> Ints:
     The rounded score counts in steps of 1e-6, and the tie breaker decides below that; room for 4 billion ids.
     """
     steps = np.round(scores * 10**_DECIMALS).astype(np.int64)
-    keys: Ints = steps * _ROOM + (_ROOM - 1 - breakers)
-    return keys
+    return np.asarray(steps * _ROOM + (_ROOM - 1 - breakers))
 
 
 def scores_of(keys: Ints) -> Floats:
     """The rounded scores that keys were made of."""
-    scores: Floats = (keys >> 32) / 10**_DECIMALS
-    return scores
+    return np.asarray((keys >> 32) / 10**_DECIMALS)
 
 
 def top(keys: Ints, depth: int) -> Ints:

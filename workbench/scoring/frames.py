@@ -34,7 +34,7 @@ Grades = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a dataframe says, its ids as text.
+    """The rankings and judgements of a dataframe, ids as text.
 
     `queries`: each query's id as it was given. `run`: its documents, best first. `grades`: its judged documents. `complete`: whether
     these hold all its relevant documents.
@@ -49,7 +49,7 @@ class Given:
 
 
 def read_frame(dataframe: pd.DataFrame, qrels: pd.DataFrame | None, *, all_judged: bool) -> Given:
-    """What a dataframe of either shape says; InputError for whatever is wrong with it."""
+    """Read a dataframe of either shape; InputError for whatever is wrong with it."""
     frame = _checked(dataframe, _FRAME)
     by_query = not {"retrieved", *LISTS["retrieved"]}.isdisjoint(frame.columns)
     return (_of_lists if by_query else _of_rows)(_renamed(frame, LISTS if by_query else ROWS, _FRAME), qrels, all_judged)
@@ -64,7 +64,7 @@ def _checked(frame: Any, name: str) -> pd.DataFrame:
 
 
 def _renamed(frame: pd.DataFrame, aliases: Mapping[str, tuple[str, ...]], name: str) -> pd.DataFrame:
-    """The columns by our names; two columns of one meaning are refused."""
+    """Rename the columns to ours; two columns of one meaning are refused."""
     ours = {alias: column for column, others in aliases.items() for alias in others}
     found = [ours.get(column, column) for column in frame.columns]
     for column in [*aliases, *_SHARED]:
@@ -121,7 +121,7 @@ def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) 
 
 
 def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qrels: pd.DataFrame) -> Given:
-    """Adds what is judged; queries of the qrels that are not in the frame have no results."""
+    """Add the judgements; queries of the qrels that are not in the frame have no results."""
     judged = _renamed(_checked(qrels, "qrels"), ROWS, "qrels")
     _require(judged, ["query_id", "doc_id", "relevance"], "qrels")
     ids = judged["query_id"].tolist()
@@ -147,7 +147,7 @@ def _given(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequ
 
 
 def _of_queries(frames: Sequence[pd.DataFrame], column: str) -> dict[str, Any]:
-    """What a column says of each query: the same in all of its rows."""
+    """The value of a column for each query, the same in all of its rows."""
     found: dict[str, Any] = {}
     for frame in frames:
         for name, value in zip(frame["query_id"], frame[column], strict=True) if column in frame.columns else ():
@@ -213,7 +213,7 @@ def _missing(value: object) -> bool:
 
 
 def _order(frame: pd.DataFrame, names: Sequence[str], docs: Sequence[str], all_judged: bool) -> Sequence[int]:
-    """The rows of what was retrieved, best first within each query: by rank, or by score with ties in seeded order."""
+    """The rows of retrieved documents, best first within each query: by rank, or by score with ties in seeded order."""
     column = "rank" if "rank" in frame.columns else "score"
     _require(frame, [column], _FRAME)
     values = _numbers(frame[column], column)
@@ -248,5 +248,5 @@ def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
 
 
 def some(names: Sequence[str]) -> str:
-    """How many queries, and the first of them."""
+    """The number of queries, and the first of them."""
     return f"there {'is' if len(names) == 1 else 'are'} {plural(len(names), 'query', 'queries')} ({listed(names, 3)})"

@@ -1,4 +1,4 @@
-"""Scores of what any program retrieved: a dataframe goes in, document metrics with their intervals come out.
+"""Scores of any program's rankings: a dataframe goes in, document metrics with their intervals come out.
 
 Both shapes of a dataframe become one value, `Given`; from there on metrics and statistics are those of the experiments.
 """
@@ -32,10 +32,10 @@ _UNSEEN = ""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """What `score` found.
+    """The result of `score`.
 
     `table`: `metric, value, low, high, n, clusters, unscored, attainable`, a row a metric, the interval at 95 %. `queries`: `query_id,
-    metric, value, state, reason`, a row for each metric and query. `notes`: what one should know to read them.
+    metric, value, state, reason`, a row for each metric and query. `notes`: sentences that help to read them.
     """
 
     table: pd.DataFrame
@@ -67,7 +67,7 @@ _COLUMNS = [words("metric"), *map(Column, ("value", "95 % interval", "n", "clust
 def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame | None = None, *, all_judged: bool = False) -> Scores:
     """Document metrics such as `recall@5` of the rankings in a dataframe, which has one of two shapes.
 
-    A row a query: `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and, where there are any, `irrelevant`,
+    A row a query: `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and, if known, `irrelevant`,
     `query_id`, `answerable`, `cluster`. A row a document: `query_id`, `doc_id`, and `rank` or `score`, with the judgements in `relevance`
     or in `qrels` (`query_id, doc_id, relevance`). `all_judged` says that a frame of such rows holds every judged document, those that
     were not retrieved with rank NaN. Whatever is wrong raises InputError.
@@ -119,8 +119,8 @@ def _check(given: Given, chosen: Sequence[Metric]) -> None:
 def _dataset(given: Given) -> Dataset:
     """Records without texts, for metrics that read none.
 
-    Where relevant documents may be unknown, one that nobody retrieved stands for them: a query of which nothing relevant was
-    retrieved scores 0 then, instead of falling out of the mean.
+    If relevant documents may be unknown, one that nobody retrieved represents them: a query without relevant results then scores 0
+    instead of falling out of the mean.
     """
     judged = [Qrel(name, doc, grade) for name, grades in given.grades.items() for doc, grade in grades.items()]
     if not given.complete:
@@ -140,7 +140,7 @@ def _retrieved(given: Given, dataset: Dataset) -> Retrieved:
 
 
 def _clusters(given: Given, labels: Labels) -> Ints:
-    """As given; else by the one relevant document, which cannot be known where judgements are not complete."""
+    """As given; else by the one relevant document, which only complete judgements can show."""
     if given.clusters is not None:
         return pd.factorize(pd.Series([given.clusters[name] for name in given.queries], dtype=object))[0].astype(np.int64)
     return query_clusters(labels) if given.complete else np.arange(labels.queries, dtype=np.int64)

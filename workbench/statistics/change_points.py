@@ -1,4 +1,4 @@
-"""Where a metric's level changed over runs, by a permutation test."""
+"""Find the runs at which the level of a metric changed, by permutation tests."""
 
 import itertools
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
-from workbench.models.tokenizers import Ints
+from workbench.metrics.coverage import Ints
 
 # Four runs on one level and five on another is the shortest history whose cleanest step is rare enough: p is 2 * 2 / 126.
 FEWEST_RUNS = 9
-# What is further back is not looked at: the work grows with the square.
+# Older runs are ignored: the work grows with the square of their number.
 MOST_RUNS = 200
 LEVEL = 0.05
-# One run that is off is no level.
+# The fewest runs of a level: one run that is off is none.
 _LEAST = 2
 _RESAMPLES = 1999
 _SEED = 20260101
-# Numbers held at once.
-_HELD = 2_000_000
+# Numbers in memory at once.
+_BLOCK = 2_000_000
 
 # Places [start, end) of each part, in two arrays.
 Parts = tuple[Ints, Ints]
@@ -28,7 +28,7 @@ Parts = tuple[Ints, Ints]
 
 @dataclass(frozen=True)
 class ChangePoint:
-    """The first run of a new level, the mean of the runs between the neighbouring change points on either side, and p."""
+    """The first run of a new level, the means of the levels before and after it, and p."""
 
     run: str
     before: float
@@ -38,66 +38,59 @@ class ChangePoint:
 
 @dataclass(frozen=True)
 class Levels:
-    """What was found in so many runs; `enough` is False where they are too few to tell a change from noise."""
+    """The change points in a history of `runs` runs."""
 
     runs: int
     points: tuple[ChangePoint, ...]
 
     @property
     def enough(self) -> bool:
-        """Whether a change could have been told."""
+        """Whether there are enough runs to distinguish a change from noise."""
         return self.runs >= FEWEST_RUNS
 
 
 def change_points(series: "pd.Series[float]") -> Levels:
-    """The runs from which a metric, indexed by run and oldest first, stood on another level; NaN is left out.
+    """The runs at which the level of a metric, indexed by run and oldest first, changed; NaN is left out.
 
-    Two questions are asked of a history, each by scipy's permutation test at half of LEVEL: is there a step, the largest
+    Two permutation tests of scipy are applied to a history, each at half of LEVEL. The first looks for a step, the largest
     standardised difference of means max |mean(part) - mean(rest)| sqrt(m (n - m) / n) over all first parts of m of n runs (binary
-    segmentation, Scott and Knott 1974), and if not, is there a stretch that differs, over all parts in the middle (circular
-    binary segmentation, Olshen and others 2004). Under no change the order of the runs tells nothing, so at most 5 % of
-    histories without one are split, whatever the noise and however many values are equal; p is of both questions together.
-    The parts are then treated alike while they have FEWEST_RUNS runs; only the last MOST_RUNS runs are looked at.
+    segmentation, Scott and Knott 1974). If there is none, the second looks for a stretch that differs, over all parts in the middle
+    (circular binary segmentation, Olshen and others 2004). Without a change the order of the runs is arbitrary, so at most 5 % of
+    histories without one are split, whatever the noise and however many values are equal; p is of both tests together. The parts
+    are tested in the same way while they have FEWEST_RUNS runs; only the last MOST_RUNS runs are used.
 
-    Runs that drift, or that repeat each other, are not exchangeable: then a split says that the level was not the same
+    Runs that drift, or that repeat each other, are not exchangeable: then a split means that the level was not the same
     throughout, not that it jumped once.
     """
     scored = series.dropna().tail(MOST_RUNS)
     values: NDArray[np.float64] = np.asarray(scored, dtype=np.float64)
-    found = sorted(_split(values, 0, len(values)))
-    edges = [0, *(place for place, _ in found), len(values)]
-    points = []
-    for number, (place, p) in enumerate(found, 1):
-        before, after = values[edges[number - 1] : place].mean(), values[place : edges[number + 1]].mean()
-        points.append(ChangePoint(str(scored.index[place]), float(before), float(after), p))
-    return Levels(len(values), tuple(points))
+    splits = sorted(_split(values, 0, len(values)))
+    edges = [0, *(place for place, _ in splits), len(values)]
+    levels = [float(values[start:end].mean()) for start, end in itertools.pairwise(edges)] if splits else []
+    points = zip(splits, itertools.pairwise(levels), strict=True)
+    return Levels(len(values), tuple(ChangePoint(str(scored.index[place]), before, after, p) for (place, p), (before, after) in points))
 
 
 def _split(values: NDArray[np.float64], start: int, end: int) -> list[tuple[int, float]]:
     part = values[start:end]
     if len(part) < FEWEST_RUNS or np.ptp(part) == 0:
         return []
-    for parts in (_steps(len(part)), _stretches(len(part))):
+    for parts in _steps_and_stretches(len(part)):
         p = 2 * _p(part, parts)
         if p <= LEVEL:
             place = int(np.argmax(_gaps(part, parts)))
             inner = [start + int(edge[place]) for edge in parts if 0 < edge[place] < len(part)]
-            found = [(edge, p) for edge in inner]
+            splits = [(edge, p) for edge in inner]
             for low, high in itertools.pairwise([start, *inner, end]):
-                found += _split(values, low, high)
-            return found
+                splits += _split(values, low, high)
+            return splits
     return []
 
 
-def _steps(n: int) -> Parts:
-    ends = np.arange(_LEAST, n - _LEAST + 1)
-    return np.zeros_like(ends), ends
-
-
-def _stretches(n: int) -> Parts:
+def _steps_and_stretches(n: int) -> list[Parts]:
     starts, ends = np.triu_indices(n + 1, _LEAST)
-    inside = (starts >= _LEAST) & (ends <= n - _LEAST)
-    return starts[inside], ends[inside]
+    fitting = ends <= n - _LEAST
+    return [(starts[inside], ends[inside]) for inside in (fitting & (starts == 0), fitting & (starts >= _LEAST))]
 
 
 def _p(values: NDArray[np.float64], parts: Parts) -> float:
@@ -107,7 +100,7 @@ def _p(values: NDArray[np.float64], parts: Parts) -> float:
         permutation_type="pairings",
         alternative="greater",
         n_resamples=_RESAMPLES,
-        batch=max(1, _HELD // len(parts[0])),
+        batch=max(1, _BLOCK // len(parts[0])),
         vectorized=True,
         rng=np.random.default_rng(_SEED),
     )

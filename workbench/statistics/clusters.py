@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.core.batching import blocks, rows
 from workbench.metrics.coverage import Bools, Ints
 from workbench.metrics.inputs import Labels
 
 FEWEST_CLUSTERS = 10
-# How many values are held at once.
-_BLOCK = 2_000_000
+# A value and its square.
+BYTES_A_VALUE = 16
 
 
 def query_clusters(labels: Labels) -> Ints:
@@ -34,8 +35,8 @@ def query_clusters(labels: Labels) -> Ints:
 class Units:
     """The unit of each query, numbered from 0: `codes` (q); `clusters` is the number of source documents they come from.
 
-    `conditional` says that queries of one document were taken for separate observations because there are too few documents: what is
-    inferred then holds over questions of these documents only, and says nothing about others.
+    `conditional` says that queries of one document count as separate observations because there are too few documents: inference then
+    holds over questions of these documents only.
     """
 
     codes: Ints
@@ -63,14 +64,13 @@ def units(clusters: npt.ArrayLike) -> Units:
 
 
 def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
-    """The rows of `scored` (r, q) that hold the same queries, together: their positions and these queries (q); some 2 million values at once.
+    """Group the rows of `scored` (r, q) that hold the same queries: their positions and these queries (q), block by block.
 
     Such rows have the same units and the same n, so that one pass over arrays serves them all.
     """
     groups: dict[bytes, list[int]] = {}
     for row, key in enumerate(np.packbits(scored, axis=1)):
         groups.setdefault(key.tobytes(), []).append(row)
-    most = max(1, _BLOCK // max(1, scored.shape[1]))
-    for rows in groups.values():
-        for start in range(0, len(rows), most):
-            yield np.array(rows[start : start + most], dtype=np.int64), scored[rows[0]]
+    for places in groups.values():
+        for block in blocks(len(places), rows(BYTES_A_VALUE * scored.shape[1])):
+            yield np.array(places[block], dtype=np.int64), scored[places[0]]

@@ -1,7 +1,8 @@
-"""How much two configurations differ on the same queries."""
+"""Differences between two configurations on the same queries, and their tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,19 +10,17 @@ from statsmodels.stats.multitest import multipletests
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
-from workbench.statistics.clusters import alike, units
-from workbench.statistics.intervals import Interval, checked, robust_intervals
+from workbench.statistics.clusters import alike
+from workbench.statistics.intervals import Interval, robust_intervals, units_of
 from workbench.statistics.pairs import Pairs
 from workbench.statistics.resampling.randomisation import Randomised
-
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How `a` differs from `b`: the mean of a - b with its clustered 95 % interval, and p values, all two-sided.
+    """The mean of a - b with its clustered 95 % interval, and two-sided p values.
 
-    `p` is the clustered paired t test's (the randomisation's where the difference does not vary), `p_random` that of sign flips,
+    `p` is that of the clustered paired t test (of the randomisation if the difference does not vary), `p_random` that of sign flips,
     `p_adjusted` max-T over the family and never below `p`, `p_holm` Holm's of `p`.
     """
 
@@ -34,13 +33,20 @@ class Comparison:
     p_holm: float
 
 
-def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: npt.ArrayLike, level: float = LEVEL) -> Interval:
-    """The mean of a - b over the q queries of both (q, NaN where unscored), as `paired_differences` has it."""
+class Bounds(NamedTuple):
+    """The smallest and the largest possible mean difference."""
+
+    low: float
+    high: float
+
+
+def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: npt.ArrayLike) -> Interval:
+    """The mean of a - b over the q queries of both (q, NaN where unscored), by `paired_differences`."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    return paired_differences(first[None], second[None], clusters, level)[0]
+    return paired_differences(first[None], second[None], clusters)[0]
 
 
-def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike, level: float = LEVEL) -> list[Interval]:
+def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike) -> list[Interval]:
     """For each of r rows the mean of a - b over the q queries of both (r, q; NaN where unscored) and its cluster-robust t interval.
 
     Queries that lack a value on either side are left out of both and of `n`. Equal values everywhere give 0 with the bounds
@@ -48,13 +54,29 @@ def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike, level: flo
     """
     if a.shape != b.shape:
         raise InputError(f"{a.shape[1:]} and {b.shape[1:]} values cannot be paired", "compare results of the same queries")
-    found: dict[int, Interval] = {}
+    intervals: dict[int, Interval] = {}
     for rows, scored in alike(~(np.isnan(a) | np.isnan(b))):
-        differences, names = checked((a[rows] - b[rows])[:, scored], np.asarray(clusters)[scored], level)
-        intervals = robust_intervals(differences, units(names), level)
-        for row, differs, interval in zip(rows.tolist(), (differences != 0).any(axis=1).tolist(), intervals, strict=True):
-            found[row] = interval if differs else replace(interval, value=0.0, low=0.0, high=0.0)
-    return [found[row] for row in range(len(a))]
+        differences = (a[rows] - b[rows])[:, scored]
+        means = robust_intervals(differences, units_of(differences, np.asarray(clusters)[scored]))
+        for row, differs, interval in zip(rows.tolist(), (differences != 0).any(axis=1).tolist(), means, strict=True):
+            intervals[row] = interval if differs else replace(interval, value=0.0, low=0.0, high=0.0)
+    return [intervals[row] for row in range(len(a))]
+
+
+def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayLike, b_high: npt.ArrayLike) -> Bounds:
+    """Bounds of mean(a - b) over queries (q), each value known only to be between `low` and `high` since documents are not judged.
+
+    They are mean(a_low - b_high) and mean(a_high - b_low) over the queries with all four values (`metrics.unjudged.unjudged_values`);
+    NaN without such a query.
+    """
+    parts = [np.asarray(part, dtype=np.float64) for part in (a_low, a_high, b_low, b_high)]
+    if len({part.shape for part in parts}) > 1:
+        raise InputError("values by configuration have different shapes", "give those of the same queries")
+    values = np.array(parts)
+    first_low, first_high, second_low, second_high = values[:, ~np.isnan(values).any(axis=0)]
+    if not len(first_low):
+        return Bounds(float("nan"), float("nan"))
+    return Bounds(float((first_low - second_high).mean()), float((first_high - second_low).mean()))
 
 
 def p_values(pairs: Pairs, tests: Randomised) -> tuple[Floats, Floats]:
@@ -66,13 +88,13 @@ def p_values(pairs: Pairs, tests: Randomised) -> tuple[Floats, Floats]:
 def comparisons(pairs: Pairs, tests: Randomised, family: Bools, names: Sequence[str], sign: float = 1.0) -> list[Comparison]:
     """The pairs in `family` (p) as comparisons of configurations by name, their differences multiplied by `sign`."""
     chosen = np.flatnonzero(family)
-    p, adjusted = p_values(pairs, tests)
-    half = pairs.half_width(LEVEL)
+    (p, adjusted), half_width = p_values(pairs, tests), pairs.half_width
     holm = multipletests(p[chosen], method="holm")[1] if len(chosen) else p[chosen]
     rows = []
     for pair, corrected in zip(chosen.tolist(), holm.tolist(), strict=True):
         mean = sign * float(pairs.mean[pair]) + 0.0  # no negative zero
-        found = Interval(mean, mean - float(half[pair]), mean + float(half[pair]), int(pairs.n[pair]), int(pairs.clusters[pair]))
+        half = float(half_width[pair])
+        interval = Interval(mean, mean - half, mean + half, int(pairs.n[pair]), int(pairs.clusters[pair]))
         tested = (float(p[pair]), float(tests.alone[pair]), float(adjusted[pair]), corrected)
-        rows.append(Comparison(names[pairs.a[pair]], names[pairs.b[pair]], found, *tested))
+        rows.append(Comparison(names[pairs.a[pair]], names[pairs.b[pair]], interval, *tested))
     return rows

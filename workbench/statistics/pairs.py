@@ -5,19 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from workbench.core.batching import blocks, rows
 from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.statistics.clusters import BYTES_A_VALUE
+from workbench.statistics.intervals import t_quantile
 from workbench.statistics.robust import by_unit, robust
-
-# How many values are held at once.
-_BLOCK = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
     """Differences a - b of p pairs of configurations, `a` and `b` being their positions (p), every a before its b.
 
-    `mean`, its clustered standard error `error` (NaN where the difference does not vary) with `freedom`, over `n` queries in so many
-    `clusters`, all (p). `sums` (p, units) are the sums of the differences of each unit; they are all 0 where the pair is `identical`.
+    `mean`, its clustered standard error `error` (NaN where the difference does not vary) with `freedom`, over `n` queries in
+    `clusters` documents, all (p). `sums` (p, units) add up the differences of each unit; they are all 0 for `identical` pairs.
     """
 
     a: Ints
@@ -36,23 +36,24 @@ class Pairs:
         ratio = np.divide(np.abs(self.mean), self.error, out=np.full(len(self.mean), np.nan), where=~np.isnan(self.error))
         return np.where(self.identical, 1.0, 2 * stats.t.sf(ratio, self.freedom))
 
-    def half_width(self, level: float) -> Floats:
+    @property
+    def half_width(self) -> Floats:
         """(p) half the width of the clustered t interval; 0 for identical pairs, NaN where the difference does not vary."""
-        return np.where(self.identical, 0.0, stats.t.ppf((1 + level) / 2, self.freedom) * self.error)
+        return np.where(self.identical, 0.0, t_quantile(self.freedom) * self.error)
 
 
 def all_pairs(values: Floats, codes: Ints, documents: Ints) -> Pairs:
     """Every pair of the configurations in `values` (c, q; NaN where unscored), for queries in units `codes` (q) and `documents` (q)."""
     a, b = np.triu_indices(len(values), 1)
-    rows = max(1, _BLOCK // max(1, values.shape[1]))
-    blocks = [slice(start, start + rows) for start in range(0, max(1, len(a)), rows)]
-    found = [_rows(values[a[part]] - values[b[part]], codes, documents) for part in blocks]
-    columns = [np.concatenate(column) for column in zip(*found, strict=True)]
+    # One block even without pairs, for arrays of the right shape.
+    parts = blocks(max(1, len(a)), rows(BYTES_A_VALUE * values.shape[1]))
+    computed = [_columns(values[a[part]] - values[b[part]], codes, documents) for part in parts]
+    columns = [np.concatenate(column) for column in zip(*computed, strict=True)]
     return Pairs(a.astype(np.int64), b.astype(np.int64), *columns)
 
 
-def _rows(differences: Floats, codes: Ints, documents: Ints) -> tuple[Floats, Floats, Floats, Ints, Ints, Floats, Bools]:
-    found = robust(differences, codes)
+def _columns(differences: Floats, codes: Ints, documents: Ints) -> tuple[Floats, Floats, Floats, Ints, Ints, Floats, Bools]:
+    means = robust(differences, codes)
     clusters = (by_unit((~np.isnan(differences)).astype(np.float64), documents) > 0).sum(axis=1).astype(np.int64)
-    identical = ~(np.nan_to_num(differences) != 0).any(axis=1)
-    return found.mean, found.error, found.freedom, found.n, clusters, found.sums, identical
+    identical = (np.nan_to_num(differences) == 0).all(axis=1)
+    return means.mean, means.error, means.freedom, means.n, clusters, means.sums, identical

@@ -6,13 +6,13 @@ import numpy as np
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 
-# Rounding leaves a standard error of this order, relative to the largest value, where there is no variance.
+# Rounding leaves a standard error of this order, relative to the largest value, of values that do not vary.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Robust:
-    """Means of r rows of values: `mean`, `error` (NaN where no variance is to be seen), `freedom`, `n`, `sums` (r, units) of each unit."""
+    """Means of r rows of values: `mean`, `error` (NaN without variance), `freedom`, `n`, `sums` (r, units) of each unit."""
 
     mean: Floats
     error: Floats
@@ -56,7 +56,7 @@ def satterthwaite(sizes: Floats, correlation: Floats, several: Bools) -> Floats:
 
     The λ are the eigenvalues of the covariance of the units' weighted residual sums, M_gj = a_g a_j (δ_gj v_g - h_g v_j - h_j v_g +
     h_g h_j V), with a_g² = 1 / (1 - h_g), v_g = n_g (1 + (n_g - 1) ρ) and V = Σ v_g. The traces of M and M² are written out, so no
-    matrix is made. Units of one size have their number - 1; where there is but one unit (not `several`) it is 1.
+    matrix is made. Units of one size have their number - 1; with one unit (not `several`) it is 1.
     """
     share = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)
     weights = 1 / np.where(share < 1, 1 - share, 1)

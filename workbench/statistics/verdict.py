@@ -1,30 +1,36 @@
-"""The verdict on an experiment: which configuration is best by the metric that decides, and how sure that is."""
+"""The verdict on an experiment: which configuration is best by the primary metric, and with what confidence."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from statsmodels.stats.power import TTestPower
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.clusters import Units, units
+from workbench.statistics.clusters import units
 from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.pairs import Pairs, all_pairs
-from workbench.statistics.power import queries_needed
 from workbench.statistics.resampling.best_set import unrejected
 from workbench.statistics.resampling.randomisation import randomise
-from workbench.statistics.resampling.selection import corrected_first
+from workbench.statistics.resampling.selection import Selected, corrected_first
 
 SEED = 6
 FEWEST_QUERIES = 30
+MOST_QUERIES = 100_000
+# Six queries find an effect of 1.5 standard deviations.
+_FEWEST_NEEDED, _LARGE_EFFECT = 6, 1.5
+_NORMAL = 2.8016  # the quantiles of .975 and .8 added up
 CONDITIONAL = "over questions of these documents only"
 METHODS = (
     "differences: the same questions in pairs, clustered by source document (CR2 with Satterthwaite's degrees of freedom)",
     "p: clustered paired t test; beside it sign flips of whole documents' sums (9,999, or all where 16 or fewer differ)",
     "corrected p: max-T over the family by the same flips, step-down (Westfall and Young); beside it Holm",
-    "cannot be told from the best: no other is better, one-sided max-T at 2.5 % for each configuration (Mogstad et al., Hsu), if a paired t test agrees",
+    "statistically indistinguishable from the best: no other is better, one-sided max-T at 2.5 % for each configuration (Mogstad et al., Hsu), if a paired t test agrees",
     "corrected value of the first: chosen on one half of the documents, measured on the other, 200 splits",
     "questions needed: 80 % power, two-sided paired t test at 5 %, the difference and its clustered spread as they are here",
 )
@@ -40,22 +46,13 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
-    """The first's `value` without the luck of being first, the `optimism` of the plain mean, and the share of halves each came first on."""
-
-    value: float
-    optimism: float
-    chosen: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
-    """What may be said about configurations by one metric.
+    """The conclusions about configurations by one metric.
 
-    `ranked`: those with a score, the best mean first. `best`: those that cannot be told from the best, in that order; they hold the
-    true best with at least 95 %. `winner` is its only member, else None and `reason` says why. `selected` is about `ranked[0]`.
-    `needed` queries would tell the first two apart (None: nothing to tell; see `power.needed_text`). `n` queries have a value for all
-    of them. `conditional`: documents are too few, so that all this holds over questions of these documents only.
+    `ranked`: those with a score, the best mean first. `best`: the tie set in that order, which contains the true best with at least
+    95 % confidence. `winner` is its only member, else None and `reason` says why. `selected` is about the leader, `ranked[0]`.
+    `needed` queries would distinguish the first two (None: no difference, or no error to measure it by). `n` queries have a value for
+    all configurations. `conditional`: documents are too few, so that the verdict holds over questions of these documents only.
     """
 
     metric: str
@@ -73,7 +70,7 @@ class Verdict:
     clusters: int
 
     def between(self, a: str, b: str) -> Comparison | None:
-        """The comparison of two configurations, whichever way round it is kept; None where the family has none."""
+        """The comparison of two configurations in either order; None if the family does not contain it."""
         return next((row for row in self.comparisons if {row.a, row.b} == {a, b}), None)
 
 
@@ -88,59 +85,68 @@ def verdict(
 ) -> Verdict:
     """The verdict on configurations by name, each with its values (q, NaN where unscored) of the same queries in `clusters` (q).
 
-    The family is all pairs, or all against the `baseline` where one is given. Configurations without any score are left out, and so
-    should be, by the caller, those that cannot be compared fairly. Equal inputs and seeds give equal verdicts.
+    The family is all pairs, or all against the `baseline` if one is given. Configurations without any score are left out; the caller
+    leaves out those that cannot be compared fairly. Equal inputs and seeds give equal verdicts.
     """
-    found = _bench(values, clusters, 1.0 if higher_is_better else -1.0)
-    pairs = all_pairs(found.values, found.observed.codes, found.documents)
-    family = _family(pairs, found.names, baseline)
+    sign = 1.0 if higher_is_better else -1.0
+    names, scores, documents = _scored(values, np.asarray(clusters))
+    scores, observed = sign * scores, units(documents)
+    pairs = all_pairs(scores, observed.codes, documents)
+    family = _family(pairs, names, baseline)
     tests = randomise(pairs, family, seed)
-    unbeaten = unrejected(tests.unbeaten, pairs, p_values(pairs, tests)[0])
-    ranking = np.argsort(-np.nanmean(found.values, axis=1), kind="stable")
-    best = [int(one) for one in ranking if one in unbeaten]
-    n = int((~np.isnan(found.values)).all(axis=0).sum())
-    reason = _reason(pairs, best, n, len(found.names))
+    indistinguishable = unrejected(tests.unbeaten, pairs, p_values(pairs, tests)[0])
+    ranking = np.argsort(-np.nanmean(scores, axis=1), kind="stable")
+    best = [place for place in ranking.tolist() if place in indistinguishable]
+    n = int((~np.isnan(scores)).all(axis=0).sum())
+    reason = _reason(pairs, best, n, len(names))
+    selected = corrected_first(scores, observed.codes, names, seed)
     return Verdict(
         metric=metric,
         family="all pairs" if baseline is None else f"against {baseline}",
-        methods=METHODS + ((CONDITIONAL,) if found.observed.conditional else ()),
-        ranked=tuple(found.names[one] for one in ranking),
-        comparisons=tuple(comparisons(pairs, tests, family, found.names, found.sign)),
-        best=tuple(found.names[one] for one in best),
-        winner=found.names[best[0]] if reason is None else None,
+        methods=METHODS + ((CONDITIONAL,) if observed.conditional else ()),
+        ranked=tuple(names[place] for place in ranking),
+        comparisons=tuple(comparisons(pairs, tests, family, names, sign)),
+        best=tuple(names[place] for place in best),
+        winner=names[best[0]] if reason is None else None,
         reason=reason,
-        selected=_selected(found, seed),
+        selected=replace(selected, value=sign * selected.value) if selected else None,
         needed=_needed(pairs, ranking),
-        conditional=found.observed.conditional,
+        conditional=observed.conditional,
         n=n,
-        clusters=found.observed.clusters,
+        clusters=observed.clusters,
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bench:
-    """`values` (c, q) times `sign`, so that higher is better, of queries that anyone has a value for."""
+def queries_needed(difference: float, error: float, n: int) -> int | None:
+    """The number of queries at which a two-sided paired t test at 5 % finds a true difference of this size with 80 % power.
 
-    names: tuple[str, ...]
-    values: Floats
-    observed: Units
-    documents: Ints
-    sign: float
+    The effect is d / sd, where sd = `error` · √n contains the design effect of clustering, `error` being the clustered standard error of
+    the difference over `n` queries. More than 100,000 is given as 100,001. None without a difference, or without an error to measure it by.
+    """
+    if difference == 0 or not math.isfinite(error) or error <= 0 or n < 2:
+        return None
+    effect = abs(difference) / (error * math.sqrt(n))
+    if effect >= _LARGE_EFFECT:
+        return _FEWEST_NEEDED
+    # The normal approximation, which the t distribution exceeds by about two queries.
+    if (_NORMAL / effect) ** 2 > MOST_QUERIES:
+        return MOST_QUERIES + 1
+    found = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8, alternative="two-sided")
+    return min(math.ceil(float(found)), MOST_QUERIES + 1)
 
 
-def _bench(values: Mapping[str, npt.ArrayLike], clusters: npt.ArrayLike, sign: float) -> _Bench:
-    groups = np.asarray(clusters)
+def _scored(values: Mapping[str, npt.ArrayLike], clusters: npt.NDArray[Any]) -> tuple[tuple[str, ...], Floats, Ints]:
+    """The configurations with a score (c), their values (c, q) of the queries that any of them has one for, and these queries' documents (q)."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in values.items()}
     for name, row in rows.items():
-        if row.shape != groups.shape or np.isinf(row).any():
-            raise InputError(f"{name} has {row.shape} values for {groups.shape} clusters, or infinite ones", "give one for each query")
+        if row.shape != clusters.shape or np.isinf(row).any():
+            raise InputError(f"{name} has {row.shape} values for {clusters.shape} clusters, or infinite ones", "give one for each query")
     rows = {name: row for name, row in rows.items() if not np.isnan(row).all()}
     if not rows:
         raise InputError("no configuration has a value for any query", "there is nothing to compare")
     matrix = np.array(list(rows.values()))
     scored = ~np.isnan(matrix).all(axis=0)
-    documents = np.unique(groups[scored], return_inverse=True)[1].astype(np.int64)
-    return _Bench(tuple(rows), sign * matrix[:, scored], units(documents), documents, sign)
+    return tuple(rows), matrix[:, scored], np.unique(clusters[scored], return_inverse=True)[1].astype(np.int64)
 
 
 def _family(pairs: Pairs, names: Sequence[str], baseline: str | None) -> Bools:
@@ -148,8 +154,8 @@ def _family(pairs: Pairs, names: Sequence[str], baseline: str | None) -> Bools:
         return pairs.n > 0
     if baseline not in names:
         raise InputError(f"the baseline {baseline!r} has no values", f"choose one of {', '.join(names)}")
-    one = names.index(baseline)
-    against: Bools = (pairs.a == one) | (pairs.b == one)
+    place = names.index(baseline)
+    against: Bools = (pairs.a == place) | (pairs.b == place)
     return against & (pairs.n > 0)
 
 
@@ -162,13 +168,6 @@ def _reason(pairs: Pairs, best: Sequence[int], n: int, configurations: int) -> R
     if n < FEWEST_QUERIES:
         return Reason.FEW
     return None if len(best) == 1 else Reason.TIED
-
-
-def _selected(found: _Bench, seed: int) -> Selected | None:
-    corrected = corrected_first(found.values, found.observed.codes, seed)
-    if corrected is None:
-        return None
-    return Selected(found.sign * corrected.value, corrected.optimism, dict(zip(found.names, corrected.chosen, strict=True)))
 
 
 def _needed(pairs: Pairs, ranking: Ints) -> int | None:

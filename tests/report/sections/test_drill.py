@@ -7,8 +7,8 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.questions.miss_causes import CAUSE_NAMES, misses_of
 from workbench.analysis.values import per_query
+from workbench.attribution.causes import CAUSE_NAMES
 from workbench.execution.collect import collect
 from workbench.report.sections.drill import BESIDE, Passages, drill, packed
 from workbench.results.run_tables import RunTables
@@ -37,7 +37,7 @@ def test_every_question_is_there_with_its_values_and_misses(made):
         values = per_query(run, name, str(run.primary))
         assert np.allclose([query["v"][place] for query in data["queries"]], values, atol=5e-4)
         missed = [CAUSE_NAMES[cause] for query in data["queries"] for _, _, cause, _ in fours(query["m"][place])]
-        assert sorted(missed) == sorted(misses_of(run, name)["cause"])
+        assert sorted(missed) == sorted(run.of("causes", name)["cause"])
 
 
 def test_delivered_text_reads_as_in_the_documents(made):

@@ -1,22 +1,25 @@
-"""What mostly goes wrong with one configuration: how many queries miss evidence by which cause, and the slice it serves worst."""
+"""The failures of one configuration: the queries that miss something by each cause, and its worst slice."""
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from workbench.analysis.pairwise import FEWEST_QUERIES, Examined, examined
+from workbench.analysis.pairwise import FEWEST_QUERIES
+from workbench.analysis.questions.miss_causes import causes_by_query
 from workbench.analysis.slice_means import slice_means_of
+from workbench.analysis.standings import Mean, mean_of
+from workbench.analysis.values import per_query
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.results.run_tables import RunTables
-from workbench.statistics.intervals import Interval
 
 
-@dataclass(frozen=True)
-class Weakest:
+class Weakest(NamedTuple):
     """The slice (`field=value`) with the worst mean of a metric."""
 
     slice: str
-    mean: Interval
+    mean: Mean
 
 
 @dataclass(frozen=True)
@@ -33,15 +36,10 @@ class FailureSummary:
 
 def faults_of(run: RunTables, configuration: str) -> FailureSummary:
     """The faults of a configuration as the primary metric sees them."""
-    return FailureSummary(*counted_causes(examined(run, configuration)), weakest_slice(run, configuration))
-
-
-def counted_causes(looked: Examined) -> tuple[int, dict[str, tuple[int, float]]]:
-    """How many queries are scored, and (queries, share) of them by the cause of what they miss, the most frequent first."""
-    found = looked.causes[~np.isnan(looked.values)]
-    counts = {cause: int((found == cause).sum()) for cause in CAUSE_NAMES}
-    ordered = sorted((cause for cause in counts if counts[cause]), key=lambda cause: -counts[cause])
-    return len(found), {cause: (counts[cause], counts[cause] / len(found)) for cause in ordered}
+    scored = ~np.isnan(per_query(run, configuration, str(run.primary)))
+    counts, of = Counter(causes_by_query(run, configuration)[scored].tolist()), int(scored.sum())
+    ordered = sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
+    return FailureSummary(of, {cause: (counts[cause], counts[cause] / of) for cause in ordered}, weakest_slice(run, configuration))
 
 
 def weakest_slice(run: RunTables, configuration: str) -> Weakest | None:
@@ -51,5 +49,4 @@ def weakest_slice(run: RunTables, configuration: str) -> Weakest | None:
     if large.empty:
         return None
     row = large.sort_values("value", ascending=run.primary.higher_is_better, kind="stable").iloc[0]
-    mean = Interval(float(row["value"]), float(row["low"]), float(row["high"]), int(row["n"]), int(row["clusters"]))
-    return Weakest(str(row["slice"]), mean)
+    return Weakest(str(row["slice"]), mean_of(row))

@@ -1,16 +1,18 @@
-"""Evidence in its text: which stretches were delivered, which were missed, and the rest cut short around them.
+"""Evidence in its text: the stretches that were delivered or missed, and the rest shortened around them.
 
-What is made here are plain strings with their roles; templates escape them.
+Pieces are plain strings with their roles; templates escape them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.analysis.questions.passages import Passage
+
 Role = Literal["plain", "delivered", "missed"]
 Stretch = tuple[int, int, Role]
 
-# Characters of plain text that are kept beside a mark, and where there is none.
+# Characters of plain text that are kept beside a mark, and in a text without marks.
 BESIDE = 120
 ALONE = 260
 
@@ -23,7 +25,9 @@ class Piece:
     role: Role = "plain"
 
 
-def marked(text: str, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE) -> list[Piece]:
+def marked(
+    text: str | Passage, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE
+) -> list[Piece]:
     """The slice [start, end) of a text with its stretches marked and long plain parts cut to `beside` characters next to a mark."""
     pieces, position = [], start
     inside = [(max(low, start), min(high, end), role) for low, high, role in disjoint(stretches) if low < end and high > start]
@@ -36,7 +40,7 @@ def marked(text: str, start: int, end: int, stretches: Sequence[Stretch], beside
     return [piece for piece in pieces if piece.text]
 
 
-def against_delivered(text: str, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
+def against_delivered(text: str | Passage, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
     """The span [start, end) as stretches that were delivered or missed; blanks between two stretches belong to the first."""
     found: list[Stretch] = []
     position = start
@@ -47,15 +51,17 @@ def against_delivered(text: str, start: int, end: int, delivered: Sequence[tuple
         if text[position:low].strip():
             found.append((position, low, "missed"))
             position = low
+        if found and found[-1][2] == "delivered":
+            position = found.pop()[0]
         found.append((position, high, "delivered"))
         position = high
     if text[position:end].strip():
         found.append((position, end, "missed"))
-    return _joined(found)
+    return found
 
 
 def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Stretches by their start, what an earlier one holds taken from the later ones."""
+    """Stretches by their start, each without the text of the earlier ones."""
     found: list[Stretch] = []
     reach = 0
     for low, high, role in sorted(stretches):
@@ -66,18 +72,8 @@ def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
     return found
 
 
-def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
-    found: list[Stretch] = []
-    for low, high, role in stretches:
-        if found and found[-1][2] == role and found[-1][1] == low:
-            found[-1] = (found[-1][0], high, role)
-        else:
-            found.append((low, high, role))
-    return found
-
-
 def _between(text: str, *, left: bool, right: bool, most: int) -> str:
-    """Plain text with its far parts replaced by an ellipsis; `left` and `right` say on which sides something is kept beside."""
+    """Plain text with its far parts replaced by an ellipsis; `left` and `right` are the sides with a mark."""
     if left and right:
         return text if len(text) <= 2 * most + 20 else f"{_head(text, most)} … {_tail(text, most)}"
     if right:
@@ -86,7 +82,7 @@ def _between(text: str, *, left: bool, right: bool, most: int) -> str:
 
 
 def _head(text: str, most: int) -> str:
-    # Whole words, where the last one does not begin too far back.
+    # Whole words, unless the last one begins too far back.
     kept = text[:most]
     return kept.rsplit(None, 1)[0] if " " in kept[-30:] else kept
 

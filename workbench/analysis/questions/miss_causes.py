@@ -1,13 +1,14 @@
-"""What the causes of a run's misses mean, by one rule, and which questions miss something by which of them."""
+"""The meanings of the causes of a run's misses, by one rule, and the cause of each question's miss."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.values import places
-from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES
+from workbench.attribution import causes
+from workbench.attribution.causes import EVIDENCE_CAUSES
 from workbench.results.run_tables import RunTables
 
 
@@ -20,27 +21,19 @@ def explains_text(run: RunTables) -> bool:
 
 
 def cause_meanings(run: RunTables) -> Mapping[str, str]:
-    """What each cause means in this run, in order of precedence."""
+    """The meaning of each cause in this run, in order of precedence."""
     of_text = explains_text(run)
     return {cause.name: cause.meaning if of_text else cause.of_documents or cause.meaning for cause in EVIDENCE_CAUSES}
 
 
 def possible_causes(run: RunTables) -> Mapping[str, str]:
-    """The causes that misses of this run can have, with their meanings: without evidence only some can be told."""
-    told = cause_meanings(run)
-    return told if explains_text(run) else {cause.name: told[cause.name] for cause in EVIDENCE_CAUSES if cause.of_documents}
+    """The causes that misses of this run can have, with their meanings: without evidence only some can be named."""
+    of_text, meanings = explains_text(run), cause_meanings(run)
+    return {cause.name: meanings[cause.name] for cause in EVIDENCE_CAUSES if of_text or cause.of_documents}
 
 
-def misses_of(run: RunTables, configuration: str) -> pd.DataFrame:
-    """The rows of `causes` of a configuration: a row for each piece of evidence or document that it misses."""
-    return run.of("causes", configuration)
-
-
+@lru_cache(maxsize=64)
 def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
-    """(queries) the cause of each query's misses that comes first in precedence; empty where it misses nothing."""
-    misses = misses_of(run, configuration)
-    names = np.array([*CAUSE_NAMES, ""], dtype=object)
-    codes = np.full(len(run.questions), len(CAUSE_NAMES), dtype=np.int64)
-    own = misses["cause"].map({name: place for place, name in enumerate(CAUSE_NAMES)}).to_numpy(np.int64)
-    np.minimum.at(codes, places(run, misses["query_id"]), own)
-    return names[codes]
+    """(queries) the earliest cause of each query's misses; empty where it misses nothing."""
+    misses = run.of("causes", configuration)
+    return causes.causes_by_query(misses.assign(query=places(run, misses["query_id"])), len(run.questions))

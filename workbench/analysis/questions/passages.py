@@ -2,33 +2,41 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
 
-class Passage(NamedTuple):
-    """A stretch of a document from `start` on."""
+@dataclass(frozen=True)
+class Passage:
+    """A stretch of a document from `start` on; `passage[low:high]` is the text between two positions of the document."""
 
     start: int
     text: str
 
+    @property
+    def end(self) -> int:
+        """The position after the last character."""
+        return self.start + len(self.text)
+
+    def __getitem__(self, part: slice) -> str:
+        return self.text[part.start - self.start : part.stop - self.start]
+
 
 def passage_of(run: RunTables, doc_id: str, start: int, end: int) -> Passage:
-    """The stretch that holds [start, end) of a document; InputError where the run holds none that does."""
+    """The stretch that holds [start, end) of a document; InputError without one in the run."""
     found = _by_document(run).get(doc_id, [])
     place = bisect_right(found, start, key=lambda passage: passage.start) - 1
-    if place < 0 or end > found[place].start + len(found[place].text):
+    if place < 0 or end > found[place].end:
         raise InputError(f"the run has no text for {doc_id}:{start}-{end}", "make the outputs again with workbench sweep")
     return found[place]
 
 
 def text_of(run: RunTables, doc_id: str, start: int, end: int) -> str:
     """The text of [start, end) of a document."""
-    passage = passage_of(run, doc_id, start, end)
-    return passage.text[start - passage.start : end - passage.start]
+    return passage_of(run, doc_id, start, end)[start:end]
 
 
 @lru_cache(maxsize=4)

@@ -58,13 +58,13 @@ class ShownQuery:
 
 
 def worst_queries(run: RunTables, configuration: str, most: int) -> list[ShownQuery]:
-    """Up to `most` questions with the worst values of the primary metric; those that reach what is attainable are left out."""
+    """Up to `most` questions with the worst values of the primary metric; those that reach their attainable value are left out."""
     values = per_query(run, configuration, str(run.primary))
     return [_shown(run, configuration, place, float(values[place])) for place in _faulty(run, configuration, values)[:most].tolist()]
 
 
 def _faulty(run: RunTables, configuration: str, values: Floats) -> Ints:
-    """The places of the questions below what is attainable, the worst first."""
+    """The places of the questions below their attainable value, the worst first."""
     higher = run.primary.higher_is_better
     attainable = detail(run, configuration, "attainable")
     best = np.where(np.isnan(attainable), np.inf, attainable) if higher else np.zeros(len(values))
@@ -91,7 +91,7 @@ def _chunks(run: RunTables, query_id: str, delivered: pd.DataFrame, evidence: Sp
     columns = (delivered[name].tolist() for name in ("doc_id", "start", "kept", "score"))
     for rank, (doc_id, start, end, score) in enumerate(zip(*columns, strict=True), 1):
         stretches: list[Stretch] = [(low, high, "delivered") for doc, low, high in evidence if doc == doc_id]
-        pieces = _marked(run, doc_id, start, end, stretches)
+        pieces = marked(passage_of(run, doc_id, start, end), start, end, stretches)
         if rank > _SHOWN and all(piece.role == "plain" for piece in pieces):
             skipped += 1
             continue
@@ -100,25 +100,17 @@ def _chunks(run: RunTables, query_id: str, delivered: pd.DataFrame, evidence: Sp
     return shown, skipped
 
 
-def _marked(run: RunTables, doc_id: str, start: int, end: int, stretches: Sequence[Stretch]) -> list[Piece]:
-    passage = passage_of(run, doc_id, start, end)
-    moved: list[Stretch] = [(low - passage.start, high - passage.start, role) for low, high, role in stretches]
-    return marked(passage.text, start - passage.start, end - passage.start, moved)
-
-
 def _need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFrame) -> ShownNeed:
     """The alternative of a need that was delivered best."""
     found = []
     for doc_id, start, end in zip(alternatives["doc_id"], alternatives["start"], alternatives["end"], strict=True):
-        passage = passage_of(run, doc_id, start, end)
-        here = delivered[delivered["doc_id"] == doc_id]
-        spans = list(zip((here["start"] - passage.start).tolist(), (here["kept"] - passage.start).tolist(), strict=True))
-        stretches = against_delivered(passage.text, start - passage.start, end - passage.start, spans)
+        passage, here = passage_of(run, doc_id, start, end), delivered[delivered["doc_id"] == doc_id]
+        stretches = against_delivered(passage, start, end, list(zip(here["start"].tolist(), here["kept"].tolist(), strict=True)))
         covered = sum(high - low for low, high, role in stretches if role == "delivered")
-        found.append((covered / (end - start), (doc_id, start, end), stretches, passage.text))
-    _, place, stretches, text = max(found, key=lambda one: one[0])
+        found.append((covered / (end - start), (doc_id, start, end), stretches, passage))
+    _, place, stretches, passage = max(found, key=lambda one: one[0])
     roles = {role for _, _, role in stretches}
     state: Literal["delivered", "partly delivered", "missed"] = "missed"
     if "delivered" in roles:
         state = "partly delivered" if len(roles) > 1 else "delivered"
-    return ShownNeed(state, *place, len(alternatives) - 1, marked(text, 0, len(text), stretches, beside=_BESIDE))
+    return ShownNeed(state, *place, len(alternatives) - 1, marked(passage, passage.start, passage.end, stretches, beside=_BESIDE))

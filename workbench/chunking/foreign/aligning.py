@@ -1,4 +1,4 @@
-"""Where the parts of a text lie in it, for splitters that give texts without offsets."""
+"""Align the parts of a text with it, for splitters that return texts without offsets."""
 
 import itertools
 import re
@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 from workbench.chunking.text.packing import Slice
 
-# How many places of a part, and ways to have placed those before it, are followed at once. Only texts such as "xxxx" have more.
+# How many places of a part, and of ways to place the parts before it, are searched. Only texts such as "xxxx" have more.
 _WIDEST = 16
 _SOLID = re.compile(r"\S")
 
@@ -22,7 +22,7 @@ def align(text: str, parts: Sequence[str]) -> list[Slice]:
 
 
 class _Way(NamedTuple):
-    """How the parts up to one may lie: characters left out, unevenness of overlaps, the last start, the furthest end."""
+    """A way to place the first parts: characters left out, unevenness of overlaps, the last start, the furthest end."""
 
     gap: int
     unevenness: float
@@ -33,16 +33,16 @@ class _Way(NamedTuple):
 
 
 def _end_to_end(text: str, parts: Sequence[str]) -> list[Slice] | None:
-    """The slices of parts that follow each other with only blank between; the lengths leave no other way without a gap."""
-    found: list[Slice] = []
+    """The slices of parts with only blank between them, the only way without a gap; None where the parts do not follow each other."""
+    slices: list[Slice] = []
     reach = 0
     for part in parts:
         start = _solid(text, reach) - _solid(part, 0)
         if start < reach or not text.startswith(part, start):
             return None
         reach = start + len(part)
-        found.append((start, reach))
-    return None if text[reach:].strip() else found
+        slices.append((start, reach))
+    return None if text[reach:].strip() else slices
 
 
 class _Aligner:
@@ -60,11 +60,11 @@ class _Aligner:
         way = self._best(gaps=False)
         if way is None or way.gap:
             way = self._best(gaps=True)
-        found: list[Slice] = []
+        slices: list[Slice] = []
         while way is not None and way.before is not None:
-            found.append((way.start, way.end))
+            slices.append((way.start, way.end))
             way = way.before
-        return found[::-1]
+        return slices[::-1]
 
     def _best(self, gaps: bool) -> _Way | None:
         ways = [_Way(0, 0.0, 0, 0, 0, None)]
@@ -76,16 +76,16 @@ class _Aligner:
         return min(complete, key=_rank, default=None)
 
     def _followed(self, ways: Sequence[_Way], part: str, gaps: bool) -> list[_Way]:
-        """The ways with one part more."""
-        found: dict[tuple[int, int], _Way] = {}
+        """The ways extended by one part."""
+        best: dict[tuple[int, int], _Way] = {}
         for way in ways:
             for start in self._starts(way, part, gaps):
-                one = self._placed(way, start, start + len(part))
-                key = one.start, one.reach
-                if key not in found or _rank(one) < _rank(found[key]):
-                    found[key] = one
-        kept = sorted(found.values(), key=_rank)
-        # The earliest leaves most places to what follows: with it a way is found if there is one.
+                extended = self._placed(way, start, start + len(part))
+                key = extended.start, extended.reach
+                if key not in best or _rank(extended) < _rank(best[key]):
+                    best[key] = extended
+        kept = sorted(best.values(), key=_rank)
+        # The earliest leaves most places to the parts after it: with it a way is found if one exists.
         return kept[:_WIDEST] + ([min(kept[_WIDEST:], key=lambda way: way.start)] if gaps and len(kept) > _WIDEST else [])
 
     def _starts(self, way: _Way, part: str, gaps: bool) -> list[int]:
@@ -113,8 +113,8 @@ def _places(text: str, part: str, start: int, last: int) -> Iterable[int]:
 
 def _solid(text: str, position: int) -> int:
     """The first character from a position on that is not blank; the text's end if there is none."""
-    found = _SOLID.search(text, position)
-    return found.start() if found else len(text)
+    match = _SOLID.search(text, position)
+    return match.start() if match else len(text)
 
 
 def _rank(way: _Way) -> tuple[int, float, int]:

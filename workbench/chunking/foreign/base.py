@@ -1,22 +1,20 @@
-"""Chunkers whose cuts are made by somebody else's code, and how its output becomes exact slices."""
+"""Chunkers that run foreign code, and the placement of its output as exact slices."""
 
-import functools
 import json
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, JsonValue
 
-from workbench.chunking.base import Cut, CuttingChunker, Size
+from workbench.chunking.base import Cut, CuttingChunker
 from workbench.chunking.foreign.aligning import align
 from workbench.chunking.text.headers import Headers
-from workbench.chunking.text.packing import Slice, shrunk
+from workbench.chunking.text.packing import Slice
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, RunError, WorkbenchError
-from workbench.models.tokenizers import CHARACTERS, count
 from workbench.records import Document
 
 _PLAIN = re.compile(r"[a-z0-9]+(\.[0-9]+)?")
@@ -33,7 +31,7 @@ Arguments = Annotated[dict[str, JsonValue], AfterValidator(_canonical)]
 class ForeignChunker(CuttingChunker, ABC):
     """A chunker by another library's rules: its chunks are exact slices, but it may leave text out or exceed its size.
 
-    What a splitter leaves out is its own doing and stays left out; a chunk that is not in the document as it stands is an InputError.
+    Text that a splitter leaves out stays left out; a chunk whose text is not in the document is an InputError.
     """
 
     covers: ClassVar[bool] = False
@@ -46,7 +44,7 @@ class ForeignChunker(CuttingChunker, ABC):
 
     @property
     def name(self) -> str:
-        """Kind, what cuts, sizes and arguments, such as `langchain-recursive-256-0`."""
+        """Kind, splitter, sizes and arguments, such as `langchain-recursive-256-0`."""
         return "-".join([self.kind, self._short, *(str(size) for size in self.sizes if size is not None), *argument_names(self.arguments)])
 
     def identity(self) -> dict[str, Any]:
@@ -56,81 +54,45 @@ class ForeignChunker(CuttingChunker, ABC):
     @property
     @abstractmethod
     def _short(self) -> str:
-        """What cuts, for names: lower-case letters, digits, `.`, `_` and `-`."""
+        """The splitter for names: lower-case letters, digits, `.`, `_` and `-`."""
 
     @abstractmethod
     def _code(self) -> list[str]:
-        """What identifies the code that cuts, such as a package and its version."""
+        """The identity of the code that cuts, such as a package and its version."""
 
     @abstractmethod
-    def _found(self, text: str, headers: Headers) -> Iterable[object]:
+    def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         """The foreign code's chunks of a text: anything that `placed` reads."""
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         where = f"chunking {self.name!r} on document {document.doc_id!r}"
         try:
-            found = list(self._found(document.text, headers))
+            chunks = list(self._foreign_chunks(document.text, headers))
         except WorkbenchError:
             raise
         except Exception as error:  # foreign code may raise anything
             raise RunError(f"{where} failed ({reason(error)})") from error
         try:
-            return [(start, end, None) for start, end in sorted(placed(document.text, found))]
+            return [(start, end, None) for start, end in sorted(placed(document.text, chunks))]
         except ValueError as error:
             raise InputError(f"{where}: {error}") from None
 
 
-class SizedChunker(ForeignChunker, ABC):
-    """A foreign chunker of a library whose splitters, most of them, take a size and an overlap."""
-
-    size: Size | None = None
-    overlap: Annotated[int, Field(ge=0)] = 0
-
-    @property
-    def sizes(self) -> tuple[int | None, int | None]:
-        """Size and overlap; None where the splitter takes none."""
-        return self.size, None if self.size is None else self.overlap
-
-    @model_validator(mode="after")
-    def _can_be_made(self) -> "SizedChunker":
-        if self.overlap >= (self.size or self.overlap + 1):
-            raise ValueError(f"overlap {self.overlap} is not smaller than size {self.size}; lower overlap")
-        try:
-            self._made(self.size, self.overlap)
-        except ValueError:
-            raise
-        except Exception as error:  # a foreign constructor may raise anything
-            raise ValueError(f"{self._short} cannot be made ({reason(error)})") from error
-        return self
-
-    @abstractmethod
-    def _made(self, size: int | None, overlap: int) -> Any:
-        """The library's splitter for a size; ValueError with the fix where there is none."""
-
-    def _fitting(self, headers: Headers) -> Any:
-        """The library's splitter for a document: it knows one size only, so the longest header is taken from that."""
-        if self.size is None:
-            return self._made(None, 0)
-        room = self._room(self.size, headers)
-        fits = room.anywhere()
-        return self._made(fits, shrunk(self.overlap, fits, room) if self.overlap else 0)
-
-
 class _Part(NamedTuple):
-    """One foreign chunk: its text or its place or both."""
+    """The text of a foreign chunk, its place, or both."""
 
     text: str | None
     place: Slice | None
 
 
-def placed(text: str, found: Sequence[object]) -> list[Slice]:
-    """Foreign chunks as slices of their text; ValueError, in words, where they are none.
+def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
+    """Place foreign chunks as slices of their text. Errors: ValueError where a chunk is none.
 
     A chunk is a text, a pair (start, end), or a mapping or object with `start_index` and `end_index`, `text` or `page_content`.
-    Offsets are believed if the text given with them, if any, lies there; otherwise all chunks are placed by their texts.
+    Offsets are used if all agree with the texts given with them, if any; otherwise all chunks are placed by their texts.
     """
-    parts = [part for part in map(_part, found) if part.text is None or part.text.strip()]
-    places = [part.place for part in parts if part.place is not None and _lies(text, part)]
+    parts = [part for part in map(_part, chunks) if part.text is None or part.text.strip()]
+    places = [part.place for part in parts if part.place is not None and _matches(text, part)]
     if len(places) == len(parts):
         return places
     texts = [part.text for part in parts if part.text is not None]
@@ -147,18 +109,13 @@ def placed(text: str, found: Sequence[object]) -> list[Slice]:
         raise ValueError(f"the chunk {shown!r} is no slice of the text but a rewriting; {fix}") from None
 
 
-def token_counter(vocabulary: str) -> Callable[[str], int]:
-    """How many tokens a text has, for libraries that ask for every word again and again."""
-    return len if vocabulary == CHARACTERS else functools.lru_cache(maxsize=1 << 16)(lambda text: count(text, vocabulary))
-
-
 def reason(error: Exception) -> str:
-    """An error of foreign code in a line."""
+    """Describe an error of foreign code in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 def argument_names(arguments: Mapping[str, JsonValue]) -> list[str]:
-    """Arguments for a name: `keep_separator.false`; what is no plain word or number is six digits of a hash of them all."""
+    """Arguments for a name: `keep_separator.false`; six digits of their hash where they are not plain words and numbers."""
     words = [(key.lower(), json.dumps(value).strip('"').lower()) for key, value in sorted(arguments.items())]
     plain = all(key.isidentifier() and key.isascii() and _PLAIN.fullmatch(value) for key, value in words)
     if not plain or sum(map(len, map("".join, words))) > 40:
@@ -166,27 +123,27 @@ def argument_names(arguments: Mapping[str, JsonValue]) -> list[str]:
     return [f"{key}.{value}" for key, value in words]
 
 
-def _part(found: object) -> _Part:
-    if isinstance(found, str):
-        return _Part(found, None)
-    if isinstance(found, Mapping):
-        text, start, end = (found.get(key) for key in ("text", "start_index", "end_index"))
-    elif isinstance(found, Sequence) and len(found) == 2:
-        text, start, end = None, *found
+def _part(chunk: object) -> _Part:
+    if isinstance(chunk, str):
+        return _Part(chunk, None)
+    if isinstance(chunk, Mapping):
+        text, start, end = (chunk.get(name) for name in ("text", "start_index", "end_index"))
+    elif isinstance(chunk, Sequence) and len(chunk) == 2:
+        text, start, end = None, *chunk
     else:
-        text = getattr(found, "text", getattr(found, "page_content", None))
-        start, end = getattr(found, "start_index", None), getattr(found, "end_index", None)
+        text = getattr(chunk, "text", getattr(chunk, "page_content", None))
+        start, end = getattr(chunk, "start_index", None), getattr(chunk, "end_index", None)
     try:
         place = None if start is None or end is None else (operator.index(start), operator.index(end))
     except TypeError:
         place = None
     if place is None and not isinstance(text, str):
-        shown = " ".join(repr(found).split())[:60]
+        shown = " ".join(repr(chunk).split())[:60]
         raise ValueError(f"the chunk {shown} is no text, no (start, end) and has no start_index and end_index")
     return _Part(text if isinstance(text, str) else None, place)
 
 
-def _lies(text: str, part: _Part) -> bool:
+def _matches(text: str, part: _Part) -> bool:
     if part.place is None:
         return False
     start, end = part.place

@@ -8,7 +8,7 @@ import inspect
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -19,13 +19,16 @@ from workbench.chunking.text.headers import Headers
 from workbench.core.fingerprint import file_digest
 from workbench.core.suggestions import meant
 
+# Reading the metadata of all packages takes a third of a second.
+_packages = functools.cache(importlib.metadata.packages_distributions)
+
 
 class CallableChunker(ForeignChunker):
     """A function `package.module:function` that takes a text, and `arguments`, and gives its chunks.
 
     Chunks are texts in their order, pairs (start, end) in code points, or mappings or objects with `start_index` and `end_index`.
-    `tokens` means nothing to it. It is known by the source of its module: a change there cuts anew, a change in what
-    that imports does not. Modules in the working directory can be named.
+    `tokens` has no effect. Its identity is the source of its module: a change there cuts anew, a change in a module that it
+    imports does not. Modules in the working directory can be named.
     """
 
     examples: ClassVar = (
@@ -45,7 +48,7 @@ class CallableChunker(ForeignChunker):
         function = imported(self.callable)
         try:
             signature = inspect.signature(function)
-        except ValueError:  # some functions written in C tell nothing of their parameters
+        except ValueError:  # some functions written in C have no signature
             return self
         try:
             signature.bind("", **self.arguments)
@@ -63,18 +66,23 @@ class CallableChunker(ForeignChunker):
         packages = _packages().get(module.__name__.partition(".")[0], [])
         return [f"Python {platform.python_version()}", *(f"{one} {importlib.metadata.version(one)}" for one in packages)]
 
-    def _found(self, text: str, headers: Headers) -> Iterable[object]:
-        found: Iterable[object] = imported(self.callable)(text, **self.arguments)
-        return found
+    def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
+        chunks: Iterable[object] = imported(self.callable)(text, **self.arguments)
+        return chunks
 
 
 def imported(path: str) -> Callable[..., Any]:
-    """The function at `package.module:function`; ValueError, in words, where there is none."""
+    """The function at `package.module:function`; ValueError, in words, if it cannot be imported."""
     name, _, attributes = path.partition(":")
+    folder = os.getcwd()
+    # Last, so that a file there takes no package's place; the command's own path lacks the working directory.
+    sys.path.append(folder)
     try:
-        module = _module(name)
+        module = importlib.import_module(name)
     except Exception as error:  # importing a stranger's module may raise anything
-        raise ValueError(f"the module {name!r} cannot be imported ({reason(error)}); it is looked for in {os.getcwd()} too") from error
+        raise ValueError(f"the module {name!r} cannot be imported ({reason(error)}); it is looked for in {folder} too") from error
+    finally:
+        sys.path.remove(folder)
     try:
         function = functools.reduce(getattr, attributes.split("."), module)
     except AttributeError:
@@ -82,20 +90,4 @@ def imported(path: str) -> Callable[..., Any]:
         raise ValueError(f"the module {name!r} has no {attributes!r}{meant(attributes, known)}") from None
     if not builtins.callable(function):
         raise ValueError(f"{path} is a {type(function).__name__}, not a function")
-    return function  # type: ignore[no-any-return]  # a stranger's function
-
-
-def _module(name: str) -> Any:
-    if name in sys.modules:
-        return sys.modules[name]
-    # Last, so that a file there takes no package's place; the command's own path lacks the working directory.
-    sys.path.append(os.getcwd())
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(os.getcwd())
-
-
-@functools.cache
-def _packages() -> Mapping[str, list[str]]:
-    return importlib.metadata.packages_distributions()
+    return function

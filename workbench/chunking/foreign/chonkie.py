@@ -1,33 +1,29 @@
 """The chunkers of chonkie."""
 
-import functools
-import importlib
 import importlib.metadata
 import inspect
 import itertools
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
-from pydantic import field_validator
-
-from workbench.chunking.foreign.base import SizedChunker, token_counter
+from workbench.chunking.foreign.library import LibraryChunker, token_counter
 from workbench.chunking.text.headers import Headers
-from workbench.core.distribution import advice
 from workbench.core.suggestions import meant
 from workbench.models.tokenizers import tokenise
 
-_OURS = ("chunk_size", "chunk_overlap")
 
-
-class ChonkieChunker(SizedChunker):
+class ChonkieChunker(LibraryChunker):
     """Any chunker of chonkie by its class name, with its own `arguments` beside `size` and `overlap`.
 
-    Where it takes a tokenizer it gets ours, so that sizes count what `tokens` says and leave room for special tokens and the
+    A chunker that takes a tokenizer gets ours, so that sizes count in the unit of `tokens` and leave room for special tokens and the
     document's longest header; `arguments: {tokenizer: …}` names another. Others count in their own units (FastChunker
     in bytes, TableChunker in rows). Its offsets are checked against its texts.
     """
 
+    module: ClassVar = "chonkie"
+    suffix: ClassVar = "Chunker"
+    excluded: ClassVar = ("BaseChunker",)
+    reserved: ClassVar = ("chunk_size", "chunk_overlap")
     examples: ClassVar = (
         {"chunker": "RecursiveChunker", "size": 64},
         {"chunker": "SentenceChunker", "size": 64, "overlap": 16},
@@ -41,33 +37,34 @@ class ChonkieChunker(SizedChunker):
     def _short(self) -> str:
         return self.chunker.removesuffix("Chunker").lower()
 
-    @field_validator("chunker")
-    @classmethod
-    def _exists(cls, name: str) -> str:
-        known = chunkers()
-        if name not in known:
-            raise ValueError(f"chonkie has no such chunker{meant(name, known)}; it has {', '.join(known)}")
-        return name
-
     def _code(self) -> list[str]:
         return [f"{package} {importlib.metadata.version(package)}" for package in ("chonkie", "chonkie-core")]
 
-    def _made(self, size: int | None, overlap: int) -> Any:
-        return _chunker(self.chunker, json.dumps(self.arguments, sort_keys=True), size, overlap, self.vocabulary)
+    def _make(self, arguments: dict[str, Any], size: int | None, overlap: int) -> Any:
+        library, name = self._library(), self.chunker
+        known = inspect.signature(getattr(library, name)).parameters
+        for key in arguments:
+            if key not in known:
+                raise ValueError(f"{name} has no argument {key!r}{meant(key, known)}; it has {', '.join(known)}")
+        ours = {key: value for key, value in {"chunk_size": size, "chunk_overlap": overlap or None}.items() if value is not None}
+        for key in ours:
+            if key not in known:
+                raise ValueError(f"{name} takes no {key.removeprefix('chunk_')}; leave it out")
+        if "chunk_size" in known and size is None:
+            raise ValueError(f"{name} needs 'size'")
+        if "tokenizer" in known and name != "TableChunker":
+            library.Tokenizer.register(SliceTokenizer)
+            arguments.setdefault("tokenizer", SliceTokenizer(self.vocabulary))
+        return getattr(library, name)(**arguments, **ours)
 
-    def _found(self, text: str, headers: Headers) -> Iterable[object]:
+    def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         return list(self._fitting(headers).chunk(text))
 
 
-def chunkers() -> list[str]:
-    """The names of chonkie's chunkers; ValueError with the pip command where the package is not there."""
-    return sorted(name for name in _library().__all__ if name.endswith("Chunker") and name != "BaseChunker")
-
-
 class SliceTokenizer:
-    """A vocabulary of ours as a chonkie tokenizer that gives every character back: a token is the slice up to the next one.
+    """A vocabulary of ours as a chonkie tokenizer that keeps every character: a token is the slice up to the next one.
 
-    The methods are those that chonkie calls; the numbers of tokens are those of first sight.
+    It has the methods that chonkie calls; tokens are numbered in the order of their first occurrence.
     """
 
     def __init__(self, vocabulary: str) -> None:
@@ -107,35 +104,3 @@ class SliceTokenizer:
             self._numbers[part] = len(self._slices)
             self._slices.append(part)
         return self._numbers[part]
-
-
-def _library() -> Any:
-    try:
-        return importlib.import_module("chonkie")
-    except ImportError:
-        raise ValueError(f"chonkie is not installed; {advice('chunkers')}") from None
-
-
-@functools.lru_cache(maxsize=128)
-def _chunker(name: str, arguments: str, size: int | None, overlap: int, vocabulary: str) -> Any:
-    library = _library()
-    chunker = getattr(library, name)
-    given = json.loads(arguments)
-    taken = [key for key in given if key in _OURS]
-    if taken:
-        raise ValueError(f"arguments.{taken[0]} is given as {taken[0].removeprefix('chunk_')}")
-    known = inspect.signature(chunker).parameters
-    for key in given:
-        if key not in known:
-            raise ValueError(f"{name} has no argument {key!r}{meant(key, known)}; it has {', '.join(known)}")
-    for key, value in (("chunk_size", size), ("chunk_overlap", overlap or None)):
-        if key not in known and value is not None:
-            raise ValueError(f"{name} takes no {key.removeprefix('chunk_')}; leave it out")
-        if value is not None:
-            given[key] = value
-    if "chunk_size" in known and size is None:
-        raise ValueError(f"{name} needs 'size'")
-    if "tokenizer" in known and name != "TableChunker":
-        library.Tokenizer.register(SliceTokenizer)
-        given.setdefault("tokenizer", SliceTokenizer(vocabulary))
-    return chunker(**given)

@@ -1,4 +1,4 @@
-"""A Markdown text as blocks: what a structure-aware cut keeps together."""
+"""A Markdown text as blocks, the units that a structure-aware cut keeps together."""
 
 from typing import Literal, NamedTuple
 
@@ -21,31 +21,28 @@ class Block(NamedTuple):
 def blocks(text: str) -> list[Block]:
     """The blocks of a text in order; they hold every character that is not blank."""
     tokens, lines = markdown_tokens(text)
-    found: list[Block] = []
+    untrimmed: list[Block] = []
     done = 0
     for index, token in enumerate(tokens):
-        if token.map is None or not _is_block(token.type, token.level):
-            continue
-        start, end = max(done, lines[token.map[0]]), max(done, lines[min(token.map[1], len(lines) - 1)])
-        # What gives no token (link definitions, the marker of an empty item) is text too.
-        found += [Block(done, start, "text"), Block(start, end, _kind(token.type, is_heading(tokens, index)))]
-        done = end
-    found.append(Block(done, len(text), "text"))
-    trim = [Block(*trimmed(text, block.start, block.end), block.kind) for block in found]
-    return [block for block in trim if block.start < block.end]
+        if token.map and _is_block(token.type, token.level):
+            start, end = max(done, lines[token.map[0]]), max(done, lines[min(token.map[1], len(lines) - 1)])
+            # Text without a token (link definitions, the marker of an empty item) is a block too.
+            untrimmed += [Block(done, start, "text"), Block(start, end, _kind(token.type, is_heading(tokens, index)))]
+            done = end
+    untrimmed.append(Block(done, len(text), "text"))
+    trimmed_blocks = [Block(*trimmed(text, block.start, block.end), block.kind) for block in untrimmed]
+    return [block for block in trimmed_blocks if block.start < block.end]
 
 
 def parts_of(text: str, block: Block) -> list[Slice]:
     """The sentences or lines of a block, without the blank around each."""
     content = text[block.start : block.end]
-    found = sentences(content) if block.kind == "text" else partition(content, [match.end() for match in NEWLINE.finditer(content)])
-    return [(start + block.start, end + block.start) for start, end in found]
+    parts = sentences(content) if block.kind == "text" else partition(content, [match.end() for match in NEWLINE.finditer(content)])
+    return [(start + block.start, end + block.start) for start, end in parts]
 
 
 def _is_block(kind: str, level: int) -> bool:
-    if kind in ("bullet_list_open", "ordered_list_open"):
-        return False
-    return level == 0 or (kind == "list_item_open" and level == 1)
+    return kind not in ("bullet_list_open", "ordered_list_open") and (level == 0 or (kind == "list_item_open" and level == 1))
 
 
 def _kind(kind: str, heading: bool) -> Kind:

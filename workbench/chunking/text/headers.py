@@ -1,4 +1,4 @@
-"""What is put before a chunk when it is embedded, and the room it leaves for the chunk itself."""
+"""The header before a chunk when it is embedded, and the room it leaves for the chunk itself."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ class Headers:
         self._enrich = enrich
         headings = outline(document.text) if enrich else []
         self._starts = [heading.start for heading in headings]
-        # A chunk that starts in the blank before a heading starts, to the eye, with the heading.
+        # A chunk that starts in the blank before a heading begins, for a reader, with the heading.
         self._reaches = [_before_blank(document.text, heading.start) for heading in headings]
         self._above, self._under = _paths(self._title, headings)
 
@@ -55,7 +55,7 @@ class TokenBudget:
         return self._under(self._headers.at(position))
 
     def anywhere(self) -> int:
-        """The room of a chunk wherever it starts, in tokens: what the document's longest header leaves."""
+        """The room of a chunk wherever it starts, in tokens: the size without the document's longest header."""
         return self.most if self._headers is None else min(self._under(header) for header in self._headers.every())
 
     def _under(self, header: str) -> int:
@@ -71,7 +71,7 @@ def _before_blank(text: str, position: int) -> int:
 
 
 def _paths(title: str, headings: Sequence[Heading]) -> tuple[list[str], list[str]]:
-    """For each heading, the header above it (its ancestors) and the header of what follows it."""
+    """For each heading, the header above it (its ancestors) and the header of the text below it."""
     above, under = [], []
     stack: list[Heading] = []
     for heading in headings:

@@ -24,40 +24,40 @@ class Pieces(NamedTuple):
     last: Ints
 
 
-def pieces(tokens: Tokens, found: Iterable[Slice]) -> Pieces:
+def pieces(tokens: Tokens, cuts: Iterable[Slice]) -> Pieces:
     """Slices as pieces; a token that reaches over an edge (cl100k has one for ".\\n\\n") belongs to both of them."""
-    starts, ends = np.array(list(found), dtype=np.int64).reshape(-1, 2).T
-    # Where a character is several tokens, all but the first are empty and lie at its end.
+    starts, ends = np.array(list(cuts), dtype=np.int64).reshape(-1, 2).T
+    # Of a character's tokens all but the first are empty and at its end.
     ended = np.searchsorted(tokens.ends, ends, side="right")
     first = np.searchsorted(tokens.ends, starts, side="right").astype(np.int64)
     return Pieces(starts, ends, first, np.maximum(tokens.before(ends), ended))
 
 
-def alone(found: Pieces) -> Pieces:
-    """Pieces whose common length is the sum of their lengths: as if each were tokenised by itself."""
-    lengths = found.last - found.first
+def alone(parts: Pieces) -> Pieces:
+    """Pieces whose joint length is the sum of their lengths, as if each were tokenised by itself."""
+    lengths = parts.last - parts.first
     last = np.cumsum(lengths)
-    return found._replace(first=last - lengths, last=last)
+    return parts._replace(first=last - lengths, last=last)
 
 
-def pack(found: Pieces, room: TokenBudget, overlap: int = 0) -> list[tuple[int, int]]:
+def pack(parts: Pieces, room: TokenBudget, overlap: int = 0) -> list[tuple[int, int]]:
     """Runs [i, j) of pieces, as long as they fit; each begins with at most `overlap` tokens of the one before.
 
     The merge of LangChain's text splitters, by binary search: a piece that fits nowhere is a run of its own.
     """
     runs = []
-    i, n = 0, len(found.starts)
+    i, n = 0, len(parts.starts)
     while i < n:
-        fits = room.at(int(found.starts[i]))
-        j = max(i + 1, int(np.searchsorted(found.last, found.first[i] + fits, side="right")))
+        fits = room.at(int(parts.starts[i]))
+        j = max(i + 1, int(np.searchsorted(parts.last, parts.first[i] + fits, side="right")))
         runs.append((i, j))
-        i = n if j >= n else _next(found, room, (i, j), shrunk(overlap, fits, room))
+        i = n if j >= n else _next(parts, room, (i, j), shrunk(overlap, fits, room))
     return runs
 
 
-def slices(found: Pieces, room: TokenBudget, overlap: int = 0) -> list[Slice]:
+def slices(parts: Pieces, room: TokenBudget, overlap: int = 0) -> list[Slice]:
     """The packed runs as slices [start, end) of the text."""
-    return [(int(found.starts[i]), int(found.ends[j - 1])) for i, j in pack(found, room, overlap)]
+    return [(int(parts.starts[i]), int(parts.ends[j - 1])) for i, j in pack(parts, room, overlap)]
 
 
 def words(tokens: Tokens, start: int, end: int, room: TokenBudget) -> Pieces:
@@ -82,7 +82,7 @@ def words(tokens: Tokens, start: int, end: int, room: TokenBudget) -> Pieces:
 
 
 def trimmed(text: str, start: int, end: int) -> Slice:
-    """A slice without the blank at its ends, as `str.strip` would leave it; (start, start) if there is nothing else."""
+    """A slice without the blank at its ends, as `str.strip` leaves it; (start, start) for a blank one."""
     content = text[start:end]
     left = len(content) - len(content.lstrip())
     return (start, start) if left == len(content) else (start + left, start + len(content.rstrip()))
@@ -97,12 +97,12 @@ def shrunk(overlap: int, fits: int, room: TokenBudget) -> int:
     return max(0, min(overlap, fits - step))
 
 
-def _next(found: Pieces, room: TokenBudget, run: tuple[int, int], overlap: int) -> int:
-    """Where the run after [i, j) begins: so that it repeats at most `overlap` tokens and has room for piece j."""
+def _next(parts: Pieces, room: TokenBudget, run: tuple[int, int], overlap: int) -> int:
+    """The first piece of the run after [i, j), which repeats at most `overlap` tokens and has room for piece j."""
     i, j = run
     if not overlap:
         return j
-    following = max(i + 1, int(np.searchsorted(found.first, found.last[j - 1] - overlap, side="left")))
-    while following < j and found.last[j] - found.first[following] > room.at(int(found.starts[following])):
+    following = max(i + 1, int(np.searchsorted(parts.first, parts.last[j - 1] - overlap, side="left")))
+    while following < j and parts.last[j] - parts.first[following] > room.at(int(parts.starts[following])):
         following += 1
     return min(following, j)

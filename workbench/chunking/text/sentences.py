@@ -1,4 +1,4 @@
-"""Sentences as exact slices, and what becomes of a slice that is too long for a chunk."""
+"""Sentences as exact slices, and the fragments of those that are too long for a chunk."""
 
 import itertools
 import re
@@ -19,7 +19,7 @@ def sentences(text: str) -> list[Slice]:
     cursor = 0
     for sentence in sentencex.segment("en", text):
         if content := sentence.strip():
-            # sentencex gives sentences in order but not where they are, and it may leave out what is blank.
+            # sentencex gives sentences in order but without their places, and may leave out blanks.
             start = text.index(content, cursor)
             starts.add(start)
             cursor = start + len(content)
@@ -27,17 +27,17 @@ def sentences(text: str) -> list[Slice]:
 
 
 def partition(text: str, starts: Sequence[int]) -> list[Slice]:
-    """The slices between ordered positions, each without the blank around it; what is blank is left out."""
+    """The slices between ordered positions, each without the blank around it; blank ones are left out."""
     edges = [0, *(start for start in starts if start > 0), len(text)]
     parts = (trimmed(text, start, end) for start, end in itertools.pairwise(edges))
     return [(start, end) for start, end in parts if start < end]
 
 
-def cut_long(text: str, tokens: Tokens, found: Sequence[Slice], room: TokenBudget) -> Pieces:
+def cut_long(text: str, tokens: Tokens, cuts: Sequence[Slice], room: TokenBudget) -> Pieces:
     """Slices as pieces, each longer than its room replaced by fragments that fit, cut between words."""
-    whole = pieces(tokens, found)
+    whole = pieces(tokens, cuts)
     kept: list[Slice] = []
-    for (start, end), length in zip(found, (whole.last - whole.first).tolist(), strict=True):
+    for (start, end), length in zip(cuts, (whole.last - whole.first).tolist(), strict=True):
         kept += [(start, end)] if length <= room.at(start) else _fragments(text, tokens, (start, end), room)
     return pieces(tokens, kept)
 

@@ -1,23 +1,25 @@
-"""BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv and, where evidence is known, evidence.jsonl.
+"""BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv and perhaps evidence.jsonl.
 
-`evidence.jsonl` holds {query_id, doc_id, start, end, text}; rows of one query that share a `need` are alternatives, a row
-without one is a need of its own.
+`evidence.jsonl` has rows {query_id, doc_id, start, end, text}; rows of one query that share a `need` are alternatives, a row
+without one is a separate need.
 """
 
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.draft import DatasetDraft, EvidenceRow, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split, json_lines, require, tabbed_lines, text_field
 from workbench.datasets.formats.documents import read_documents
-from workbench.records import Qrel, Query
+from workbench.records import Qrel, Query, Span
 
 
 def read_beir(folder: Path, split: str | None) -> DatasetDraft:
-    """All of a BEIR folder; with a split, the queries that are judged in it or marked unanswerable."""
+    """Read a BEIR folder; with a split, the queries that it judges and the unanswerable ones."""
     draft = DatasetDraft(folder.name)
     require(folder, "the BEIR folder")
     read_documents(require(folder / "corpus.jsonl", "the corpus"), draft)
-    for path in _qrel_files(folder, split):
+    judgements = {path.stem: path for path in sorted(require(folder / "qrels", "the folder of judgements").glob("*.tsv"))}
+    check_split(split, judgements, draft)
+    for path in [judgements[split]] if split else judgements.values():
         _read_qrels(path, draft)
     _read_queries(require(folder / "queries.jsonl", "the queries"), split, draft)
     evidence = folder / "evidence.jsonl"
@@ -27,17 +29,8 @@ def read_beir(folder: Path, split: str | None) -> DatasetDraft:
     return draft
 
 
-def _qrel_files(folder: Path, split: str | None) -> list[Path]:
-    if split:
-        return [require(folder / "qrels" / f"{split}.tsv", f"the judgements of split {split!r}")]
-    return sorted(require(folder / "qrels", "the folder of judgements").glob("*.tsv"))
-
-
 def _read_qrels(path: Path, draft: DatasetDraft) -> None:
-    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
-        where = f"{path}:{number}"
-        if not line.strip() or (number == 1 and line.startswith(("query-id", "query_id"))):
-            continue
+    for line, where in tabbed_lines(path, draft):
         try:
             query_id, doc_id, relevance = line.split("\t")
             draft.qrels.append((Qrel(query_id, doc_id, int(relevance)), where))
@@ -64,7 +57,7 @@ def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> None:
 
 
 def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: DatasetDraft) -> Query:
-    """A query from its metadata: `answerable: false` or `type: unanswerable` marks it unanswerable, `answer` is expected."""
+    """Make a query: its metadata mark it unanswerable (`answerable: false`, `type: unanswerable`) and have its `answer`."""
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
     if not isinstance(marked, bool):
         draft.faults.append(f"{where} query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
@@ -73,7 +66,7 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
 
 
 def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> None:
-    """Evidence rows; `kept` limits them to the queries of a split."""
+    """Read evidence rows; `kept` limits them to the queries of a split."""
     for number, (row, where) in enumerate(json_lines(path, draft)):
         query_id = text_field(row, ("query_id",), where, draft)
         if query_id is None or (kept is not None and query_id not in kept):
@@ -84,7 +77,7 @@ def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> Non
 
 
 def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, draft: DatasetDraft) -> None:
-    """One span as one alternative of a need; a span that is not {doc_id, start, end} becomes a fault."""
+    """Add a span as one alternative of a need; a span that is not {doc_id, start, end} is a fault."""
     doc_id = text_field(row, ("doc_id",), where, draft)
     start, end, text = row.get("start"), row.get("end"), row.get("text")
     if doc_id is None:
@@ -92,4 +85,4 @@ def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, d
     if not (isinstance(start, int) and isinstance(end, int)):
         draft.faults.append(f"{where} has evidence of query {query_id} without whole numbers 'start' and 'end'")
         return
-    draft.evidence.append(EvidenceRow(query_id, need, doc_id, start, end, text if isinstance(text, str) else None, where))
+    draft.evidence.append(EvidenceRow(query_id, need, Span(doc_id, start, end), text if isinstance(text, str) else None, where))

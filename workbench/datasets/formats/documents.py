@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workbench.datasets.draft import DatasetDraft, Rows, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, Rows, first_file, json_lines, read_text, require, text_field
 from workbench.datasets.formats.markup import document_of_html
 from workbench.datasets.formats.table_rows import check_columns, is_table, read_rows
 from workbench.records import Document
@@ -12,13 +12,12 @@ _IDS = ("doc_id", "_id", "id")
 
 
 def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
-    """The documents inside a dataset's folder: a file `documents` with one of the suffixes, else the folder `documents`."""
-    files = [folder / f"documents{suffix}" for suffix in suffixes]
-    return next((file for file in files if file.exists()), folder / "documents")
+    """The documents in a dataset's folder: a file `documents` with one of the suffixes, else the folder `documents`."""
+    return first_file(folder, (f"documents{suffix}" for suffix in suffixes)) or folder / "documents"
 
 
 def read_documents(path: Path, draft: DatasetDraft) -> None:
-    """Everything at the path into the draft; a file that is of no known kind is a fault."""
+    """Read all documents at the path into the draft; a file of another kind is a fault."""
     require(path, "the documents")
     if path.is_dir():
         _read_folder(path, draft)
@@ -31,7 +30,7 @@ def read_documents(path: Path, draft: DatasetDraft) -> None:
 
 
 def read_document_rows(rows: Rows, file: Path, draft: DatasetDraft) -> None:
-    """Rows {doc_id, title, text} into the draft."""
+    """Read rows {doc_id, title, text} into the draft."""
     for row, where in rows:
         draft.leave(row, (*_IDS, "title", "text"), file)
         doc_id = text_field(row, _IDS, where, draft)

@@ -2,39 +2,43 @@
 
 A golden dataset is a folder with `documents/` (Markdown, text or HTML; the doc_id is the path below it without its suffix) or
 `documents.jsonl` ({doc_id, title, text}), and `questions.jsonl` or `questions.json`; or one JSON file {documents, questions}.
-A plain list is a JSON file of questions; its documents are named beside it. `questions` says what a question holds.
+A plain list is a JSON file of questions; its documents are given separately. `questions` lists the fields of a question.
 """
 
 from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import DatasetDraft, Rows, json_lines, parse_json, read_text, reason, require
+from workbench.datasets.draft import DatasetDraft, Rows, json_lines, misspelt, objects, parse_json, read_text, reason, require
 from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
-from workbench.datasets.questions import read_questions
+from workbench.datasets.questions import FIELDS, read_questions
 from workbench.errors import InputError
 
 
 def read_golden(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
     """A golden folder or file, or a plain list with its documents."""
     draft = DatasetDraft(path.stem)
-    require(path, "the dataset")
-    if path.is_dir():
-        _read_folder(path, documents, split, draft)
-    else:
-        _read_file(path, documents, split, draft)
+    rows = list((_folder if require(path, "the dataset").is_dir() else _file)(path, documents, draft))
+    for row, where in rows:
+        wrong = misspelt(tuple(row), FIELDS)
+        draft.faults += [f"{where} has no use for field {field!r} (did you mean {name!r}?); rename it" for field, name in wrong.items()]
+    read_questions(rows, split, draft)
     anchor(draft)
     return draft
 
 
-def _read_folder(folder: Path, documents: Path | None, split: str | None, draft: DatasetDraft) -> None:
+def _folder(folder: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
+    """Read the documents of a folder, return its questions."""
     read_documents(documents or documents_of(folder), draft)
     lines = folder / "questions.jsonl"
-    file = lines if lines.exists() else require(folder / "questions.json", "the questions")
-    read_questions(_rows_of_file(file, draft), split, draft)
+    if lines.exists():
+        return json_lines(lines, draft)
+    file = require(folder / "questions.json", "the questions")
+    return _numbered(_json_file(file, draft), f"{file} question", draft)
 
 
-def _read_file(path: Path, documents: Path | None, split: str | None, draft: DatasetDraft) -> None:
+def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
+    """Read the documents of a JSON file, return its questions."""
     content = _json_file(path, draft)
     if not isinstance(content, list | dict):
         raise InputError(f"{path} is a JSON {type(content).__name__}", "it should be a list of questions or {documents, questions}")
@@ -46,24 +50,13 @@ def _read_file(path: Path, documents: Path | None, split: str | None, draft: Dat
     if documents is not None:
         read_documents(documents, draft)
     read_document_rows(_numbered(inside, f"{path} document", draft), path, draft)
-    read_questions(_numbered(whole.get("questions", []), f"{path} question", draft), split, draft)
-
-
-def _rows_of_file(path: Path, draft: DatasetDraft) -> Rows:
-    if path.suffix == ".jsonl":
-        return json_lines(path, draft)
-    return _numbered(_json_file(path, draft), f"{path} question", draft)
+    return _numbered(whole.get("questions", []), f"{path} question", draft)
 
 
 def _numbered(rows: Any, what: str, draft: DatasetDraft) -> Rows:
-    """Rows of a JSON list with their place; what is no object becomes a fault."""
-    found = []
-    for number, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
-        if isinstance(row, dict):
-            found.append((row, f"{what} {number}"))
-        else:
-            draft.faults.append(f"{what} {number} is a JSON {type(row).__name__}, not an object")
-    return found
+    """Rows of a JSON list with their places; an item that is no object is a fault."""
+    listed = rows if isinstance(rows, list) else [rows]
+    return objects(((row, f"{what} {number}") for number, row in enumerate(listed, 1)), draft)
 
 
 def _json_file(path: Path, draft: DatasetDraft) -> Any:

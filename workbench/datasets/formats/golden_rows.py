@@ -1,14 +1,16 @@
-"""A dataset as the rows of the golden format, and a golden folder written whole or not at all."""
+"""Write a dataset as a golden folder, whole or not at all."""
 
 import json
 import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.questions import LABELS, REFUSED
+from workbench.datasets.draft import misspelt
+from workbench.datasets.questions import FIELDS, LABELS, REFUSED
 from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Need, Qrel
 
@@ -19,16 +21,10 @@ def document_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
         yield {"doc_id": document.doc_id, "title": document.title, "text": document.text}
 
 
-def question_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Every query with its labels, spans with their text; DatasetError where a metadata field has the name of a label."""
-    taken = [
-        f"query {query.query_id!r} has metadata {key!r}, which is a field of the format; rename it in the source"
-        for query in dataset.queries
-        for key in query.metadata
-        if key in (*LABELS, "answer", "answerable")
-    ]
-    if taken:
-        raise DatasetError(f"dataset {dataset.name}", taken)
+def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
+    """Every query with its labels, spans with their text; DatasetError where a metadata field would be read as a label, or a misspelt one."""
+    rows: list[dict[str, Any]] = []
+    faults: list[str] = []
     texts = {document.doc_id: document.text for document in dataset.documents}
     qrels, needs = defaultdict[str, list[Qrel]](list), defaultdict[str, list[Need]](list)
     for qrel in dataset.qrels:
@@ -43,30 +39,33 @@ def question_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
             row["answer"] = query.answer
         if not query.answerable:
             row["answerable"] = False
-        yield row | dict(query.metadata)
+        owner, taken = f"query {query.query_id!r} has metadata", (*LABELS, "answer", "answerable")
+        faults += [f"{owner} {key!r}, which is a field of the format; rename it in the source" for key in query.metadata if key in taken]
+        row |= query.metadata
+        wrong = misspelt(tuple(row), FIELDS)
+        faults += [f"{owner} {key!r}, which looks like the field {name!r}; rename it in the source" for key, name in wrong.items()]
+        rows.append(row)
+    if faults:
+        raise DatasetError(f"dataset {dataset.name}", faults)
+    return rows
 
 
 def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
     grades = {qrel.doc_id: qrel.relevance for qrel in qrels}
     refused = {key: [doc_id for doc_id, given in grades.items() if given == grade] for key, grade in REFUSED.items()}
     relevant = {doc_id: grade for doc_id, grade in grades.items() if grade not in REFUSED.values()}
-    found: dict[str, Any] = {}
-    if relevant:
-        found["relevant_doc_ids"] = list(relevant) if set(relevant.values()) == {1} else relevant
-    return found | {key: doc_ids for key, doc_ids in refused.items() if doc_ids}
+    graded = {"relevant_doc_ids": list(relevant) if set(relevant.values()) == {1} else relevant}
+    return {key: doc_ids for key, doc_ids in (graded | refused).items() if doc_ids}
 
 
 def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:
-    return [
-        {"doc_id": span.doc_id, "start": span.start, "end": span.end, "text": texts[span.doc_id][span.start : span.end]}
-        for span in need.alternatives
-    ]
+    return [asdict(span) | {"text": texts[span.doc_id][span.start : span.end]} for span in need.alternatives]
 
 
 def write_golden(dataset: Dataset, folder: Path) -> None:
-    """documents.jsonl and questions.jsonl in a new folder, made beside it and renamed: nothing half written is ever there."""
+    """Write documents.jsonl and questions.jsonl to a new folder, which is made under another name and renamed when complete."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise InputError(f"{folder} is there and not an empty folder", "name a new one with --to")
+        raise InputError(f"{folder} exists and is not an empty folder", "name a new one with --to")
     files = {"documents.jsonl": _lines(document_rows(dataset)), "questions.jsonl": _lines(question_rows(dataset))}
     place = folder.resolve()
     aside = place.with_name(f".{place.name}.{os.getpid()}")
@@ -85,4 +84,4 @@ def _lines(rows: Iterable[dict[str, Any]]) -> str:
     try:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     except ValueError as error:
-        raise InputError(f"a number is beyond what JSON holds ({error})", "mend the metadata of the questions") from None
+        raise InputError(f"a number does not fit JSON ({error})", "mend the metadata of the questions") from None

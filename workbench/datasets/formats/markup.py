@@ -23,7 +23,7 @@ _LISTS = ("ul", "ol", "menu", "dir")
 
 
 def document_of_html(doc_id: str, markup: str) -> Document:
-    """A document from a page; its title is that of <title>. The same page gives the same text. ValueError where it is no HTML."""
+    """Convert a page to a document with the title in <title>. The same page gives the same text. ValueError if it is not HTML."""
     with warnings.catch_warnings():
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
@@ -42,7 +42,7 @@ def document_of_html(doc_id: str, markup: str) -> Document:
 
 
 def _walk(root: Tag) -> Iterator[tuple[str, PageElement]]:
-    """Elements in the order of the page: "open" and "close" around what a tag holds. Pages nest deeper than Python recurses."""
+    """Elements in the order of the page, "open" and "close" around the content of a tag. Pages nest deeper than Python recurses."""
     waiting: list[tuple[str, PageElement]] = [("open", root)]
     while waiting:
         event, element = waiting.pop()
@@ -53,13 +53,13 @@ def _walk(root: Tag) -> Iterator[tuple[str, PageElement]]:
 
 
 def _is_whole(tag: Tag) -> bool:
-    """Whether a tag is written as one block, not piece by piece."""
+    """Whether a tag becomes one block, not one for each tag inside it."""
     return tag.name == "pre" or (tag.name == "table" and _is_simple(tag))
 
 
 @dataclass
 class _Page:
-    """What was written so far: blocks (text, whether an item of a list) and the words of the block that is open."""
+    """The text so far: blocks (text, whether an item of a list) and the words of the open block."""
 
     blocks: list[tuple[str, bool]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -67,10 +67,18 @@ class _Page:
     lists: list[tuple[Tag, int]] = field(default_factory=list)
 
     def take(self, event: str, element: PageElement) -> None:
-        if isinstance(element, Tag):
-            self._tag(event, element)
-        elif type(element) is NavigableString:
+        if type(element) is NavigableString:
             self.words.append(re.sub(r"\s+", " ", element))
+        elif isinstance(element, Tag) and element.name == "br":
+            self.words.append("\n")
+        elif isinstance(element, Tag) and element.name in _BLOCKS:
+            self._end()
+            if event == "close":
+                self._close(element)
+            elif _is_whole(element):
+                self.blocks += [(text, False) for text in (_fenced(element) if element.name == "pre" else _table(element)) if text]
+            else:
+                self._open(element)
 
     def text(self) -> str:
         self._end()
@@ -79,18 +87,6 @@ class _Page:
             between = "\n" if item and number and self.blocks[number - 1][1] else "\n\n"
             found += [between if number else "", text]
         return "".join(found)
-
-    def _tag(self, event: str, tag: Tag) -> None:
-        if tag.name == "br":
-            self.words.append("\n")
-        elif tag.name in _BLOCKS:
-            self._end()
-            if event == "close":
-                self._close(tag)
-            elif _is_whole(tag):
-                self.blocks += [(text, False) for text in (_fenced(tag) if tag.name == "pre" else _table(tag)) if text]
-            else:
-                self._open(tag)
 
     def _close(self, tag: Tag) -> None:
         if tag.name == "li" or tag.name in _HEADINGS:
@@ -114,7 +110,7 @@ class _Page:
         return "  " * (len(self.lists) - 1) + (f"{count + 1}. " if tag.name == "ol" else "- ")
 
     def _end(self) -> None:
-        """Close the open block; one of blanks only leaves its prefix to the next, as a paragraph inside an item does."""
+        """Close the open block; a blank one leaves its prefix to the next block, such as the paragraph inside an item."""
         lines = [" ".join(line.split()) for line in "".join(self.words).split("\n")]
         self.words = []
         text = (" " if self.prefix else "\n").join(line for line in lines if line)
@@ -154,7 +150,7 @@ def _table(table: Tag) -> list[str]:
 
 
 def _words(tag: Tag) -> str:
-    """What a tag holds, in one line; blocks and breaks part words, other tags do not."""
+    """The text of a tag in one line; blocks and breaks separate words, other tags do not."""
     found = []
     for event, element in _walk(tag):
         if isinstance(element, Tag):

@@ -1,6 +1,6 @@
 """NFCorpus (Boteva et al., ECIR 2016) in BEIR's edition: from a folder, the cache, or the network once.
 
-The archive is believed when its counts are the published ones; its SHA-256 is recorded then, and checked ever after.
+The archive is accepted if its counts are the published ones; its SHA-256 is then recorded, and checked after every later download.
 """
 
 import os
@@ -21,13 +21,13 @@ from workbench.errors import InputError
 
 URL = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/nfcorpus.zip"
 COUNTS = {"documents": 3_633, "queries": 3_237, "test judgements": 12_334}
-# The queries that are quoted for this corpus elsewhere; expected are the documents judged 2.
+# The queries that are often quoted for this corpus, with their documents of grade 2.
 FIVE = ("PLAIN-2630", "PLAIN-2660", "PLAIN-2510", "PLAIN-2430", "PLAIN-2690")
 _SECONDS = 30
 
 
 def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> DatasetDraft:
-    """NFCorpus's draft; `five` keeps the five named queries with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
+    """Read NFCorpus; `five` keeps the five named queries with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
     draft = read_beir(folder or _found() or _obtained(), split)
     if five:
         draft.queries = [(query, where) for query, where in draft.queries if query.query_id in FIVE]
@@ -36,10 +36,8 @@ def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> Dataset
 
 
 def _found() -> Path | None:
-    for folder in (data_folder() / "nfcorpus", cache_folder() / "nfcorpus"):
-        if (folder / "corpus.jsonl").is_file():
-            return folder
-    return None
+    folders = (data_folder() / "nfcorpus", cache_folder() / "nfcorpus")
+    return next((folder for folder in folders if (folder / "corpus.jsonl").is_file()), None)
 
 
 def _obtained() -> Path:
@@ -50,13 +48,13 @@ def _obtained() -> Path:
             return _found() or _downloaded(cache)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:  # requests' errors are OSErrors
         what = f"{type(error).__name__}: {error.strerror}" if isinstance(error, OSError) and error.strerror else type(error).__name__
-        fix = "give dataset.path a folder that holds it, or set WORKBENCH_DATA to the folder above it"
+        fix = "give dataset.path a folder that contains it, or set WORKBENCH_DATA to the folder above it"
         raise InputError(f"NFCorpus could not be fetched into {cache} ({what})", fix) from error
 
 
 def _downloaded(cache: Path) -> Path:
-    """Fetch the archive, check it, unpack it beside its place and rename: a killed download leaves nothing that is believed."""
-    # The lock is held: what lies aside, or in the place without a corpus, is what a killed process left.
+    """Fetch the archive, check it, unpack it aside and rename it, so that an interrupted download is never read."""
+    # The lock is ours: any files aside, or in the place without a corpus, are those of a killed process.
     archive, aside = cache / "nfcorpus.zip", cache / "nfcorpus.part"
     shutil.rmtree(aside, ignore_errors=True)
     try:
@@ -87,7 +85,7 @@ def _check_counts(folder: Path) -> None:
     whole, test = read_beir(folder, None), read_beir(folder, "test")
     found = dict(zip(COUNTS, (len(whole.documents), len(whole.queries), len(test.qrels)), strict=True))
     if found != COUNTS:
-        raise InputError(f"the downloaded NFCorpus has {found}, not {COUNTS}", "give dataset.path a folder that holds the published one")
+        raise InputError(f"the downloaded NFCorpus has {found}, not {COUNTS}", "give dataset.path a folder with the published one")
 
 
 def _check_digest(archive: Path, record: Path) -> None:

@@ -1,35 +1,24 @@
 """A table of questions, CSV or parquet, and the documents it is about.
 
 Columns are the fields of a question. Document ids are a JSON list, `{doc_id: grade}`, or separated by `;` or `|`; `evidence` and
-a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` are taken as they stand; any other CSV cell is the
-JSON value that it spells (`2020` a number, `"2020"` a text), else text. Parquet knows its own types.
+a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` are text; any other CSV cell is the
+JSON value that it spells (`2020` a number, `"2020"` a text), else text. Parquet cells have types.
 """
 
-import csv
-import io
-import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import DatasetDraft, Rows, parse_json, reason, require
+from workbench.datasets.draft import DatasetDraft, first_file, parse_json, reason, require
 from workbench.datasets.formats.documents import documents_of, read_documents
-from workbench.datasets.formats.golden_rows import document_rows, question_rows
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
-from workbench.datasets.questions import LABELS, REFUSED, read_questions
+from workbench.datasets.questions import FIELDS, REFUSED, read_questions
 from workbench.errors import InputError
-from workbench.records import Dataset
 
+QUESTIONS = tuple(f"questions{suffix}" for suffix in SUFFIXES)
 _IDS = ("relevant_doc_ids", *REFUSED)
 _PLAIN = ("query", "query_id", "answer", "split")
-_OTHERS = (*LABELS[1:], "answer", "answerable", "type", "split")
-
-
-def questions_of(folder: Path) -> Path | None:
-    """The table `questions` of a folder."""
-    return next((file for suffix in SUFFIXES if (file := folder / f"questions{suffix}").exists()), None)
 
 
 def read_table(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
@@ -38,23 +27,21 @@ def read_table(path: Path, documents: Path | None, split: str | None) -> Dataset
     require(path, "the dataset")
     if path.is_dir():
         documents = documents or documents_of(path, (*SUFFIXES, ".jsonl"))
-        path = questions_of(path) or require(path / "questions.csv", "the questions")
+        path = first_file(path, QUESTIONS) or require(path / QUESTIONS[0], "the questions")
     if documents is None:
         raise InputError(f"{path} is a table of questions without documents", "name them: dataset.documents or --documents")
     read_documents(documents, draft)
     columns, rows = read_rows(path, draft)
-    if check_columns(columns, ("query",), _OTHERS, path, draft):
-        read_questions(_questions(rows, path.suffix.lower() == ".csv", draft), split, draft)
+    if check_columns(columns, ("query",), FIELDS[1:], path, draft):
+        spelt = path.suffix.lower() == ".csv"
+        questions = (({key: _value(key, value, spelt, where, draft) for key, value in row.items()}, where) for row, where in rows)
+        read_questions(questions, split, draft)
     anchor(draft)
     return draft
 
 
-def _questions(rows: Rows, spelt: bool, draft: DatasetDraft) -> Rows:
-    """Rows as the golden format has them; `spelt`: every cell is text."""
-    return [({key: _value(key, value, spelt, where, draft) for key, value in row.items()}, where) for row, where in rows]
-
-
 def _value(key: str, value: Any, spelt: bool, where: str, draft: DatasetDraft) -> Any:
+    """A cell as the golden format has it; `spelt` says that every cell is text."""
     if key in _IDS:
         return _ids(key, value, where, draft)
     if key in ("evidence", "relevant_chunks") and isinstance(value, str):
@@ -88,41 +75,3 @@ def _spelt(cell: str) -> Any:
         return parse_json(cell)
     except ValueError:
         return cell
-
-
-def write_table(dataset: Dataset, folder: Path, suffix: str = ".csv") -> None:
-    """`questions` and `documents` as CSV or parquet; read_table makes the same dataset of them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    spelt = suffix == ".csv"
-    questions = [{key: _cell(key, value, spelt) for key, value in row.items()} for row in question_rows(dataset)]
-    for name, rows in (("documents", list(document_rows(dataset))), ("questions", questions)):
-        columns = list(dict.fromkeys(key for row in rows for key in row))
-        (folder / f"{name}{suffix}").write_bytes((_csv if spelt else _parquet)(columns, rows))
-
-
-def _cell(key: str, value: Any, spelt: bool) -> Any:
-    if key in _PLAIN or (isinstance(value, str) and not spelt):
-        return value
-    if key in (*_IDS, "evidence") or (spelt and not isinstance(value, str)):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return json.dumps(value, ensure_ascii=False) if spelt and (value == "" or _spelt(value) != value) else value
-
-
-def _csv(columns: Iterable[str], rows: Iterable[dict[str, Any]]) -> bytes:
-    stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, list(columns), restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue().encode("utf-8")
-
-
-def _parquet(columns: Iterable[str], rows: list[dict[str, Any]]) -> bytes:
-    import pyarrow  # heavy
-    from pyarrow import parquet
-
-    stream = io.BytesIO()
-    try:
-        parquet.write_table(pyarrow.table({name: [row.get(name) for row in rows] for name in columns}), stream)
-    except (pyarrow.ArrowException, OverflowError) as error:
-        raise InputError(f"the fields are no columns of one type each ({str(error).splitlines()[0]})", "write CSV") from None
-    return stream.getvalue()

@@ -1,4 +1,4 @@
-"""Rows of CSV and parquet files: CSV cells are text, parquet cells what they are; an empty cell is absent."""
+"""Rows of CSV and parquet files: CSV cells are text, parquet cells have their types; an empty cell is absent."""
 
 import csv
 import io
@@ -10,8 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.core.suggestions import nearest_word
-from workbench.datasets.draft import DatasetDraft, Rows, read_text
+from workbench.datasets.draft import DatasetDraft, Rows, misspelt, read_text
 from workbench.errors import InputError
 
 SUFFIXES = (".csv", ".parquet")
@@ -23,7 +22,7 @@ def is_table(path: Path) -> bool:
 
 
 def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
-    """The columns and the rows of a table, each row with its place; what cannot be read becomes a fault."""
+    """The columns and the rows of a table, each row with its place; rows that cannot be read are faults."""
     read = _read_parquet if path.suffix.lower() == ".parquet" else _read_csv
     columns, rows = read(path, draft)
     for name in dict.fromkeys(columns):
@@ -33,19 +32,13 @@ def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 
 
 def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: DatasetDraft) -> bool:
-    """Faults for columns that are needed and missing, and for those that look like a known one misspelt; whether none is missing."""
-    absent = [name for name in (*needed, *others) if name not in columns]
-    meant = {}
-    for column in columns:
-        written = column.strip().lower().replace(" ", "_").replace("-", "_")
-        close = nearest_word(written, absent, likeness=0.8)
-        if column not in (*needed, *others) and close:
-            meant[close] = column
-            draft.faults.append(f"{path}:1 has no use for column {column!r} (did you mean {close!r}?); rename it")
-    missing = [name for name in needed if name in absent and name not in meant]
-    draft.faults += [f"{path}:1 has no column {name!r}; its columns are {', '.join(map(repr, columns)) or 'none'}" for name in missing]
+    """Add faults for missing columns and for those that look like a misspelt one; return whether all needed columns exist."""
+    wrong, missing = misspelt(tuple(columns), (*needed, *others)), [name for name in needed if name not in columns]
+    draft.faults += [f"{path}:1 has no use for column {column!r} (did you mean {name!r}?); rename it" for column, name in wrong.items()]
+    listed = ", ".join(map(repr, columns)) or "none"
+    draft.faults += [f"{path}:1 has no column {name!r}; its columns are {listed}" for name in missing if name not in wrong.values()]
     draft.unread.update((str(path), "(column without a name)") for column in columns if not column)
-    return not any(name in absent for name in needed)
+    return not missing
 
 
 def _read_csv(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
@@ -60,7 +53,7 @@ def _read_csv(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
         for cells in reader:
             where, before = f"{path}:{before + 1}", reader.line_num
             if cells and len(cells) != len(columns):
-                draft.faults.append(f"{where} has {len(cells)} cells, and the header has {len(columns)}; quote what holds a comma")
+                draft.faults.append(f"{where} has {len(cells)} cells, and the header has {len(columns)}; quote cells with a comma")
             elif cells:
                 rows.append((dict(zip(columns, cells, strict=True)), where))
     except csv.Error as error:
@@ -84,7 +77,7 @@ def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 
 
 def _plain(value: Any) -> Any:
-    """A parquet value as JSON would hold it: pandas' NaN is absent, its 3.0 among them the number 3; dates are text."""
+    """A parquet value as JSON has it: pandas' NaN is absent, dates and decimals are text."""
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, date | time):

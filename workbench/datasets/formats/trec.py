@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from workbench.datasets.draft import DatasetDraft, json_lines, read_text, require, text_field
+from workbench.datasets.draft import DatasetDraft, Rows, check_split, first_file, json_lines, require, tabbed_lines, text_field
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.errors import DatasetError, InputError
 from workbench.records import Qrel
 
-_TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
+TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
 _QRELS = ("qrels.txt", "qrels.tsv", "qrels")
-_HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
+_IDS, _TEXTS = ("query_id", "_id", "id"), ("query", "text")
 Row = TypeVar("Row")
 
 
@@ -33,48 +33,40 @@ class ScoredDoc:
 
 
 def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None) -> DatasetDraft:
-    """Topics, qrels and documents; `path` is the topics file, or a folder where those not named are found by their usual names."""
+    """Topics, qrels and documents; `path` is the topics file, or a folder that has the files that are not given under their usual names."""
     draft = DatasetDraft(path.stem)
-    require(path, "the dataset")
-    folder = path if path.is_dir() else path.parent
-    topics = (topics_of(path) or require(path / _TOPICS[0], "the topics")) if path.is_dir() else path
+    folder, topics = path.parent, require(path, "the dataset")
+    if path.is_dir():
+        folder, topics = path, first_file(path, TOPICS) or require(path / TOPICS[0], "the topics")
     read_documents(documents or documents_of(folder), draft)
-    left = _read_topics(topics, split, draft)
-    judgements = qrels or _first(folder, _QRELS) or folder / _QRELS[0]
-    found = _qrels(require(judgements, "the judgements"), draft)
-    draft.qrels += [(qrel, where) for qrel, where in found if qrel.query_id not in left]
+    others = _read_topics(topics, split, draft)
+    judgements = require(qrels or first_file(folder, _QRELS) or folder / _QRELS[0], "the judgements")
+    draft.qrels += [(qrel, where) for qrel, where in _qrels(judgements, draft) if qrel.query_id not in others]
     return draft
 
 
-def topics_of(folder: Path) -> Path | None:
-    """The topics file of a folder, by its usual names."""
-    return _first(folder, _TOPICS)
-
-
-def _first(folder: Path, names: Iterable[str]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
-
-
 def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]:
-    """Topics into the draft; returns the ids of those that are of another split."""
-    left = set()
-    if path.suffix.lower() == ".jsonl":
-        for row, where in json_lines(path, draft):
-            query_id = text_field(row, ("query_id", "_id", "id"), where, draft)
-            text = text_field(row, ("query", "text"), where, draft)
-            if query_id is not None and split is not None and row.get("split", split) != split:
-                left.add(query_id)
-            elif query_id is not None and text is not None:
-                metadata = {key: value for key, value in row.items() if key not in ("query_id", "_id", "id", "query", "text")}
-                draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
-        return left
-    for line, where in _lines(path, draft):
+    """Read topics into the draft; return the ids of other splits' topics."""
+    rows = list((json_lines if path.suffix.lower() == ".jsonl" else _tabbed_topics)(path, draft))
+    check_split(split, (row.get("split") for row, _ in rows), draft)
+    others = set()
+    for row, where in rows:
+        query_id, text = text_field(row, _IDS, where, draft), text_field(row, _TEXTS, where, draft)
+        if query_id is not None and split is not None and row.get("split", split) != split:
+            others.add(query_id)
+        elif query_id is not None and text is not None:
+            metadata = {key: value for key, value in row.items() if key not in (*_IDS, *_TEXTS)}
+            draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
+    return others
+
+
+def _tabbed_topics(path: Path, draft: DatasetDraft) -> Rows:
+    for line, where in tabbed_lines(path, draft):
         query_id, tab, text = line.partition("\t")
         if tab:
-            draft.queries.append((query_of(query_id, text, {}, where, draft), where))
+            yield {"query_id": query_id, "query": text}, where
         else:
             draft.faults.append(f"{where} is not a query id and its text, separated by a tab")
-    return left
 
 
 def read_qrels(path: Path) -> tuple[Qrel, ...]:
@@ -125,14 +117,8 @@ def _whole(path: Path, read: Callable[[Path, DatasetDraft], Iterator[tuple[Row, 
     return rows
 
 
-def _lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
-        if line.strip() and not (number == 1 and _HEADER.match(line)):
-            yield line.removesuffix("\r"), f"{path}:{number}"
-
-
 def _cells(path: Path, count: int, form: str, draft: DatasetDraft) -> Iterator[tuple[list[str], str]]:
-    for line, where in _lines(path, draft):
+    for line, where in tabbed_lines(path, draft):
         # Not split(): an id may hold U+00A0 or U+0085.
         cells = re.split("[ \t]+", line.strip(" \t"))
         if len(cells) == count:
@@ -155,13 +141,13 @@ def _finite(cell: str) -> float:
 
 def _id(text: str) -> str:
     if not text or re.search(r"[ \t\r\n]", text) or text.startswith("\ufeff"):
-        raise InputError(f"{text!r} cannot stand in a TREC file", "ids and tags there are not empty and have no blanks")
+        raise InputError(f"{text!r} cannot be written to a TREC file", "give ids and tags without blanks")
     return text
 
 
 def _score(score: float) -> str:
     if not math.isfinite(score):
-        raise InputError(f"the score {score} cannot stand in a TREC file", "give a finite number")
+        raise InputError(f"the score {score} cannot be written to a TREC file", "give a finite number")
     return repr(float(score))
 
 

@@ -1,4 +1,4 @@
-"""Late pooling: a document is encoded once, and every chunk's vector is the normalised mean of its tokens' vectors there.
+"""Late pooling: a document is encoded once for all chunkings, and a chunk's vector is the normalised mean of its tokens' vectors there.
 
 Günther, Mohr, Williams, Wang and Xiao 2024 (arXiv:2409.04701).
 """
@@ -7,20 +7,27 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
+from filelock import FileLock
 from tqdm import tqdm
 
 from workbench.core import batching
+from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
+from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, PeerTables, plan_texts
+from workbench.embedding.embed import KEY, EmbeddedTexts, VectorBuffer, read
 from workbench.embedding.late.windows import Frame, Pool, frame_of, window_starts
+from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.errors import InputError
 from workbench.models.tokenizers import Ints, Tokens, model_tokenizer, tokenise
 from workbench.records import Document
 from workbench.storage.vector_cache import VectorCache, Vectors
 
-# Windows that are encoded at once, and vectors that are held before they are kept.
+# Windows that are encoded at once, and vectors that are committed at once.
 _WINDOWS = 16
 _VECTORS = 8_192
 
@@ -34,7 +41,7 @@ class Slice(NamedTuple):
 
 
 class DocumentSlices(NamedTuple):
-    """A document with the slices that are wanted of it."""
+    """A document with the slices whose vectors are requested."""
 
     document: Document
     slices: list[Slice]
@@ -42,7 +49,7 @@ class DocumentSlices(NamedTuple):
 
 @dataclass(frozen=True)
 class Reader:
-    """A late embedder with what would else be read from its files for every document: how its windows are framed, its identity."""
+    """A late embedder with its frame and identity, computed once for all documents."""
 
     embedder: SentenceTransformersEmbedder
     frame: Frame
@@ -56,24 +63,23 @@ class Reader:
             content.update(len(encoded).to_bytes(8, "little") + encoded)
         return content.digest()
 
-    def keys(self, asked: DocumentSlices) -> list[bytes]:
+    def keys(self, request: DocumentSlices) -> list[bytes]:
         """The item cache's key of each slice, by its document and its bounds."""
-        whole = self.document_key(asked.document)
-        texts = (f"{start} {end} {titled:d}" for start, end, titled in asked.slices)
-        return [hashlib.blake2b(text.encode(), digest_size=16, key=whole).digest() for text in texts]
+        key = self.document_key(request.document)
+        texts = (f"{start} {end} {titled:d}" for start, end, titled in request.slices)
+        return [hashlib.blake2b(text.encode(), digest_size=16, key=key).digest() for text in texts]
 
-    def lengths(self, asked: DocumentSlices) -> Ints:
+    def lengths(self, request: DocumentSlices) -> Ints:
         """How many tokens are pooled for each slice: int64 (n)."""
-        first, last = self.ranges(asked)
+        first, last = self.ranges(request)
         return last - first
 
-    def ranges(self, asked: DocumentSlices) -> tuple[Ints, Ints]:
+    def ranges(self, request: DocumentSlices) -> tuple[Ints, Ints]:
         """The tokens [first, last) that share a character with each slice, or the one next to it where none does: int64 (n) each."""
-        tokens, title = self._tokens(asked.document), _title(asked.document)
-        shift = len(title) + 1 if title else 0
-        slices = np.array(asked.slices, dtype=np.int64).reshape(-1, 3)
-        first = np.searchsorted(tokens.ends, slices[:, 0] + shift, side="right")
-        last = np.searchsorted(tokens.starts, slices[:, 1] + shift, side="left")
+        tokens, title = self._tokens(request.document), len(_text(request.document)) - len(request.document.text)
+        slices = np.array(request.slices, dtype=np.int64).reshape(-1, 3)
+        first = np.searchsorted(tokens.ends, slices[:, 0] + title, side="right")
+        last = np.searchsorted(tokens.starts, slices[:, 1] + title, side="left")
         first = np.where(slices[:, 2] > 0, 0, np.minimum(first, max(0, len(tokens.starts) - 1))).astype(np.int64)
         return first, np.maximum(last, first + 1).astype(np.int64)
 
@@ -83,7 +89,8 @@ class Reader:
 
     def tokens(self, document: Document) -> int:
         """How many tokens the model reads of a document: overlaps of windows, prompts and special tokens included."""
-        return self.frame.encoded(self._size(document))
+        before, after, room = self.frame
+        return self.windows(document) * (len(before) + len(after) + min(self._size(document), room))
 
     def _size(self, document: Document) -> int:
         return max(1, len(self._tokens(document).starts))
@@ -98,63 +105,117 @@ def reader_of(embedder: SentenceTransformersEmbedder) -> Reader:
     return Reader(embedder, frame, bytes.fromhex(fingerprint(embedder.identity("document"))))
 
 
-def pool(wanted: Sequence[DocumentSlices], reader: Reader, cache: VectorCache, label: str = "") -> int:
-    """Put what the cache lacks of the slices there, in one pass over each document that lacks any; the tokens that were encoded.
+def pool(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache, label: str = "") -> int:
+    """Compute the slices that the cache lacks, each document in one pass; returns the number of encoded tokens.
 
-    A document is committed whole; one with more slices than are held at once in parts, and encoded again if it was interrupted.
+    A document is committed whole; one of more slices than fit into memory in parts, and encoded again if it was interrupted.
     """
-    tokenise([_text(asked.document) for asked in wanted], reader.embedder.model)
-    missing = _missing(wanted, reader, cache)
-    tokens = sum(reader.tokens(asked.document) for asked in missing)
+    # All at once, for the tokeniser's threads; what follows finds the tokens in its cache.
+    tokenise([_text(request.document) for request in requests], reader.embedder.model)
+    missing = _missing(requests, reader, cache)
+    tokens = sum(reader.tokens(request.document) for request in missing)
+    # With torch each document alone, since there a vector depends on the texts beside it.
+    windows = _WINDOWS if reader.embedder.encoder().backend == "openvino" else 1
     with tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False) as bar:
-        for group in _groups(missing, reader):
-            found = _pooled(group, reader, bar)
-            while held := list(islice(found, _VECTORS)):
-                cache.put([key for key, _ in held], np.stack([vector for _, vector in held]))
+        for group in batching.groups(missing, lambda request: reader.windows(request.document), windows):
+            pooled = _pooled(group, reader, bar)
+            while batch := list(islice(pooled, _VECTORS)):
+                cache.put([key for key, _ in batch], np.stack([vector for _, vector in batch]))
     return tokens
 
 
-def _missing(wanted: Sequence[DocumentSlices], reader: Reader, cache: VectorCache) -> list[DocumentSlices]:
-    """What the cache lacks, the longest documents first, each slice once, also of documents that are there twice."""
-    found: list[DocumentSlices] = []
+def _missing(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache) -> list[DocumentSlices]:
+    """The slices that the cache lacks, the longest documents first, each slice once even if its document occurs twice."""
+    missing: list[DocumentSlices] = []
     seen: set[bytes] = set()
-    for asked in sorted(wanted, key=lambda asked: -len(asked.document.text)):
-        slices = dict(zip(reader.keys(asked), asked.slices, strict=True))
-        there = cache.present(list(slices)) | seen
+    for request in sorted(requests, key=lambda request: -len(request.document.text)):
+        slices = dict(zip(reader.keys(request), request.slices, strict=True))
+        present = cache.present(list(slices)) | seen
         seen |= slices.keys()
-        if lacking := [each for key, each in slices.items() if key not in there]:
-            found.append(DocumentSlices(asked.document, lacking))
-    return found
-
-
-def _groups(missing: Sequence[DocumentSlices], reader: Reader) -> Iterator[list[DocumentSlices]]:
-    """Documents that are encoded together; each alone with torch, whose vectors move with what stands beside them."""
-    most = _WINDOWS if reader.embedder.encoder().backend == "openvino" else 1
-    return batching.groups(missing, lambda asked: reader.windows(asked.document), most)
+        if lacking := [each for key, each in slices.items() if key not in present]:
+            missing.append(DocumentSlices(request.document, lacking))
+    return missing
 
 
 def _pooled(group: Sequence[DocumentSlices], reader: Reader, bar: "tqdm[Any]") -> Iterator[tuple[bytes, Vectors]]:
     """Key and vector of each slice of a group of documents."""
-    embedder, frame = reader.embedder, reader.frame
-    encodings = model_tokenizer(embedder.model).encode_batch_fast([_text(asked.document) for asked in group], add_special_tokens=False)
+    embedder, (before, after, room) = reader.embedder, reader.frame
+    texts = [_text(request.document) for request in group]
+    encodings = model_tokenizer(embedder.model).encode_batch_fast(texts, add_special_tokens=False)
     # Of a document without a token that the model knows, a special one is pooled.
-    ids = [encoding.ids or [*frame.after, *frame.before, 0][:1] for encoding in encodings]
-    pools = [Pool(len(each), frame.room, *reader.ranges(asked)) for each, asked in zip(ids, group, strict=True)]
-    keys = [reader.keys(asked) for asked in group]
-    rows = ((number, row) for number, each in enumerate(ids) for row in frame.rows(each))
+    ids = [encoding.ids or [*after, *before, 0][:1] for encoding in encodings]
+    pools = [Pool(len(tokens), room, *reader.ranges(request)) for tokens, request in zip(ids, group, strict=True)]
+    keys = [reader.keys(request) for request in group]
+    rows = ((number, row) for number, tokens in enumerate(ids) for row in reader.frame.rows(tokens))
     while batch := list(islice(rows, _WINDOWS)):
         states = embedder.states([row for _, row in batch])
         bar.update(sum(len(row) for _, row in batch))
-        for (number, _), found in zip(batch, states, strict=True):
-            for place, vector in pools[number].add(frame.inner(found)):
+        for (number, row), vectors in zip(batch, states, strict=True):
+            for place, vector in pools[number].add(vectors[len(before) : len(row) - len(after)]):
                 yield keys[number][place], vector
 
 
 def _text(document: Document) -> str:
-    """What is encoded: a chunk at 0 is embedded with the title and one space before it, and so is the document."""
-    title = _title(document)
-    return f"{title} {document.text}" if title else document.text
+    """The text that is encoded: a chunk at 0 is embedded with the title and one space before it, and so is the document."""
+    return f"{document.title} {document.text}" if document.title.strip() else document.text
 
 
-def _title(document: Document) -> str:
-    return document.title if document.title.strip() else ""
+@dataclass(frozen=True)
+class LateChunkEncoder(ChunkEncoder):
+    """One pass over each document serves every chunking of the corpus."""
+
+    embedder: SentenceTransformersEmbedder
+    pooling: ClassVar[str] = "late"
+
+    def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:
+        """Encode each document once for all that the cache lacks of these chunks and their peers."""
+        documents, reader = chunks.documents, reader_of(self.embedder)
+        lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(each).hex() for each in documents])}.lock"
+        with store_errors(lock.parent):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            # Of several processes one makes the pass over these documents, the others find its vectors.
+            with FileLock(lock):
+                wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
+                encoded = pool(_document_slices(documents, wanted), reader, cache, label)
+        own = _document_slices(documents, chunks.table)
+        keys = np.frombuffer(b"".join(key for request in own for key in reader.keys(request)), dtype=KEY)
+        lengths = np.concatenate([np.zeros(0, np.int64), *map(reader.lengths, own)])
+        return EmbeddedTexts(read(keys, cache, buffer), lengths, encoded)
+
+    def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
+        """The tokens of the documents that lack a slice; a document is encoded once for all configurations."""
+        try:
+            reader = reader_of(self.embedder)
+        except UnpreparedModelError:
+            return plan_texts([document.text for document in chunks.documents], self.embedder, cache, counted)
+        tokens = 0
+        for request in _document_slices(chunks.documents, chunks.table):
+            key, keys = reader.document_key(request.document), reader.keys(request)
+            if key not in counted and len(cache.present(keys)) < len(set(keys)):
+                counted.add(key)
+                tokens += reader.tokens(request.document)
+        return EncodingPlan(tokens, 0)
+
+    def texts(self, chunks: EncoderChunks) -> None:
+        """None: whole documents are encoded."""
+
+    def refuses_headers(self) -> str:
+        """A header is not part of the document."""
+        return "pooling: late does not go with enrich: true, since a chunk's headings are already in its encoded document; leave one out"
+
+
+def _document_slices(documents: Sequence[Document], chunks: pd.DataFrame) -> list[DocumentSlices]:
+    """The slices of each document in a table of chunks (doc, start, end, header), in its order."""
+    requests = []
+    for _, rows in chunks.groupby("doc", sort=True):
+        document = documents[int(rows["doc"].iloc[0])]
+        columns = zip(rows["start"].tolist(), rows["end"].tolist(), rows["header"].tolist(), strict=True)
+        requests.append(DocumentSlices(document, [Slice(start, end, _titled(document, start, header)) for start, end, header in columns]))
+    return requests
+
+
+def _titled(document: Document, start: int, header: str) -> bool:
+    if header and (start or header != document.title):
+        what = f"pooling: late has no place for the header {header[:60]!r} of {document.doc_id}:{start}: it is not in the document"
+        raise InputError(what, "choose pooling: standard, or chunks without headers")
+    return bool(header)

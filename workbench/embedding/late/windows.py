@@ -1,31 +1,29 @@
-"""A document in overlapping windows of a model, and the means of its tokens' vectors as the windows come by.
+"""A document in overlapping windows of a model, and the means of its tokens' vectors, window by window.
 
 "Long late chunking" of Günther, Mohr, Williams, Wang and Xiao 2024 (arXiv:2409.04701).
 """
 
 import functools
-import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.embedding.torch_model import model_settings
-from workbench.models.files import locate
+from workbench.embedding.torch_model import model_modules, model_settings
 from workbench.models.tokenizers import Ints, model_tokenizer, special_ids
 from workbench.storage.vector_cache import Vectors
 
-# The least that two neighbouring windows share, of their room (docs/decisions.md).
+# The smallest share of their room that two neighbouring windows have in common (docs/decisions.md).
 OVERLAP = 0.25
-# What decides a late vector besides model, window and document; the version is raised when the same settings give other vectors.
+# What decides a late vector besides model, window and document; raise the version when the same settings give other vectors.
 LATE = {"version": 1, "overlap": OVERLAP, "weights": "triangular"}
 
 Doubles = NDArray[np.float64]
 
 
 class Frame(NamedTuple):
-    """What every window has around its tokens (special ones and the prompt), and the room between."""
+    """The ids around the tokens of every window (special ones and the prompt), and the room between them."""
 
     before: list[int]
     after: list[int]
@@ -36,26 +34,17 @@ class Frame(NamedTuple):
         for start in window_starts(len(ids), self.room).tolist():
             yield [*self.before, *ids[start : start + self.room], *self.after]
 
-    def inner(self, states: Vectors) -> Vectors:
-        """The vectors of a window's own tokens, of those of its row."""
-        return states[len(self.before) : len(states) - len(self.after)]
-
-    def encoded(self, tokens: int) -> int:
-        """How many tokens the model reads of a document with so many, all windows and what is around them included."""
-        windows = len(window_starts(tokens, self.room))
-        return windows * (len(self.before) + len(self.after) + min(tokens, self.room))
-
 
 @functools.lru_cache(maxsize=8)
 def frame_of(model: str, window: int, prompt: str) -> Frame:
-    """The frame of a model's windows; the prompt stands in each of them, after the special tokens, and is not pooled."""
+    """The frame of a model's windows; each begins with the special tokens and the prompt, which are not pooled."""
     first, last = special_ids(model)
     before = [*first.tolist(), *model_tokenizer(model).encode(prompt, add_special_tokens=False).ids]
     return Frame(before, last.tolist(), window - len(before) - len(last))
 
 
 def window_starts(tokens: int, room: int) -> Ints:
-    """Where the windows of a document start: as few as share OVERLAP of their room, evenly spread, all of them full but a lone one."""
+    """The starts of a document's windows: as few as share OVERLAP of their room, evenly spread, all of them full but a lone one."""
     if tokens <= room:
         return np.zeros(1, dtype=np.int64)
     gaps = -(-(tokens - room) // max(1, room - int(room * OVERLAP)))
@@ -63,19 +52,18 @@ def window_starts(tokens: int, room: int) -> Ints:
 
 
 class Pool:
-    """The mean directions of ranges of a document's tokens, from its windows in order; it holds one window and the ranges that are open.
+    """The mean directions of ranges of a document's tokens, from its windows in order; holds one window and the open ranges.
 
     Where windows overlap a token's vectors are averaged, with weights that fall towards a window's edges. Means come from running sums in
-    float64 over the whole document, so a range's mean is the same bit by bit whatever else is asked.
+    float64 over the whole document, so a range's mean is the same bit by bit whatever other ranges are pooled.
     """
 
     def __init__(self, tokens: int, room: int, first: Ints, last: Ints) -> None:
         """Ranges [first, last) of at least one token each: int64 (n)."""
         self._edges = [*window_starts(tokens, room).tolist(), tokens]
         self._window, self._done = 0, 0
-        self._ranges = list(zip(first.tolist(), last.tolist(), strict=True))
-        self._opening = sorted(range(len(self._ranges)), key=lambda place: -self._ranges[place][0])
-        self._closing = sorted(range(len(self._ranges)), key=lambda place: -self._ranges[place][1])
+        self._first, self._last = first, last
+        self._opening, self._closing = (np.argsort(-edge, kind="stable").tolist() for edge in (first, last))
         self._open: dict[int, Doubles] = {}
         width = min(tokens, room)
         # Twice the distance to the nearer edge, at the token's middle.
@@ -83,18 +71,18 @@ class Pool:
         self._shares, self._sums, self._before = np.zeros(width), np.zeros((width, 0)), np.zeros(0)
 
     def add(self, states: Vectors) -> Iterator[tuple[int, Vectors]]:
-        """The next window's vectors, float32 (tokens, dimension); gives (place, unit vector) of each range that ends where no later window reaches."""
+        """Take the next window's vectors, float32 (tokens, dimension); yield (place, unit vector) of each range that no later window reaches."""
         if not self._window:
             self._sums, self._before = np.zeros(states.shape), np.zeros(states.shape[1])
         sums = np.cumsum(np.concatenate([self._before[None], self._means(states)]), axis=0)
         self._before = sums[-1]
         start, self._done = self._done, self._done + len(sums) - 1
-        while self._opening and self._ranges[self._opening[-1]][0] < self._done:
+        while self._opening and self._first[self._opening[-1]] < self._done:
             place = self._opening.pop()
-            self._open[place] = sums[self._ranges[place][0] - start].copy()
-        while self._closing and self._ranges[self._closing[-1]][1] <= self._done:
+            self._open[place] = sums[self._first[place] - start].copy()
+        while self._closing and self._last[self._closing[-1]] <= self._done:
             place = self._closing.pop()
-            total = sums[self._ranges[place][1] - start] - self._open.pop(place)
+            total = sums[self._last[place] - start] - self._open.pop(place)
             yield place, (total / np.linalg.norm(total)).astype(np.float32)
 
     def _means(self, states: Vectors) -> Doubles:
@@ -112,9 +100,8 @@ class Pool:
 
 def unpoolable(model: str, window: int, prompt: str) -> str:
     """Why a model's tokens cannot be pooled by chunk, by its settings alone; empty if they can."""
-    listed = locate(model) / "modules.json"
-    modules = json.loads(listed.read_text("utf-8")) if listed.is_file() else []
-    names = [str(module["type"]).rpartition(".")[2] for module in modules]
+    modules = model_modules(model)
+    names = [module["type"].rpartition(".")[2] for module in modules]
     if modules and names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         return f"it is {', '.join(names)}, not a transformer with mean pooling"
     pooling = model_settings(model, f"{modules[1]['path']}/config.json") if modules else {}

@@ -4,7 +4,7 @@ import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Ints, meeting, totals
-from workbench.metrics.delivery import NO_CUT, Slices, delivered, slices
+from workbench.metrics.delivery import delivered, delivered_documents, slices
 
 
 def chunk_precision(case: Case, cut: Cut) -> MetricValues:
@@ -13,18 +13,18 @@ def chunk_precision(case: Case, cut: Cut) -> MetricValues:
     A chunk is relevant if it overlaps an evidence alternative by at least half of the shorter of the two or, for a query
     without any evidence, if it comes from a relevant document.
     """
-    labels, table, text = case.labels, case.shared(slices, NO_CUT), case.shared(delivered, cut)
-    evident = case.shared(_evident, NO_CUT)
+    labels, table, text = case.labels, case.shared(slices), case.shared(delivered, cut)
+    evident = case.shared(_evident)
     by_evidence = np.isin(text.query * len(table.starts) + text.piece, evident)
-    by_document = np.isin(text.query * labels.documents + table.doc[text.piece], labels.relevant_pairs)
+    by_document = np.isin(delivered_documents(case, cut), labels.relevant_pairs)
     relevant = np.where(labels.has_evidence[text.query], by_evidence, by_document)
     value = totals(text.query, relevant, labels.queries) / cut.depth
-    return MetricValues(value, np.minimum(case.shared(_available, NO_CUT), cut.depth) / cut.depth)
+    return MetricValues(value, np.minimum(case.shared(_available), cut.depth) / cut.depth)
 
 
 def _evident(case: Case, _: Cut) -> Ints:
     """The distinct keys query * slices + slice of all slices that overlap evidence by half of the shorter of the two."""
-    labels, table = case.labels, case.shared(slices, NO_CUT)
+    labels, table = case.labels, case.shared(slices)
     lows, highs = labels.alternative_start, labels.alternative_end
     alternative, piece = meeting(table.starts, table.ends, lows, highs)
     overlap = np.minimum(table.ends[piece], highs[alternative]) - np.maximum(table.starts[piece], lows[alternative])
@@ -34,14 +34,9 @@ def _evident(case: Case, _: Cut) -> Ints:
 
 
 def _available(case: Case, _: Cut) -> Ints:
-    """(queries) how many of all slices are relevant."""
-    labels, table = case.labels, case.shared(slices, NO_CUT)
-    by_evidence = np.bincount(case.shared(_evident, NO_CUT) // max(len(table.starts), 1), minlength=labels.queries)
-    return np.where(labels.has_evidence, by_evidence, _of_relevant_documents(case, table)).astype(np.int64)
-
-
-def _of_relevant_documents(case: Case, table: Slices) -> Ints:
-    labels = case.labels
-    of_document = np.bincount(table.doc, minlength=labels.documents)
-    pairs = labels.relevant_pairs
-    return totals(pairs // labels.documents, of_document[pairs % labels.documents], labels.queries).astype(np.int64)
+    """(queries) the number of relevant slices."""
+    labels, table = case.labels, case.shared(slices)
+    by_evidence = np.bincount(case.shared(_evident) // max(len(table.starts), 1), minlength=labels.queries)
+    query, doc = np.divmod(labels.relevant_pairs, labels.documents)
+    by_document = totals(query, np.bincount(table.doc, minlength=labels.documents)[doc], labels.queries)
+    return np.where(labels.has_evidence, by_evidence, by_document).astype(np.int64)

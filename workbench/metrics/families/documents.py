@@ -49,41 +49,36 @@ def average_precision(case: Case, cut: Cut) -> MetricValues:
 
 
 def recall_cap(case: Case, cut: Cut) -> MetricValues:
-    """found / min(k, R): recall over what k places can hold."""
-    return MetricValues(case.shared(_found, cut) / _reachable(case, cut), _ones(case))
+    """found / min(k, R): the share of the relevant documents that fit into k places."""
+    return MetricValues(_among(case, cut, case.labels.relevant_pairs) / _reachable(case, cut), _ones(case))
 
 
 def judged(case: Case, cut: Cut) -> MetricValues:
-    """The share of the first k documents, or of all where there are fewer, that have any judgement."""
-    labels = case.labels
-    query, doc = _first(case, cut)
-    known = np.isin(query * labels.documents + doc, labels.judged_pairs)
-    shown = np.bincount(query, minlength=labels.queries)
-    return MetricValues(ratio(totals(query, known, labels.queries), shown.astype(np.float64)), _ones(case))
+    """The share of the first k documents, or of all if fewer are retrieved, that have any judgement."""
+    shown = np.bincount(first_documents(case, cut) // case.labels.documents, minlength=case.labels.queries)
+    return MetricValues(ratio(_among(case, cut, case.labels.judged_pairs), shown.astype(np.float64)), _ones(case))
 
 
 def irrelevant(case: Case, cut: Cut) -> MetricValues:
-    """1 if a hard negative is among the first k: a document of relevance below 0 or, where a dataset grades none so, 0."""
-    labels = case.labels
-    query, doc = _first(case, cut)
-    bad = np.isin(query * labels.documents + doc, labels.irrelevant_pairs)
-    return MetricValues((totals(query, bad, labels.queries) > 0).astype(np.float64))
+    """1 if a hard negative is among the first k: a document of relevance below 0 or, in a dataset without such grades, 0."""
+    return MetricValues((_among(case, cut, case.labels.irrelevant_pairs) > 0).astype(np.float64))
 
 
-def _first(case: Case, cut: Cut) -> tuple[Ints, Ints]:
-    ranking = case.retrieved.ranking
-    top = ranking["rank"].to_numpy(dtype=np.int64) <= cut.depth
-    return ranking["query"].to_numpy(dtype=np.int64)[top], ranking["doc"].to_numpy(dtype=np.int64)[top]
+def first_documents(case: Case, cut: Cut) -> Ints:
+    """The first k documents of each query by rank, as keys query * documents + document."""
+    ranking = case.retrieved.ranking[case.retrieved.ranking["rank"] <= cut.depth]
+    keys: Ints = ranking["query"].to_numpy(np.int64) * case.labels.documents + ranking["doc"].to_numpy(np.int64)
+    return keys
 
 
-def _found(case: Case, cut: Cut) -> Floats:
-    query, doc = _first(case, cut)
-    good = np.isin(query * case.labels.documents + doc, case.labels.relevant_pairs)
-    return totals(query, good, case.labels.queries)
+def _among(case: Case, cut: Cut, pairs: Ints) -> Floats:
+    """(queries) how many of the first k documents are among these pairs."""
+    keys = first_documents(case, cut)
+    return totals(keys // case.labels.documents, np.isin(keys, pairs), case.labels.queries)
 
 
 def _counts(case: Case) -> Ints:
-    """R; 1 where there is none, which keeps divisions quiet for queries that are not applicable."""
+    """R, at least 1, so that queries without relevant documents divide by something."""
     return np.maximum(case.labels.relevant_counts, 1)
 
 
@@ -96,7 +91,7 @@ def _ones(case: Case) -> Floats:
 
 
 def _trec(case: Case, cut: Cut, measure: str) -> Floats:
-    # Of a run that is cut deeper, the measures at k are the same; so one run serves all that will be asked for.
+    # Measures at k are the same for a run that is cut deeper, so one run serves all depths.
     return case.shared(_trec_eval, Cut() if cut.k in case.depths else cut)[measure]
 
 
@@ -105,7 +100,7 @@ def _trec_eval(case: Case, cut: Cut) -> dict[str, Floats]:
     queries, depths = case.labels.queries, sorted(case.depths if cut.k is None else {cut.k})
     names = [f"{name}_{k}" for name in _TREC for k in depths] + ["recip_rank"]
     measures = {f"{name}.{','.join(map(str, depths))}" for name in _TREC} | {"recip_rank"}
-    evaluator = pytrec_eval.RelevanceEvaluator(case.shared(_qrels, Cut()), measures)
+    evaluator = pytrec_eval.RelevanceEvaluator(case.shared(_qrels), measures)
     results = evaluator.evaluate(_run(case, Cut(k=depths[-1])))
     rows = np.array([[result[name] for name in names] for result in results.values()], dtype=np.float64).reshape(-1, len(names))
     values = np.zeros((queries, len(names)))
@@ -125,10 +120,10 @@ def _qrels(case: Case, _: Cut) -> dict[str, dict[str, int]]:
 
 def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
     """The first k documents as the nested dictionary that pytrec_eval reads, scored by -position."""
-    query, doc = _first(case, cut)
+    query, doc = np.divmod(first_documents(case, cut), case.labels.documents)
     found, starts, lengths = np.unique(query, return_index=True, return_counts=True)
     scores = (-np.arange(len(doc), dtype=np.float64) + np.repeat(starts, lengths)).tolist()
-    names = case.shared(_names, Cut())[doc].tolist()
+    names = case.shared(_names)[doc].tolist()
     borders = [*starts.tolist(), len(query)]
     spans = zip(found.tolist(), borders[:-1], borders[1:], strict=True)
     return {str(number): dict(zip(names[a:b], scores[a:b], strict=True)) for number, a, b in spans}

@@ -1,10 +1,10 @@
-"""Metrics over the documents of the first k delivered chunks: what most RAG test code calls recall and precision."""
+"""Metrics over the documents of the first k delivered chunks, which most RAG test code calls recall and precision."""
 
 import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, ratio, totals
-from workbench.metrics.delivery import NO_CUT, delivered, slices
+from workbench.metrics.delivery import delivered_documents
 
 
 def hit_recall(case: Case, cut: Cut) -> MetricValues:
@@ -21,7 +21,6 @@ def hit_precision(case: Case, cut: Cut) -> MetricValues:
 
 def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:
     """(queries) each: relevant distinct documents, distinct documents."""
-    labels, text = case.labels, case.shared(delivered, cut)
-    pairs = np.unique(text.query * labels.documents + case.shared(slices, NO_CUT).doc[text.piece])
+    labels, pairs = case.labels, np.unique(delivered_documents(case, cut))
     query, good = pairs // labels.documents, np.isin(pairs, labels.relevant_pairs)
-    return totals(query, good, labels.queries), totals(query, np.ones(len(query), dtype=np.int64), labels.queries)
+    return totals(query, good, labels.queries), totals(query, np.ones_like(query), labels.queries)

@@ -1,9 +1,10 @@
-"""How far the best relevant document stands above the best other one."""
+"""How well scores separate: the best relevant document from the best other one, and answerable queries from unanswerable ones."""
 
 import numpy as np
+import numpy.typing as npt
+from scipy import stats
 
 from workbench.metrics.case import Case, Cut, MetricValues
-from workbench.metrics.coverage import Bools, Floats, Ints
 
 NO_RELEVANT = "no relevant document within the ranking's depth"
 NO_OTHER = "no other document within the ranking's depth"
@@ -13,11 +14,11 @@ NO_SPREAD = "the query's scores do not vary"
 def margin(case: Case, _: Cut) -> MetricValues:
     """Score of the best relevant document minus that of the best other one (unjudged ones count as other), in the retriever's units."""
     ranking, labels = case.retrieved.ranking, case.labels
-    query, score = ranking["query"].to_numpy(dtype=np.int64), ranking["score"].to_numpy(dtype=np.float64)
-    good = np.isin(query * labels.documents + ranking["doc"].to_numpy(dtype=np.int64), labels.relevant_pairs)
-    best, has_best = _first(query, score, good, labels.queries)
-    other, has_other = _first(query, score, ~good, labels.queries)
-    return MetricValues(best - other, unscored=((NO_RELEVANT, ~has_best), (NO_OTHER, ~has_other)))
+    keys = ranking["query"].to_numpy(np.int64) * labels.documents + ranking["doc"].to_numpy(np.int64)
+    good = np.isin(keys, labels.relevant_pairs)
+    first = (ranking[rows].drop_duplicates("query").set_index("query")["score"] for rows in (good, ~good))
+    best, other = (scores.reindex(range(labels.queries)).to_numpy(np.float64) for scores in first)
+    return MetricValues(best - other, unscored=((NO_RELEVANT, np.isnan(best)), (NO_OTHER, np.isnan(other))))
 
 
 def margin_spread(case: Case, cut: Cut) -> MetricValues:
@@ -28,9 +29,16 @@ def margin_spread(case: Case, cut: Cut) -> MetricValues:
     return MetricValues(value, unscored=(*raw.unscored, (NO_SPREAD, ~varies)))
 
 
-def _first(query: Ints, score: Floats, chosen: Bools, queries: int) -> tuple[Floats, Bools]:
-    """(queries) the score of each query's first chosen row, and whether it has one."""
-    found, rows = np.unique(query[chosen], return_index=True)
-    scores, has = np.zeros(queries), np.zeros(queries, dtype=np.bool_)
-    scores[found], has[found] = score[chosen][rows], True
-    return scores, has
+def answerable_auroc(top_scores: npt.ArrayLike, answerable: npt.ArrayLike) -> float | None:
+    """P(top score of an answerable query > that of an unanswerable one), ties counted half; None unless both kinds exist.
+
+    `top_scores` (q) are the scores of each query's first hit, -inf for no results, which thus looks unanswerable; `answerable` (q) is
+    bool. It is Mann-Whitney's U / (answerable · unanswerable).
+    """
+    scores, wanted = np.asarray(top_scores, dtype=np.float64), np.asarray(answerable, dtype=np.bool_)
+    good = int(wanted.sum())
+    bad = len(wanted) - good
+    if not good or not bad:
+        return None
+    above = stats.rankdata(scores)[wanted].sum() - good * (good + 1) / 2
+    return float(above / (good * bad))

@@ -1,10 +1,10 @@
-"""Span precision under perfect retrieval: what a chunking costs before any retriever errs."""
+"""Span precision under perfect retrieval: the cost of a chunking before any retriever errs."""
 
 import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools, Ints, Union, meeting, ratio
-from workbench.metrics.delivery import NO_CUT, Slices, slices
+from workbench.metrics.delivery import Slices, slices
 
 
 def span_precision_omega(case: Case, _: Cut) -> MetricValues:
@@ -14,7 +14,7 @@ def span_precision_omega(case: Case, _: Cut) -> MetricValues:
     delivered text (the first of equals). Chroma (its report's precision Ω): T is the union of the slices that touch any evidence,
     a shared border included, and the denominator |T ∪ A|.
     """
-    labels, table = case.labels, case.shared(slices, NO_CUT)
+    labels, table = case.labels, case.shared(slices)
     touching = case.spans == "chroma"
     alternative, piece = meeting(table.starts, table.ends, labels.alternative_start, labels.alternative_end, touching=touching)
     if not touching:
@@ -23,7 +23,7 @@ def span_precision_omega(case: Case, _: Cut) -> MetricValues:
     width, queries = labels.width, labels.queries
     origin = labels.alternative_query * width
     text = Union.of(origin[alternative] + table.starts[piece], origin[alternative] + table.ends[piece])
-    evidence = Union.of(origin + labels.alternative_start, origin + labels.alternative_end)
+    evidence = Union.of(*labels.evidence)
     found, whole = text.shared_by_group(evidence, width, queries), text.by_group(width, queries)
     if touching:
         whole = whole + evidence.by_group(width, queries) - found
@@ -35,7 +35,7 @@ def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:
     labels = case.labels
     count, width = len(labels.alternative_need), labels.width
     text = Union.of(alternative * width + table.starts[piece], alternative * width + table.ends[piece])
-    # No slice holds a character of it: it cannot be delivered, so it is no cheap way to meet the need.
+    # An alternative in no slice cannot be delivered, so it is no cheap way to meet the need.
     cost = np.where(np.bincount(alternative, minlength=count) > 0, text.by_group(width, count), np.inf)
     order = np.lexsort((cost, labels.alternative_need))
     chosen = np.zeros(count, dtype=np.bool_)

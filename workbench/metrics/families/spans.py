@@ -4,8 +4,13 @@ D is the union of the delivered text, its overlaps counted once. Each need is re
 (largest covered share, then the shorter, then the first); E is the union of these, A the union of all alternatives. Lengths
 are code points. The definitions are ours; with one alternative for each need they are recall, precision and IoU of
 character sets. Where needs have alternatives of very different lengths, more text can lower span_recall: it may complete a
-short alternative, which then takes the place of a long one in E. need_recall never falls. Under `spans: chroma` recall, precision and
-IoU are those of `chroma.py`; need_recall and complete stay as they are.
+short alternative, which then takes the place of a long one in E. need_recall never falls.
+
+Under `spans: chroma` recall, precision and IoU are those of Chroma's report "Evaluating Chunking Strategies for Retrieval" (Smith
+and Troynikov 2024), read from `chunking_evaluation/evaluation_framework/base_evaluation.py`. Every alternative is plain evidence.
+Only numerators are unions: evidence that overlaps itself counts as often as it is listed in recall's denominator and in what IoU
+misses; retrieved text that overlaps itself counts as often as it is retrieved in the denominators of precision and IoU. A delivered
+slice (a parent) stands for Chroma's chunk, and k may be any number, where the report takes as many as touch evidence.
 """
 
 from typing import NamedTuple
@@ -15,41 +20,57 @@ import numpy as np
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools, Floats, Ints, Union, ratio, totals
 from workbench.metrics.delivery import Delivered, delivered
-from workbench.metrics.families.chroma import chroma_iou, chroma_precision, chroma_recall
 from workbench.metrics.inputs import Labels
 
 
 class SpanOverlap(NamedTuple):
-    """Lengths (queries) of D, E, A and of what D shares with E and A."""
+    """Lengths (queries) of D, E, A and of what D shares with E and A.
+
+    `listed`, `missed`, `paid` are sums over alternatives, over their parts outside D, and over delivered slices.
+    """
 
     text: Floats
     chosen: Floats
     every: Floats
     text_chosen: Floats
     text_every: Floats
+    listed: Floats
+    missed: Floats
+    paid: Floats
+
+    @property
+    def most(self) -> Floats:
+        """(queries) the largest |D ∩ A| that as much distinct text allows."""
+        return np.minimum(self.text, self.every)
 
 
 def span_recall(case: Case, cut: Cut) -> MetricValues:
-    """|D ∩ E| / |E|; at most min(1, |D| / |E|) with as much text."""
-    if case.spans == "chroma":
-        return chroma_recall(case, cut)
+    """|D ∩ E| / |E|; at most min(1, |D| / |E|) with as much text. Chroma: |D ∩ A| / the sum of the alternatives' lengths."""
     of = case.shared(_overlap, cut)
+    if case.spans == "chroma":
+        return MetricValues(ratio(of.text_every, of.listed), ratio(of.most, of.listed))
     return MetricValues(ratio(of.text_chosen, of.chosen), np.minimum(1, ratio(of.text, of.chosen)))
 
 
 def span_precision(case: Case, cut: Cut) -> MetricValues:
-    """|D ∩ A| / |D|, text of other documents included in D; at most min(1, |A| / |D|) with as much text; 0 for no text."""
-    if case.spans == "chroma":
-        return chroma_precision(case, cut)
+    """|D ∩ A| / |D|, text of other documents included in D; at most min(1, |A| / |D|) with as much text; 0 for no text.
+
+    Chroma: |D ∩ A| / the sum of the slices' lengths.
+    """
     of = case.shared(_overlap, cut)
+    if case.spans == "chroma":
+        return MetricValues(ratio(of.text_every, of.paid), ratio(of.most, of.paid))
     return MetricValues(ratio(of.text_every, of.text), np.minimum(1, ratio(of.every, of.text)))
 
 
 def span_iou(case: Case, cut: Cut) -> MetricValues:
-    """|D ∩ A| / (|D| + |E \\ D|); at most min(1, |D| / |E|) · min(1, |A| / |D|) with as much text."""
-    if case.spans == "chroma":
-        return chroma_iou(case, cut)
+    """|D ∩ A| / (|D| + |E \\ D|); at most min(1, |D| / |E|) · min(1, |A| / |D|) with as much text.
+
+    Chroma: |D ∩ A| / (the sum of the slices' lengths + evidence that they miss).
+    """
     of = case.shared(_overlap, cut)
+    if case.spans == "chroma":
+        return MetricValues(ratio(of.text_every, of.paid + of.missed), ratio(of.most, of.paid + of.every - of.most))
     most = np.minimum(1, ratio(of.text, of.chosen)) * np.minimum(1, ratio(of.every, of.text))
     return MetricValues(ratio(of.text_every, of.text + of.chosen - of.text_chosen), most)
 
@@ -71,26 +92,24 @@ def complete(case: Case, cut: Cut) -> MetricValues:
 
 
 def _overlap(case: Case, cut: Cut) -> SpanOverlap:
-    labels = case.labels
+    labels, delivery = case.labels, case.shared(delivered, cut)
+    # A line with one copy of the corpus for each query.
     width, queries = labels.width, labels.queries
-    text = case.shared(_text, cut)
-    lows = labels.alternative_query * width + labels.alternative_start
-    highs = labels.alternative_query * width + labels.alternative_end
-    best = _best(labels.alternative_need, text.covered(lows, highs), highs - lows)
+    text = Union.of(delivery.query * width + delivery.starts, delivery.query * width + delivery.ends)
+    lows, highs = labels.evidence
+    covered = text.covered(lows, highs)
+    best = _best(labels.alternative_need, covered, highs - lows)
     chosen, every = Union.of(lows[best], highs[best]), Union.of(lows, highs)
     return SpanOverlap(
-        text.by_group(width, queries),
-        chosen.by_group(width, queries),
-        every.by_group(width, queries),
-        text.shared_by_group(chosen, width, queries),
-        text.shared_by_group(every, width, queries),
+        text=text.by_group(width, queries),
+        chosen=chosen.by_group(width, queries),
+        every=every.by_group(width, queries),
+        text_chosen=text.shared_by_group(chosen, width, queries),
+        text_every=text.shared_by_group(every, width, queries),
+        listed=totals(labels.alternative_query, highs - lows, queries),
+        missed=totals(labels.alternative_query, highs - lows - covered, queries),
+        paid=totals(delivery.query, delivery.ends - delivery.starts, queries),
     )
-
-
-def _text(case: Case, cut: Cut) -> Union:
-    """The delivered text of all queries, one copy of the corpus's line for each query."""
-    text, width = case.shared(delivered, cut), case.labels.width
-    return Union.of(text.query * width + text.starts, text.query * width + text.ends)
 
 
 def _best(need: Ints, covered: Ints, length: Ints) -> Ints:
@@ -112,7 +131,7 @@ def met_by(labels: Labels, text: Delivered) -> Bools:
 
 
 def delivered_characters(labels: Labels, text: Delivered) -> tuple[Ints, Ints]:
-    """(alternatives) how many non-blank characters of each the text holds for its query, and how many it has."""
+    """(alternatives) the non-blank characters of each that the text holds for its query, and all its non-blank characters."""
     width = labels.width
     solid = Union.of(text.query * width + labels.solid(text.starts), text.query * width + labels.solid(text.ends))
     lows = labels.alternative_query * width + labels.solid(labels.alternative_start)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.chunk_encoder import EncoderChunks
@@ -49,8 +50,8 @@ class VectorsStage(EmbeddingStage):
         embedder, workspace = embedder_of(inputs.configuration), inputs.run.workspace
         by_workers = workspace.spent.get(inputs.key, EncodingCost())
 
-        def peers() -> list[EncoderChunks]:
-            return [encoder_chunks(peer) for peer in inputs.peers() if peer.configuration.embedding == embedder]
+        def peers() -> list[pd.DataFrame]:
+            return [peer.entry("chunks").table("chunks") for peer in inputs.peers() if peer.configuration.embedding == embedder]
 
         made = chunk_encoder(embedder).embed(
             encoder_chunks(inputs), workspace.vectors, inputs.configuration.name, partial(draft.mapped, "vectors"), peers

@@ -1,7 +1,7 @@
 """Recall of evidence as more text is delivered, and the primary metric by size and overlap."""
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.recall_curve import CURVE, recall_curves
+from workbench.analysis.frontier import CURVE, recall_curves
 from workbench.analysis.size_grid import Grid, size_grids
 from workbench.core.formatting import count, listed, number, shortened
 from workbench.report.cells import digits_for, key_of, shade_cells, shade_range, value_cell, words

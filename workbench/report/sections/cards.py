@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import examined
-from workbench.analysis.questions.failure_summary import counted_causes
+from workbench.analysis.questions.failure_summary import faults_of
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.analysis.standings import Standing
 from workbench.analysis.values import per_query
@@ -59,14 +58,14 @@ def metrics_table(standing: Standing, number_: int = 1) -> Table:
 
 def misses_table(run: RunTables, configuration: str, number_: int = 1) -> Table | None:
     """How many questions miss something by which cause; None where none does."""
-    of, causes = counted_causes(examined(run, configuration))
+    found = faults_of(run, configuration)
     meanings = cause_meanings(run)
     rows = [
-        Row([Cell(cause), count_cell(many), value_cell(part, shown=share(many, of)), Cell(meanings[cause])])
-        for cause, (many, part) in causes.items()
+        Row([Cell(cause), count_cell(many), value_cell(part, shown=share(many, found.of)), Cell(meanings[cause])])
+        for cause, (many, part) in found.causes.items()
     ]
     columns = [words("cause"), Column("questions"), Column("share"), text("which means")]
-    return Table(f"misses-{number_}", f"Why questions miss something, of {plural(of, 'question')}", columns, rows) if rows else None
+    return Table(f"misses-{number_}", f"Why questions miss something, of {plural(found.of, 'question')}", columns, rows) if rows else None
 
 
 def worst_links(run: RunTables, configuration: str) -> QuestionLinks:

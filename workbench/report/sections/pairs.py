@@ -2,16 +2,14 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Examined, Part, contrast_of, examined
+from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Part, contrast
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import interval, p_value, plural, share, signed
 from workbench.report.cells import Scale, count_cell, queries_cell, text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table
-from workbench.results.run_tables import RunTables
 
 # Of more configurations than this only the first is compared with all others.
 _ALL_PAIRS = 4
@@ -23,8 +21,7 @@ def pairs(found: Findings) -> Section | None:
     if len(ranked) < 2:
         return None
     chosen = itertools.combinations(ranked, 2) if len(ranked) <= _ALL_PAIRS else ((ranked[0], other) for other in ranked[1:])
-    looked = _looked(found.run)
-    made = [where for a, b in chosen if (where := contrast_of(found.run, looked[a], looked[b])) is not None]
+    made = [where for a, b in chosen if (where := contrast(found.run, a, b)) is not None]
     told = "Questions that one of two configurations alone gets right, or more of; why the other misses them; and in which slices. Open a pair."
     folds = [_fold(number, found, where) for number, where in enumerate(made, 1)]
     return Section("Where two differ", "pairs", [Prose(told), *folds], "Pairs") if folds else None
@@ -43,11 +40,6 @@ def tally(where: Contrast) -> str:
     """On how many questions each does better."""
     asked = plural(where.a.queries + where.b.queries + where.ties, "question")
     return f"Of {asked}, {where.a.winner} is ahead on {where.a.queries}, {where.b.winner} on {where.b.queries}; on {where.ties} they are equal."
-
-
-@lru_cache(maxsize=4)
-def _looked(run: RunTables) -> dict[str, Examined]:
-    return {name: examined(run, name) for name in run.names}
 
 
 def _fold(number: int, found: Findings, where: Contrast) -> Fold:

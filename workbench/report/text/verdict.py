@@ -8,8 +8,7 @@ import numpy as np
 from workbench.analysis.findings import ALPHA, Findings
 from workbench.core.formatting import about, count, interval, listed, number, p_value, plural, share, signed
 from workbench.statistics.comparison import Comparison
-from workbench.statistics.power import MOST_QUERIES
-from workbench.statistics.verdict import CONDITIONAL, FEWEST_QUERIES, Reason, Verdict
+from workbench.statistics.verdict import CONDITIONAL, FEWEST_QUERIES, MOST_QUERIES, Reason, Verdict
 
 Told = tuple[str, str]
 

@@ -1,4 +1,4 @@
-"""Which configurations cannot be told from the best."""
+"""The tie set: configurations that are statistically indistinguishable from the best."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ _SPENT = LEVEL / 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestSetTest:
-    """For each of c configurations, in how far its rivals seem better: the largest `lead` (c) over rivals of their U.
+    """A test of "no other is better" for each of c configurations, by the largest `lead` (c) of its rivals in U.
 
     `columns` (c, c - 1) are the pairs with each other configuration, `signs` (c, c - 1) turn them into the rival's lead, `slack`
     (c, c - 1) is how far a rival is surely behind (0 or less).
@@ -29,42 +29,37 @@ class BestSetTest:
     lead: Floats
 
     @classmethod
-    def of(cls, pairs: Pairs, seen: Floats) -> "BestSetTest":
-        """The rivals for the U `seen` (p) of all pairs.
+    def of(cls, pairs: Pairs, observed: Floats) -> "BestSetTest":
+        """The test for the observed U (p) of all pairs.
 
-        The test of "no other is better than i" compares the largest lead with its distribution under flips. BestSetTest that are far behind
+        The test of "no other is better than i" compares the largest lead with its distribution under flips. Rivals that are far behind
         i only make it blunt: one whose lead is below -q, q the normal quantile at 1 - spent / (c - 1), is surely behind, and its flips
         count less by lead + q (two steps: Romano, Shaikh and Wolf 2014; confidence sets of the best: Mogstad et al. 2024, Hsu 1984).
         """
         count = int(pairs.b.max(initial=0)) + 1
         position = np.zeros((count, count), dtype=np.int64)
-        position[pairs.a, pairs.b] = position[pairs.b, pairs.a] = np.arange(len(seen))
+        position[pairs.a, pairs.b] = position[pairs.b, pairs.a] = np.arange(len(observed))
         others = ~np.eye(count, dtype=np.bool_)
         columns = position[others].reshape(count, count - 1)
         signs = np.where(np.tri(count, k=-1) > 0, 1.0, -1.0)[others].reshape(count, count - 1)
-        leads = signs * seen[columns]
+        leads = signs * observed[columns]
         q = stats.norm.isf(_SPENT / max(1, count - 1))
         return cls(columns, signs, np.minimum(0.0, leads + q), leads.max(axis=1, initial=-np.inf))
 
-    @property
-    def count(self) -> int:
-        """The number of configurations."""
-        return len(self.columns)
-
     def reached(self, flipped: Floats) -> Ints:
-        """(c) in how many of the flips (b, p) the largest lead is at least the one seen."""
-        found = np.zeros(self.count, dtype=np.int64)
-        for one in range(self.count):
-            leads = flipped[:, self.columns[one]] * self.signs[one] + self.slack[one]
-            found[one] = (leads.max(axis=1, initial=-np.inf) >= self.lead[one] - TIE).sum()
-        return found
+        """(c) in how many of the flips (b, p) the largest lead is at least the observed one."""
+        counts = np.zeros(len(self.columns), dtype=np.int64)
+        for place, (columns, signs, slack) in enumerate(zip(self.columns, self.signs, self.slack, strict=True)):
+            leads = flipped[:, columns] * signs + slack
+            counts[place] = (leads.max(axis=1, initial=-np.inf) >= self.lead[place] - TIE).sum()
+        return counts
 
 
 def unrejected(unbeaten: Floats, pairs: Pairs, p: Floats) -> Ints:
-    """The positions of the configurations (c) that may be the best: with 97.5 % they hold the true best.
+    """The positions of the configurations (c) in the tie set, which contains the true best with 97.5 % confidence.
 
-    Left out is one whose p of "no other is better" rejects that, if the paired t tests agree: `p` (p) of some pair, two-sided at
-    5 %, finds another one better. Where a few large documents decide, the two tests part, and then nothing is claimed.
+    A configuration is left out if its p of "no other is better" (`unbeaten`) rejects it and the paired t tests agree: `p` (p) of some
+    pair, two-sided at 5 %, finds another one better. Where a few large documents decide, the tests disagree and nothing is claimed.
     """
     worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= 2 * LEVEL]
     behind = np.isin(np.arange(len(unbeaten)), worse)

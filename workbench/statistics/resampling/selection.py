@@ -1,5 +1,6 @@
-"""What the value of the best of several is worth: the best is also the luckiest."""
+"""Estimate of the leader's score, corrected for the winner's curse."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,34 +8,34 @@ import numpy as np
 from workbench.metrics.coverage import Floats, Ints
 from workbench.statistics.robust import by_unit
 
-SPLITS = 200
+_SPLITS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
-    """The first's value without its luck; `optimism` is how far the plain value flatters it (in the metric's direction of better).
+class Selected:
+    """The leader's corrected `value`; `optimism` is how far the plain mean is above it, in the metric's direction of better.
 
     `chosen` is the share of halves on which each configuration came first; ties share it.
     """
 
     value: float
     optimism: float
-    chosen: tuple[float, ...]
+    chosen: Mapping[str, float]
 
 
-def corrected_first(values: Floats, codes: Ints, seed: int, splits: int = SPLITS) -> Corrected | None:
-    """The mean over random halvings of the units of: what comes first on either half, measured on the other (all questions count once).
+def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int) -> Selected | None:
+    """The leader of one random half of the units, measured on the other half and the reverse; the mean over 200 splits.
 
-    `values` (c, q; higher is better, NaN where unscored), `codes` (q) the units; None with fewer than two. Choosing and measuring on
-    different questions is cross-validation (Stone 1974); half the questions choose a little worse than all, so the value errs downwards
-    rather than up.
+    `values` (c, q; higher is better, NaN where unscored) of configurations by `names` (c), `codes` (q) the units; None with fewer than
+    two. Choosing and measuring on different questions is cross-validation (Stone 1974); half the questions choose a little worse than
+    all, so the value errs downwards rather than up.
     """
     count = int(codes.max(initial=-1)) + 1
     if count < 2:
         return None
     scored = ~np.isnan(values)
     sums, sizes = by_unit(np.where(scored, values, 0.0), codes).T, by_unit(scored.astype(np.float64), codes).T
-    order = np.random.default_rng(seed).random((splits, count)).argsort(axis=1)
+    order = np.random.default_rng(seed).random((_SPLITS, count)).argsort(axis=1)
     half = (order < count // 2).astype(np.float64)
     picked, other = _firsts(half, sums, sizes), _firsts(1 - half, sums, sizes)
     total = (picked * ((1 - half) @ sums) + other * (half @ sums)).sum(axis=1)
@@ -43,7 +44,7 @@ def corrected_first(values: Floats, codes: Ints, seed: int, splits: int = SPLITS
         return None
     value = float((total / weight).mean())
     naive = float((sums.sum(axis=0) / np.maximum(sizes.sum(axis=0), 1))[sizes.any(axis=0)].max())
-    return Corrected(value, naive - value, tuple(((picked + other) / 2).mean(axis=0).tolist()))
+    return Selected(value, naive - value, dict(zip(names, ((picked + other) / 2).mean(axis=0).tolist(), strict=True)))
 
 
 def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:

@@ -1,10 +1,11 @@
-"""Sign flips of whole units: what sums of differences would be if either configuration could have had either result."""
+"""Sums of differences under sign flips of whole units, as if either configuration could have had either result."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.core.batching import blocks
 from workbench.metrics.coverage import Floats, Ints
 
 FLIPS = 9_999
@@ -17,17 +18,16 @@ _OFF, _NEAR = 1e-12, 1e-3
 
 
 def sign_blocks(units: int, flips: int, seed: int) -> Iterator[Floats]:
-    """Blocks (b, units) of -1 and 1: `flips` random rows in all; the blocks do not depend on what is multiplied with them."""
+    """Blocks (b, units) of -1 and 1: `flips` random rows in all; independent of the values that are multiplied with them."""
     random = np.random.default_rng(seed)
-    for start in range(0, flips, _BLOCK):
-        size = min(_BLOCK, flips - start)
-        yield random.integers(0, 2, size=(size, units)).astype(np.float64) * 2 - 1
+    for block in blocks(flips, _BLOCK):
+        yield random.integers(0, 2, size=(block.stop - block.start, units)).astype(np.float64) * 2 - 1
 
 
 def exact_blocks(units: int) -> Iterator[Floats]:
     """Blocks (b, units) that hold every one of the 2^units rows of -1 and 1 once."""
-    for start in range(0, 2**units, _BLOCK):
-        numbers = np.arange(start, min(start + _BLOCK, 2**units))
+    for block in blocks(2**units, _BLOCK):
+        numbers = np.arange(block.start, block.stop)
         yield (numbers[:, None] >> np.arange(units) & 1).astype(np.float64) * 2 - 1
 
 
@@ -37,7 +37,7 @@ class Totals:
 
     U is a monotone function of the one-sample t statistic of the G sums, t = U √((G - 1) / (G - U²)). Where configurations have values
     for the same queries S_ab = S_0b - S_0a, so the flips of the c rows S_0b (`basis`: c, units) give those of all pairs a - b. Pairs for
-    which that does not hold, or that lie so near each other that it would lose digits, are multiplied out: `apart`, with their `rows`.
+    which that is not so, or whose difference is so small that it would lose digits, are multiplied out: `apart`, with their `rows`.
     """
 
     a: Ints
@@ -49,7 +49,7 @@ class Totals:
 
     @classmethod
     def of(cls, a: Ints, b: Ints, sums: Floats) -> "Totals":
-        """Those of all pairs of configurations, every a before its b."""
+        """The totals of all pairs of configurations, every a before its b."""
         norm = np.sqrt((sums**2).sum(axis=1))
         basis = np.zeros((int(b.max(initial=-1)) + 1, sums.shape[1]))
         basis[b[a == 0]] = sums[a == 0]
@@ -58,7 +58,7 @@ class Totals:
         return cls(a, b, norm, basis, apart, sums[apart])
 
     def under(self, signs: Floats) -> Floats:
-        """(b, p) U under flips (b, units); 0 where there is nothing to flip."""
+        """(b, p) U under flips (b, units); 0 for a pair without differences."""
         flipped = signs @ self.basis.T
         totals = flipped[:, self.b] - flipped[:, self.a]
         totals[:, self.apart] = signs @ self.rows.T
@@ -67,7 +67,7 @@ class Totals:
 
 
 def exact_p(sums: Floats) -> float:
-    """The share of all 2^m sign flips of m non-zero sums (m) whose total is at least as far from 0 as the one seen."""
+    """The share of all 2^m sign flips of m non-zero sums (m) whose total is at least as far from 0 as the observed one."""
     totals = np.zeros(1)
     for value in sums[sums != 0]:
         totals = np.concatenate([totals - value, totals + value])

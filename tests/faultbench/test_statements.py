@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.faultbench.altered import alter
-from workbench.faultbench.statements import names, numbers
+from workbench.faultbench.statements import alter, names, numbers
 
 
 @pytest.mark.parametrize(
