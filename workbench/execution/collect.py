@@ -13,15 +13,8 @@ import pandas as pd
 from workbench import __version__
 from workbench.analysis.comparisons import comparisons_table
 from workbench.core.distribution import installed_version
+from workbench.execution import tables
 from workbench.execution.local import Outcome
-from workbench.execution.tables import (
-    CONFIGURATION_TABLES,
-    configuration_row,
-    evidence_table,
-    judgements_table,
-    passages_table,
-    questions_table,
-)
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.results.run_tables import RunTables
@@ -48,14 +41,14 @@ def collect(outcome: Outcome) -> RunTables:
     sources: dict[str, Callable[[RunTables], pd.DataFrame]] = {
         "configurations": lambda _: _configurations(outcome),
         "comparisons": comparisons_table,
-        "questions": lambda _: questions_table(dataset, context.labels),
-        "judgements": lambda _: judgements_table(dataset),
-        "evidence": lambda _: evidence_table(dataset),
-        "passages": lambda _: passages_table(
+        "questions": lambda _: tables.questions_table(dataset, context.labels),
+        "judgements": lambda _: tables.judgements_table(dataset),
+        "evidence": lambda _: tables.evidence_table(dataset),
+        "passages": lambda _: tables.passages_table(
             dataset, context.labels, [result.entry("explanations").table("context") for result in outcome.results]
         ),
     }
-    sources |= {name: partial(_joined, outcome, name) for name in CONFIGURATION_TABLES}
+    sources |= {name: partial(_joined, outcome, name) for name in tables.CONFIGURATION_TABLES}
     if screening is not None:
         sources["screening"] = lambda _: pd.DataFrame(map(asdict, screening.rows)).assign(
             queries=screening.queries, metric=screening.metric
@@ -66,14 +59,14 @@ def collect(outcome: Outcome) -> RunTables:
 
 def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
     """A table of all finished configurations."""
-    make = CONFIGURATION_TABLES[name]
+    make = tables.CONFIGURATION_TABLES[name]
     parts = [make(outcome.context, result).assign(configuration=result.configuration.name) for result in outcome.results]
     return joined(SCHEMAS[name], parts)
 
 
 def _configurations(outcome: Outcome) -> pd.DataFrame:
     """A row for each configuration; failed ones, which come last, have only their error."""
-    rows = [configuration_row(result) for result in outcome.results]
+    rows = [tables.configuration_row(result) for result in outcome.results]
     rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
     return pd.DataFrame(rows, columns=SCHEMAS["configurations"].names)
 
@@ -113,10 +106,9 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
 
 
 def _settings(configuration: Configuration) -> dict[str, Any]:
-    components = configuration.components
-    return {
-        name: components[name].model_dump(mode="json") if name in components else None for name in ("chunking", "embedding", "retrieval")
-    }
+    """The fields of each stage's component; None for embedding if there is none."""
+    settings = {stage: component.model_dump(mode="json") for stage, component in configuration.components.items()}
+    return dict.fromkeys(("chunking", "embedding", "retrieval")) | settings
 
 
 def _measure(metric: Metric) -> dict[str, Any]:

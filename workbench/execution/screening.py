@@ -34,7 +34,6 @@ VERSION = 1
 SEED = 6
 QUERIES = 200
 FEWEST = 3
-FILE = "screening.parquet"
 _KIND = "screenings"
 
 
@@ -106,7 +105,7 @@ def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERI
 
 def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
     """The experiment without the configurations that its last sweep screened out; unchanged if that screened nothing, or ran another."""
-    path = outputs / experiment.name / FILE
+    path = outputs / experiment.name / "screening.parquet"
     if not path.is_file():
         return experiment
     proxies = proxies_of(experiment, outputs, int(pd.read_parquet(path)["queries"].iloc[0]))
