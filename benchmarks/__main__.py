@@ -1,4 +1,4 @@
-"""Run benchmarks by name, or all; each prints ratios against what one would otherwise run and stores them in benchmarks/results/.
+"""Run benchmarks by name, or all. Each prints ratios against what one would otherwise run and stores them in benchmarks/results/.
 
 `python -m benchmarks sweep --documents all`. A benchmark is a module here with `run() -> dict`, a line in `BENCHMARKS`, `NEEDS` where it
 reads big sets (without them it is left out), and `claims` in what it returns where something must hold. Exit 1 if one failed or
@@ -40,7 +40,7 @@ _FINE = ("done", "left out")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is named; 0, or 1 if a benchmark failed or a claim does not hold."""
+    """Run the named benchmarks. Return 0, or 1 if one failed or a claim does not hold."""
     given = _given(arguments)
     ended = {name: _ended(name, given) for name in given.names or BENCHMARKS}
     print("\n" + ", ".join(f"{name}: {how}" for name, how in ended.items()))
@@ -50,13 +50,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
     listed = "; ".join(f"{name}: {about}" for name, about in BENCHMARKS.items())
-    parser = argparse.ArgumentParser("python -m benchmarks", description="Ratios against what one would otherwise run.", epilog=listed)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="which benchmarks; all without")
-    parser.add_argument("--documents", type=_documents, help="how many documents the sweep takes, or all (only the sweep heeds it)")
-    parser.add_argument(
-        "--loops", nargs="+", choices=("plain", "sorted", "tuned"), help="which loops the sweep is held against; all without"
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks", description="Measure Workbench against what one would otherwise run.", epilog=listed
     )
-    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder of the figures; benchmarks/results without")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the benchmarks to run; default all")
+    parser.add_argument(
+        "--documents", type=_documents, help="the number of documents of the benchmark sweep, or all; other benchmarks ignore it"
+    )
+    parser.add_argument(
+        "--loops", nargs="+", choices=("plain", "sorted", "tuned"), help="the loops that the sweep is compared with; default all"
+    )
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the folder of the figures; default benchmarks/results")
     given = parser.parse_args(arguments)
     for name in given.names:
         if name not in BENCHMARKS:
@@ -73,7 +77,7 @@ def _documents(text: str) -> int:
 
 
 def _ended(name: str, given: argparse.Namespace) -> str:
-    """Run one; how it ended."""
+    """Run one benchmark, store and print its figures, and say how it ended."""
     print(f"\n{name}: {BENCHMARKS[name]}", flush=True)
     try:
         module = importlib.import_module(f"benchmarks.{name}")
@@ -92,7 +96,7 @@ def _ended(name: str, given: argparse.Namespace) -> str:
 
 
 def _measured(module: ModuleType, given: argparse.Namespace) -> dict[str, Any]:
-    """What a benchmark found, after what it was found on and with."""
+    """Run a benchmark. Return its figures behind the machine, versions, commit and time of the measurement."""
     takes = inspect.signature(module.run).parameters
     options = {name: value for name in ("documents", "loops") if (value := getattr(given, name)) and name in takes}
     before, date, started = load(), datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()

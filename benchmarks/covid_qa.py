@@ -1,4 +1,4 @@
-"""A part of covid-qa as a folder, and recall at 5 chunks by one plain definition for whoever retrieved them."""
+"""A part of covid-qa as a folder, and recall at 5 chunks by one plain definition for all sides."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence

@@ -46,7 +46,7 @@ def run() -> dict[str, object]:
     tokens = int(np.minimum(input_lengths(chosen, MINILM), WINDOW).sum())
     with tempfile.TemporaryDirectory() as folder:
         ways = ways_of(chosen, Path(folder))
-        found = {name: way() for name, way in ways.items()}  # loading and the first shapes are nobody's cost
+        found = {name: way() for name, way in ways.items()}  # not measured: loading and the first shapes
         began, own = (time.perf_counter(), processor_seconds()), time.process_time()
         rounds = [{name: spent(way) for name, way in turns(ways, number)} for number in range(ROUNDS)]
         others = processor_seconds() - began[1] - (time.process_time() - own)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.late_quality OUTPUTS [SET ...]
 
-Every chunking is a comparison of its own. Chunks of 400 tokens have rivals with a window of 512, since a truncated rival would be none.
+Every chunking is compared separately. Chunks of 400 tokens are compared with a window of 512, so that nothing is truncated.
 Late is non-inferior on a set where the lower bound of every chunking's difference (late - standard; 95 % interval, so one-sided
 2.5 %) lies above -.02: all must pass, which needs no correction (intersection-union; Berger 1982). The window was chosen on the
 handbook's development questions; no other set had a part in that. It encodes
@@ -62,9 +62,9 @@ def row(chunking: str, late: np.ndarray, standard: np.ndarray, clusters: np.ndar
     both = ~np.isnan(late + standard)
     means = {"standard": float(standard[both].mean()), "late": float(late[both].mean())}
     bounds = {"difference": found.value, "low": found.low, "high": found.high}
-    told = "non-inferior" if found.low > -MARGIN else "inferior" if found.high < -MARGIN else "undecided"
+    verdict = "non-inferior" if found.low > -MARGIN else "inferior" if found.high < -MARGIN else "undecided"
     rounded = {key: round(value, 4) for key, value in (means | bounds).items()}
-    return {"chunking": chunking, **rounded, "n": found.n, "clusters": found.clusters, "verdict": told}
+    return {"chunking": chunking, **rounded, "n": found.n, "clusters": found.clusters, "verdict": verdict}
 
 
 def values(

@@ -72,7 +72,7 @@ def split(dataset: Dataset, splitter: TextSplitter) -> Pieces:
 
 
 def places(dataset: Dataset, pieces: Pieces) -> list[Place]:
-    """Where chunks lie in their documents; LangChain's own `add_start_index` errs where sizes are not characters."""
+    """Locate chunks in their documents. LangChain's own `add_start_index` errs where sizes are not characters."""
     texts, found = {document.doc_id: document.text for document in dataset.documents}, list[Place]()
     for doc_id, text in pieces:
         # A chunk begins and ends after the one before it.
@@ -106,7 +106,7 @@ class Plain:
 class Tuned:
     """The loop as one tunes it; lengths of words and the questions' vectors are kept from chunking to chunking.
 
-    `size` is that of a batch whose longest text has so many tokens.
+    `size` gives the texts of a batch by the tokens of its longest.
     `tokens` counts what it encoded of chunks, `repeated` what of that an earlier chunking had too: what keeping vectors by text would save.
     """
 
@@ -152,12 +152,12 @@ class Tuned:
 
 
 def of_32(_: int) -> int:
-    """As many texts as sentence-transformers takes without being told."""
+    """Return the default batch size of sentence-transformers."""
     return 32
 
 
 def of_tokens(longest: int) -> int:
-    """As many texts as have 4,096 tokens with their padding."""
+    """Return how many texts have 4,096 tokens with their padding."""
     return max(1, _BATCH_TOKENS // longest)
 
 

@@ -1,6 +1,6 @@
 """What is held in memory while a corpus is cut, its vectors are stored and it is searched exactly, at several sizes.
 
-Every size runs in a process of its own through the stages themselves: chunking (`sentence`), vectors (item cache, then the entry's
+Every size runs in a new process through the stages themselves: chunking (`sentence`), vectors (item cache, then the entry's
 array) and exact search. The text is made by rule, a document at a time; its vectors too, by an embedder that hashes a text into a
 direction. Anonymous memory (RssAnon) is what counts: pages of mapped files are given back when they are needed elsewhere.
 """
@@ -103,7 +103,7 @@ def documents(chunks: int) -> Iterator[Document]:
 
 
 def synthetic(chunks: int, size: int) -> dict[str, Any]:
-    """Chunking, storing and exact search of about so many chunks, without Chroma, whose index lies in memory whole."""
+    """Chunk, store and search exactly about `chunks` chunks, without Chroma, which holds its whole index in memory."""
     batching.BYTES = size
     corpus = tuple(documents(chunks))
     queries = tuple(Query(f"q{number}", document.text[:60]) for number, document in enumerate(corpus[:QUERIES]))
@@ -119,7 +119,7 @@ def synthetic(chunks: int, size: int) -> dict[str, Any]:
             finished.obtain("hits")
         assert finished.entry("hits").table("exact_hits")["query"].nunique() == len(queries)
         many = len(finished.entry("chunks").table("chunks"))
-    return {"chunks": many, "block_bytes": size, "text_mb": sum(len(document.text) for document in corpus) / 1e6, **seen.told}
+    return {"chunks": many, "block_bytes": size, "text_mb": sum(len(document.text) for document in corpus) / 1e6, **seen.figures}
 
 
 def nfcorpus() -> dict[str, Any]:
@@ -139,7 +139,7 @@ def nfcorpus() -> dict[str, Any]:
         with seen.during("scores"):
             finished.obtain("scores")
         many = len(finished.entry("chunks").table("chunks"))
-    return {"chunks": many, "encoder": embedder.encoder().name, **seen.told}
+    return {"chunks": many, "encoder": embedder.encoder().name, **seen.figures}
 
 
 @contextmanager
@@ -170,7 +170,7 @@ class Seen:
     """The greatest anonymous memory (MB) and the seconds of each stage; `documents` is what is held before the first."""
 
     def __init__(self) -> None:
-        self.told: dict[str, dict[str, float]] = {"peak_mb": {"documents": anonymous()}, "seconds": {}}
+        self.figures: dict[str, dict[str, float]] = {"peak_mb": {"documents": anonymous()}, "seconds": {}}
 
     @contextmanager
     def during(self, stage: str) -> Iterator[None]:
@@ -188,10 +188,10 @@ class Seen:
         try:
             yield
         finally:
-            self.told["seconds"][stage] = round(time.perf_counter() - started, 1)
+            self.figures["seconds"][stage] = round(time.perf_counter() - started, 1)
             ended.set()
             watcher.join()
-            self.told["peak_mb"][stage] = max(seen)
+            self.figures["peak_mb"][stage] = max(seen)
 
 
 def anonymous() -> float:
@@ -212,7 +212,7 @@ def run(sizes: Sequence[int] = SIZES, block_bytes: Sequence[int] = BLOCKS) -> di
 
 
 def _apart(*arguments: str) -> dict[str, Any]:
-    """What this file prints on these arguments, in a process of its own."""
+    """Run this file on these arguments in a new process and return what it prints."""
     command = [sys.executable, "-m", "benchmarks.memory", *arguments]
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]))
 
@@ -223,5 +223,3 @@ if __name__ == "__main__":
             print(json.dumps(nfcorpus()))
         case [chunks, size]:
             print(json.dumps(synthetic(int(chunks), int(size))))
-        case _:
-            print(json.dumps(run()))

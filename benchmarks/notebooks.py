@@ -36,7 +36,7 @@ def run() -> dict[str, object]:
         path.write_text(EXPERIMENT.replace("HANDBOOK", str(Path(__file__).parents[1] / "experiments" / "handbook")))
         outcome = run_experiment(read_experiment(path, ()), Path(folder) / "outputs", lambda _: None)
         jobs = notebook_jobs(write_outputs(outcome))[:-1]
-        execute_all(outcome, jobs, *WAYS["forked"])  # papermill's import is nobody's cost
+        execute_all(outcome, jobs, *WAYS["forked"])  # not measured: papermill's import
         rounds = [{name: execute_all(outcome, jobs, *way) for name, way in WAYS.items()} for _ in range(ROUNDS)]
     return {
         "notebooks": len(outcome.results),

@@ -1,6 +1,6 @@
 """Where a sweep's time goes outside encoding, part by part: once with everything in the store, once with nothing but the vectors.
 
-The sweep runs in a process of its own under cProfile, with all imports done before. Seconds are CPU of that process and all its threads, so
+The sweep runs in a new process under cProfile, with all imports done before. Seconds are CPU of that process and all its threads, so
 other work on the machine changes them little; what kernels and the disk do is not in them. The profile's own cost is: shares count.
 """
 
@@ -38,7 +38,7 @@ pipeline: {embedding: {kind: static}}
 sweep: {chunking: [{kind: recursive, size: 256}, {kind: sentence, size: 256}, {kind: fixed, size: 128, overlap: 32}]}
 metrics: [span_recall@2000t, span_precision@2000t, need_recall@2000t, span_recall@5, recall@5, precision@5, mrr@10, ndcg@10, hit_recall@5, margin]
 """
-# Each part is a function by the end of its file's path; one that is indented lies within the one above.
+# Each part is a function by the end of its file's path; an indented one is part of the one above.
 PARTS = {
     "reading experiment and data": "experiment/read.py read_experiment",
     "dataset": "execution/local.py context_of",

@@ -1,4 +1,4 @@
-"""What is stored beside a benchmark's figures: on what, with what, from which commit and when they were measured."""
+"""What a benchmark was measured on: machine, package versions and commit."""
 
 import os
 import platform
@@ -43,7 +43,7 @@ def versions() -> dict[str, str]:
     for name in _PACKAGES:
         try:
             found[name] = version(name)
-        except PackageNotFoundError:
+        except PackageNotFoundError:  # only one side of a ratio is installed
             continue
     return found
 
@@ -57,7 +57,7 @@ def commit() -> str | None:
             # The results themselves change with every run.
             for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no", ":/", ":(exclude)results"])
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.TimeoutExpired):  # no git here
         return None
     return f"{head}, changed" if head and status else head or None
 
@@ -70,5 +70,5 @@ def load() -> float:
 def _text(path: str) -> str:
     try:
         return Path(path).read_text("utf-8", "replace")
-    except OSError:
+    except OSError:  # not Linux
         return ""

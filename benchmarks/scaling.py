@@ -226,7 +226,7 @@ def notebook_seconds(whole: Dataset, share: float, folder: Path) -> float:
 
 
 def takes(tokens: int, found: dict[str, Any]) -> dict[str, float]:
-    """What so many tokens take of one configuration by the costs of the largest size measured and the exponents of search alone."""
+    """Extrapolate the costs of one configuration to a number of tokens from the largest size measured."""
     largest = found["sizes"][-1]
     chunks = tokens / largest["tokens"] * largest["chunks"]
     a_chunk = {name: largest["seconds"][name] / largest["chunks"] for name in ("chunks", "gather", "index", "hits")}

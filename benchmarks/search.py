@@ -1,10 +1,9 @@
 """Chroma's index against exact search: what building costs, what 300 queries take, and how many queries pay for the building.
 
-Vectors lie in clusters, as texts' vectors do. Both sides answer the ten nearest chunks of all queries at once. The two take turns, and
+Vectors come in clusters, as texts' vectors do. Both sides answer the ten nearest chunks of all queries at once. The two take turns, and
 the fastest of three rounds counts; then 50 queries come one by one, and the median counts.
 """
 
-import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -63,8 +62,8 @@ def compared(n: int) -> dict[str, Any]:
     return {
         "vectors": n,
         "build_seconds": building,
-        "together": _told(together, QUERIES, building),
-        "alone": _told(alone, 1, building),
+        "together": _compared(together, QUERIES, building),
+        "alone": _compared(alone, 1, building),
     }
 
 
@@ -75,7 +74,7 @@ def _fastest(ways: list[Callable[[Vectors], None]], queries: Vectors) -> tuple[l
     return np.min(rounds, axis=0).tolist(), np.median(alone, axis=0).tolist()
 
 
-def _told(seconds: list[float], queries: int, building: float) -> dict[str, float | int | None]:
+def _compared(seconds: list[float], queries: int, building: float) -> dict[str, float | int | None]:
     by_exact, by_chroma = seconds
     saved = (by_exact - by_chroma) / queries
     return {"exact": by_exact, "chroma": by_chroma, "paid_after": int(np.ceil(building / saved)) if saved > 0 else None}
@@ -101,7 +100,3 @@ def _seconds(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return round(time.perf_counter() - started, 5)
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(), indent=2))

@@ -3,10 +3,10 @@
 The loops (`benchmarks/loops.py`) split, embed, fill a Chroma collection and ask it every question. The sweep does that too and, besides,
 searches exactly, measures, checks the index, times 50 single questions, and writes all tables; notebooks and report are
 timed apart. All sides embed the same texts, which is checked, so that recall can be compared. The chunkings are shared out: half
-of each loop runs before the sweep and half after it, so that what else the machine does meanwhile weighs on all. Nobody pays for loading.
+of each loop runs before the sweep and half after it, so that what else the machine does meanwhile weighs on all. Loading is not measured.
 
 Then the same sweep again with nothing new, and with one chunking more. What one more costs is the sweep with it less the
-sweep again. It is held against that chunking alone, cold, in a store of its own, less what it costs there with nothing to compute
+sweep again. It is compared with that chunking alone, cold, in a new store, less what it costs there with nothing to compute
 (reading, tables); strictly also less the questions' vectors, which the sweep has already.
 """
 
@@ -92,7 +92,7 @@ class Side:
     answers: dict[str, Answers] = field(default_factory=dict)
 
     def run(self, dataset: Dataset, chunkings: Sequence[Chunking]) -> None:
-        """Some of the chunkings; where the chunks lie is nobody's cost."""
+        """Run some of the chunkings. Locating their chunks is not measured."""
         for chunking in chunkings:
             started = time.perf_counter()
             pieces, answers = self.loop.run(dataset, chunking)
@@ -155,7 +155,7 @@ def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[st
 
 
 def claims(found: Mapping[str, Any], whole: bool) -> list[Claim]:
-    """No worse recall on whatever part, as far as so many questions can tell; how fast it is, of all documents only.
+    """No worse recall on whatever part, as far as the number of questions can tell; how fast it is, of all documents only.
 
     On a part, what does not grow with the documents (tables, intervals, 50 timed questions) weighs too much for that.
     """

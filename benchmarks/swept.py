@@ -83,7 +83,7 @@ def later(place: Path, chunkings: Sequence[Chunking], added: Chunking) -> dict[s
 
 
 def as_command(place: Path) -> float:
-    """The seconds of `workbench sweep` in a process of its own: imports, tables, notebooks, report."""
+    """Time `workbench sweep` in a new process, in seconds: imports, tables, notebooks, report."""
     words = ["-c", "from workbench.cli.main import run; run()", "sweep", str(place / FILE), "--outputs", str(place / "outputs")]
     started = time.perf_counter()
     subprocess.run([sys.executable, *words], check=True, capture_output=True)
@@ -101,4 +101,4 @@ def parts(swept: Swept) -> dict[str, float]:
 
 
 def quiet(line: str) -> None:
-    """Says nothing: what is printed is the figures."""
+    """Print no progress, only figures."""

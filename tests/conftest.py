@@ -1,4 +1,4 @@
-"""What several folders share: the big sets, real child processes, the bundled model, vectors that look like embeddings."""
+"""Fixtures for several folders: the big sets, child processes, the bundled model, vectors that look like embeddings."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from workbench.core.locations import cache_folder
 from workbench.datasets.formats.golden_rows import write_golden
@@ -23,18 +23,18 @@ from workbench.records import Dataset
 from workbench.results.history import FINGERPRINTS, schema
 from workbench.storage.vector_cache import Vectors
 
-# Fixtures of small finished runs, for whoever reads their results.
-pytest_plugins = ["tests.small_sweep", "tests.made_runs"]
+# Fixtures for several folders: small worlds written by hand, and small finished runs.
+pytest_plugins = ["tests.small_worlds", "tests.small_sweep", "tests.made_runs"]
 
 ROOT = Path(__file__).parent.parent
-# What other packages bring is tested by the same laws as what is built in.
+# Components of another package are tested by the same laws as those of the registry.
 sys.path.append(str(ROOT / "tests" / "plugins" / "parts"))
-# Tests are of what a processor does, also where there is a GPU; torch reads it when it is imported.
+# Tests compute on the CPU, also on a machine with a GPU. Torch reads this when it is imported.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
-# Started in the background of a script it would be ignored, and so by every process that a test starts and interrupts.
+# A shell script starts background processes with SIGINT ignored, and their children inherit that: tests interrupt some.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# No test asserts a time, and this machine's is others' too.
-settings.register_profile("workbench", deadline=None)
+# No property test is about time, and a busy machine draws examples slowly.
+settings.register_profile("workbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("workbench")
 
 FTP_SERVER = """
@@ -44,7 +44,7 @@ from pyftpdlib.authorizers import DummyAuthorizer
 from pyftpdlib.handlers import FTPHandler
 from pyftpdlib.servers import FTPServer
 
-# Nobody reads its log, and a full pipe would stop it.
+# No test reads its log, and a full pipe would stop it.
 logging.basicConfig(level=logging.CRITICAL)
 authorizer = DummyAuthorizer()
 authorizer.add_user("workbench", "secret", sys.argv[1], perm="elradfmwMT")
@@ -57,7 +57,7 @@ server.serve_forever()
 
 @pytest.fixture(scope="session")
 def big_data() -> Callable[[str], Path]:
-    """The folder of a big set by its name; skips where it is absent."""
+    """Locate the folder of a big set by its name; skip where it is absent."""
 
     def locate(name: str) -> Path:
         folder = (ROOT / os.environ.get("WORKBENCH_DATA", "../shared/data") / name).resolve()
@@ -70,24 +70,24 @@ def big_data() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def handbook_part(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first 69 questions of the handbook and the documents with their evidence: real, and embedded in half a minute."""
+    """The first 69 questions of the handbook and the documents with their evidence."""
     return write_part("hb-069", tmp_path_factory.mktemp("part") / "handbook")
 
 
 @pytest.fixture(scope="session")
 def handbook_corner(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first 24 questions in the same way, where a small sweep shows as much as a large one."""
+    """The same with the first 24 questions."""
     return write_part("hb-024", tmp_path_factory.mktemp("corner") / "handbook")
 
 
 @pytest.fixture(scope="session")
 def handbook_few(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first 12 questions in the same way, embedded in a moment."""
+    """The same with the first 12 questions, embedded in a moment."""
     return write_part("hb-012", tmp_path_factory.mktemp("few") / "handbook")
 
 
 def write_part(last: str, folder: Path) -> Path:
-    """The handbook's questions up to the last one and the documents with their evidence, as a folder."""
+    """Write the handbook's questions up to `last` and the documents with their evidence to a folder."""
     whole = GoldenSource(path=str(ROOT / "experiments" / "handbook")).load()
     needs = tuple(need for need in whole.needs if need.query_id <= last)
     there = {span.doc_id for need in needs for span in need.alternatives}
@@ -104,7 +104,7 @@ def write_part(last: str, folder: Path) -> Path:
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts a Python process on a script with arguments; `options` go to the interpreter. None outlives its test."""
+    """Start a Python process on a script with arguments; `options` go to the interpreter. No process outlives its test."""
     started: list[subprocess.Popen[str]] = []
 
     def begin(script: str, *arguments: object, env: dict[str, str] | None = None, options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
@@ -123,14 +123,14 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for process in started:
         process.kill()
         process.wait()
-        # Not read to their end: what a failed test has left running may hold the other ends for long.
+        # Not read to the end: a grandchild that a failed test left running may hold the other end open.
         for pipe in (process.stdout, process.stderr):
             if pipe:
                 pipe.close()
 
 
 class Server:
-    """The folder that is served, its URL, and what ends and begins the serving."""
+    """An FTP server of a folder, which a test can end and begin again."""
 
     def __init__(self, start: Callable[..., Any], folder: Path) -> None:
         self._start, self._root, self.folder = start, folder, folder / "shared"
@@ -157,7 +157,7 @@ def server(start: Callable[..., Any], tmp_path: Path) -> Server:
 
 @pytest.fixture(scope="session")
 def cache_with_models() -> Callable[[Path], Path]:
-    """Makes a machine's cache that is new but for the converted models, which take long."""
+    """Make an empty cache for a machine, with the converted models, which take long."""
 
     def make(folder: Path) -> Path:
         cache = folder / "cache"
@@ -172,7 +172,7 @@ def cache_with_models() -> Callable[[Path], Path]:
 
 @pytest.fixture
 def run_python(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., str]:
-    """What a Python process prints on a script with arguments; it must end well."""
+    """Run a Python script with arguments to a successful end and return what it prints."""
 
     def run(script: str, *arguments: object, env: dict[str, str] | None = None, options: tuple[str, ...] = ()) -> str:
         process = start(script, *arguments, env=env, options=options)
@@ -193,7 +193,7 @@ def minilm() -> SentenceTransformersEmbedder:
 
 @pytest.fixture(scope="session")
 def like_embeddings() -> Callable[..., Vectors]:
-    """n unit vectors in clusters, as texts' vectors lie; isotropic noise is what no index can search."""
+    """Make n unit vectors in clusters, like those of texts: no index can search isotropic noise."""
 
     def make(n: int, dimension: int = 32, seed: int = 0) -> Vectors:
         rng = np.random.default_rng(seed)
@@ -206,7 +206,7 @@ def like_embeddings() -> Callable[..., Vectors]:
 
 @pytest.fixture
 def past(tmp_path: Path) -> Callable[[Sequence[dict[str, Any]]], Path]:
-    """Writes outputs with a history: a row for each mapping, whose `run` is a number; what is not given is as it always is."""
+    """Write outputs with a history: a row for each mapping, whose `run` is a number; other columns have defaults."""
 
     def write(rows: Sequence[dict[str, Any]]) -> Path:
         usual: dict[str, Any] = {"experiment": "mine", "configuration": "whole", "condition": "retrieved", "metric": "recall@5"}

@@ -1,4 +1,4 @@
-"""Small finished runs: of a tiny dataset with real vectors, and of generated documents with values made by hand."""
+"""Small finished runs: of a tiny dataset with real vectors, and of generated documents with metric values set by hand."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from workbench.storage.result_store import Draft
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The dataset's folder and, beside it, the outputs that all tests of the report share."""
+    """A folder with the tiny dataset, with and without spans, and the outputs that all tests share."""
     folder = tmp_path_factory.mktemp("tiny")
     write_dataset(folder / "data", evidence=True)
     write_dataset(folder / "labels", evidence=False)
@@ -45,7 +45,7 @@ def settings(place: Path, **changes: object) -> dict[str, object]:
 
 @pytest.fixture(scope="session")
 def run(place: Path) -> Callable[..., Outcome]:
-    """Runs the tiny experiment with changes; `evidence` False takes the same questions without spans."""
+    """Run the tiny experiment with changes; `evidence=False` takes the same questions without their spans."""
 
     def ran(evidence: bool = True, **changes: object) -> Outcome:
         data = {"kind": "golden", "path": str(place / ("data" if evidence else "labels"))}
@@ -56,15 +56,21 @@ def run(place: Path) -> Callable[..., Outcome]:
 
 @pytest.fixture(scope="session")
 def outcome_of_sizes(run: Callable[..., Outcome]) -> Callable[..., Outcome]:
-    """Runs three sizes, the largest beyond the window, without notebooks."""
+    """Run chunks of three sizes, the largest beyond the window."""
     sweep = {"chunking": [{"kind": "fixed", "size": [16, 32, 64], "overlap": 0}]}
     metrics = ["span_recall@500t", "span_recall@2", "complete@2", "recall@3"]
-    return lambda **changes: run(name="sizes", sweep=sweep, metrics=metrics, **changes)
+
+    def ran(**changes: object) -> Outcome:
+        outcome = run(name="sizes", sweep=sweep, metrics=metrics, **changes)
+        assert not outcome.failures
+        return outcome
+
+    return ran
 
 
 @dataclass(frozen=True)
 class Made:
-    """Runs of generated documents, ten questions each, whose primary metric may be replaced by values made by hand."""
+    """Run generated documents with ten questions each, and replace the values of the primary metric by given ones."""
 
     folder: Path
 
@@ -82,9 +88,8 @@ class Made:
                 evidence = [[{"doc_id": f"d{doc}", "start": start, "end": start + len(text)}]]
                 row = {"query_id": f"q{doc}-{fact}", "query": f"When is the lamp of room {doc}-{fact} switched?", "evidence": evidence}
                 other = f"d{(doc + 1) % documents}"
-                rows.append(
-                    row | {"relevant_doc_ids": [f"d{doc}"], "irrelevant_doc_ids": [other], "kind": "even" if fact % 2 == 0 else "odd"}
-                )
+                kind = "even" if fact % 2 == 0 else "odd"
+                rows.append(row | {"relevant_doc_ids": [f"d{doc}"], "irrelevant_doc_ids": [other], "kind": kind})
         (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         return folder
 
@@ -99,15 +104,14 @@ class Made:
         return base | changes
 
     def ran(self, configurations: int, documents: int = 12, **changes: object) -> Outcome:
-        return run_experiment(
-            experiment_of(self.experiment(configurations, documents, **changes), "here"), self.folder / "outputs", lambda _: None
-        )
+        experiment = experiment_of(self.experiment(configurations, documents, **changes), "here")
+        return run_experiment(experiment, self.folder / "outputs", lambda _: None)
 
     def valued(self, values: Sequence[Sequence[float]], documents: int = 12, **changes: object) -> RunTables:
-        """A configuration for each row of values; NaN is unscored."""
+        """Run a configuration for each row of values and set its primary metric to them; NaN is unscored."""
         outcome = self.ran(len(values), documents, **changes)
-        results = [self._scored(outcome, one, row) for one, row in zip(outcome.results, values, strict=True)]
-        return collect(Outcome(outcome.experiment, outcome.graph, outcome.primary, results, outcome.failures))
+        results = [self._scored(outcome, result, row) for result, row in zip(outcome.results, values, strict=True)]
+        return collect(replace(outcome, results=results))
 
     def _scored(self, outcome: Outcome, result: Result, values: Sequence[float]) -> Result:
         primary, parts = str(outcome.primary), dict(result.entries["scores"])

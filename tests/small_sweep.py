@@ -1,4 +1,4 @@
-"""A small real experiment: development questions of a part of the handbook, three chunkings, run once for all tests of this folder."""
+"""Two finished sweeps of a part of the handbook, each run once for all tests: `outcome` with vectors, `few` with BM25 alone."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
 
-YAML = """
+SMALL = """
 name: small
 dataset: {kind: golden, path: HANDBOOK, split: dev}
 sweep:
@@ -18,24 +18,6 @@ sweep:
 metrics: [span_recall@2000t, need_recall@5, recall@5, precision@5, recall_cap@5, success@3, mrr@10, ndcg@10, map@10, irrelevant@3, margin, span_precision_omega]
 baseline: fixed-128-0
 """
-
-
-@pytest.fixture
-def experiment_file(tmp_path: Path, handbook_part: Path) -> Path:
-    path = tmp_path / "small.yaml"
-    path.write_text(YAML.replace("HANDBOOK", str(handbook_part)))
-    return path
-
-
-@pytest.fixture(scope="session")
-def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_part: Path) -> Outcome:
-    folder = tmp_path_factory.mktemp("experiment")
-    (folder / "small.yaml").write_text(YAML.replace("HANDBOOK", str(handbook_part)))
-    finished = run_experiment(read_experiment(folder / "small.yaml"), folder / "outputs", lambda _: None)
-    write_outputs(finished)
-    return finished
-
-
 FEW = """
 name: few
 dataset: {kind: golden, path: HANDBOOK, split: dev}
@@ -48,11 +30,30 @@ metrics: [span_recall@500t, recall@5, ndcg@10, irrelevant@3, margin]
 """
 
 
+def write_experiment(settings: str, handbook: Path, path: Path) -> Path:
+    """Write an experiment file on this part of the handbook."""
+    path.write_text(settings.replace("HANDBOOK", str(handbook)))
+    return path
+
+
+def finished(experiment: Path) -> Outcome:
+    """Run an experiment into `outputs` beside its file and write its tables."""
+    outcome = run_experiment(read_experiment(experiment), experiment.parent / "outputs", lambda _: None)
+    write_outputs(outcome)
+    return outcome
+
+
+@pytest.fixture
+def experiment_file(tmp_path: Path, handbook_part: Path) -> Path:
+    return write_experiment(SMALL, handbook_part, tmp_path / "small.yaml")
+
+
+@pytest.fixture(scope="session")
+def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_part: Path) -> Outcome:
+    return finished(write_experiment(SMALL, handbook_part, tmp_path_factory.mktemp("experiment") / "small.yaml"))
+
+
 @pytest.fixture(scope="session")
 def few(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path) -> Outcome:
-    """A finished sweep that needs no model, written in a moment."""
-    folder = tmp_path_factory.mktemp("few")
-    (folder / "few.yaml").write_text(FEW.replace("HANDBOOK", str(handbook_corner)))
-    finished = run_experiment(read_experiment(folder / "few.yaml"), folder / "outputs", lambda _: None)
-    write_outputs(finished)
-    return finished
+    """A sweep that needs no model and is written in a moment."""
+    return finished(write_experiment(FEW, handbook_corner, tmp_path_factory.mktemp("few") / "few.yaml"))

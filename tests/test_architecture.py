@@ -1,4 +1,4 @@
-"""What holds for the package as a whole: its direction, its names, its weight, its packaging."""
+"""Laws of the package as a whole: import order, names, sizes, weight of imports, packaging."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ from workbench.retrieval.registry import RETRIEVERS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
-# A module imports only from stages before its own. What stands in one row is one stage.
+# A module imports only from stages before its own. A row is one stage.
 STAGES = [
     ("errors",),
     ("__init__",),
@@ -47,9 +47,9 @@ STAGES = [
     ("scoring", "export", "api"),
     ("__main__", "cli"),
 ]
-# What the package hands out without importing it: it is loaded when it is first asked for.
+# Public names that the package loads when they are first used.
 ON_DEMAND = {("workbench", "workbench.scoring.score"), ("workbench", "workbench.api.results")}
-# What a file says and what runs are the same value, so it comes before both.
+# The experiment reads this value and the pipeline runs it, so it comes before both.
 BEFORE_ITS_ROOM = {"workbench.pipeline.configuration": "configuration"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -79,7 +79,7 @@ def imports(path: Path) -> Iterator[str]:
                 yield from (name if name in KNOWN else node.module for name in names)
 
 
-# What computes, and so is not there where a run is only opened.
+# Packages that compute results, which opening a run must not need.
 COMPUTING = {"embedding", "retrieval", "storage", "pipeline", "execution"}
 
 

@@ -33,7 +33,7 @@ TREE = [
 
 
 @pytest.mark.parametrize(("error", "base", "exit_code"), TREE, ids=lambda value: getattr(value, "__name__", value))
-def test_every_error_stands_in_the_tree_with_its_exit_code(error: type[WorkbenchError], base: type, exit_code: int) -> None:
+def test_every_error_is_in_the_tree_with_its_exit_code(error: type[WorkbenchError], base: type, exit_code: int) -> None:
     assert error.__base__ is base
     assert error.exit_code == exit_code
     assert error.__name__ in (workbench.errors.__doc__ or "")

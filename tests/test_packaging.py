@@ -1,4 +1,4 @@
-"""What is built and installed: the wheel by itself, without the checkout."""
+"""The wheel and the source distribution, without the checkout."""
 
 import os
 import re

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.analysis.findings import findings
+from workbench.analysis.standings import standings
 from workbench.execution.collect import collect
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Reason
@@ -100,6 +101,13 @@ def test_where_nothing_can_be_compared_there_is_no_verdict(made, outcome_of_size
 
 
 def test_equal_means_stand_in_the_order_of_the_verdict(made) -> None:
-    found = findings(made.valued([BASE, BASE, BASE]))
-    assert tuple(one.name for one in found.standings.ranked) == found.verdict.ranked
+    run = made.valued([BASE, BASE, BASE])
+    metrics = run.metrics.copy()
+    rows = metrics.index[(metrics["metric"] == str(run.primary)) & (metrics["slice"] == "all")]
+    # Means that differ in the last digit, as those of equal values may where they are summed in another order.
+    metrics.loc[rows, "value"] = metrics.loc[rows[0], "value"] + np.arange(3) * np.finfo(float).eps
+    other = replace(run, sources={**run.sources, "metrics": lambda _: metrics})
+    found = findings(other)
+    assert tuple(one.name for one in found.standings.ranked) == found.verdict.ranked == run.names
+    assert tuple(one.name for one in standings(other).ranked) == run.names[::-1]
     assert found.verdict.reason is Reason.IDENTICAL

@@ -6,8 +6,8 @@ from .conftest import faults_of
 
 
 @pytest.fixture(scope="module")
-def outcome(sizes):
-    return sizes()
+def outcome(outcome_of_sizes):
+    return outcome_of_sizes()
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +35,13 @@ def test_evidence_that_no_chunk_holds_whole_is_cut(faults):
     assert "q5" not in small.examples
 
 
-def only(sizes, name: str, chunking: dict[str, object]):
-    outcome = sizes(name=name, sweep={"chunking": [chunking], "retrieval": [{"kind": "bm25", "k": 5}]})
+def only(run, name: str, chunking: dict[str, object]):
+    outcome = run(name=name, sweep={"chunking": [chunking], "retrieval": [{"kind": "bm25", "k": 5}]})
     return faults_of(outcome, outcome.results[0])
 
 
-def test_one_section_is_one_topic(sizes):
-    faults = only(sizes, "sections", {"kind": "markdown", "size": 256})
+def test_one_section_is_one_topic(run):
+    faults = only(run, "sections", {"kind": "markdown", "size": 256})
     assert faults["several topics"].found == 0
 
 
@@ -49,8 +49,8 @@ def test_several_sections_in_a_chunk_are_several_topics(faults):
     assert faults("fixed-64")["several topics"].found > 0
 
 
-def test_equal_texts_are_duplicates(sizes):
-    faults = only(sizes, "repeated", {"kind": "recursive", "size": 32, "tokens": "characters"})
+def test_equal_texts_are_duplicates(run):
+    faults = only(run, "repeated", {"kind": "recursive", "size": 32, "tokens": "characters"})
     assert faults["exact duplicates"].found >= 2
 
 

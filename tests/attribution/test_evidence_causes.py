@@ -1,21 +1,20 @@
 """Each cause by hand, and all of them against an oracle that works on sets of characters."""
 
 from collections.abc import Callable
+from itertools import zip_longest
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.small_worlds import labels_of, retrieved_of, worlds
 from workbench.attribution.causes import CAUSES, causes_by_query
 from workbench.attribution.duplicate_hits import repeats
 from workbench.attribution.embedded_extent import EmbeddedExtent
 from workbench.attribution.evidence_causes import missed_documents, missed_needs
 from workbench.metrics.case import Case, Cut
-from workbench.metrics.inputs import Labels, Retrieved
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
-from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 
 from .conftest import extent_of, misses_of
 
@@ -29,21 +28,10 @@ FOUR = [(0, 0, 14), (0, 15, 29), (0, 30, 40)]
 
 
 def case_of(texts, needs, chunks, *hits, qrels=()) -> Case:
-    """`needs` [[(doc, start, end), ...], ...] of a query each; chunks and hits as in tests/metrics/conftest.py."""
-    dataset = Dataset(
-        name="small",
-        documents=tuple(Document(f"d{doc}", text) for doc, text in enumerate(texts)),
-        queries=tuple(Query(f"q{q}", "?") for q in range(len(hits))),
-        qrels=tuple(Qrel(f"q{q}", f"d{doc}", 1) for q, doc in qrels),
-        needs=tuple(Need(f"q{q}", tuple(Span(f"d{doc}", *span) for doc, *span in need)) for q, own in enumerate(needs) for need in own),
-    )
-    columns = ["doc", "start", "end", "delivered_start", "delivered_end"]
-    table = pd.DataFrame([chunk if len(chunk) == 5 else (*chunk, *chunk[1:]) for chunk in chunks], columns=columns, dtype="int64")
-    rows = [(q, rank, chunk, 1 / rank) for q, row in enumerate(hits) for rank, chunk in enumerate(row, 1)]
-    found = pd.DataFrame(rows, columns=["query", "rank", "chunk", "score"]).astype({"query": int, "rank": int, "chunk": int})
-    ranking = found.assign(doc=table["doc"].to_numpy()[found["chunk"].to_numpy()]).drop_duplicates(["query", "doc"])
-    ranking = ranking.assign(rank=ranking.groupby("query").cumcount() + 1)[["query", "rank", "doc", "score"]]
-    return Case(Labels.of(dataset), Retrieved(table, found, ranking.reset_index(drop=True), np.zeros(len(hits))), "exact")
+    """`needs`, `chunks` and `hits` as in tests/small_worlds.py; `qrels` are (query, relevant document)."""
+    relevant = [{doc: 1 for query, doc in qrels if query == q} for q in range(len(hits))]
+    queries = ({"needs": own, "qrels": docs} for own, docs in zip_longest(needs, relevant, fillvalue=()))
+    return Case(labels_of(texts, *queries), retrieved_of(chunks, *hits), "exact")
 
 
 def seen(case: Case, ends: list[int] | None = None) -> EmbeddedExtent:
@@ -175,23 +163,11 @@ def test_missed_documents_rank_too_low_or_were_cut_by_the_window() -> None:
 
 
 @st.composite
-def _interval(draw, texts: list[str]) -> tuple[int, int, int]:
-    doc = draw(st.integers(0, len(texts) - 1))
-    start = draw(st.integers(0, len(texts[doc]) - 1))
-    return doc, start, draw(st.integers(start + 1, len(texts[doc])))
-
-
-@st.composite
-def worlds(draw):
-    """Documents, needs with alternatives, chunks with or without parents, where each was cut, hits."""
-    texts = draw(st.lists(st.text("ab \n.é", min_size=4, max_size=24), min_size=1, max_size=3))
-    visible = _interval(texts).filter(lambda span: texts[span[0]][span[1] : span[2]].strip())
-    queries = draw(st.lists(st.lists(st.lists(visible, min_size=1, max_size=3), max_size=3), min_size=1, max_size=3))
-    own = draw(st.lists(_interval(texts), min_size=1, max_size=7, unique=True))
-    chunks = [(doc, s, e, *draw(st.sampled_from([(s, e), (s, e), (0, len(texts[doc]))]))) for doc, s, e in own]
+def cut_worlds(draw):
+    """Worlds with the place where the embedder's window ends each chunk."""
+    texts, needs, chunks, hits = draw(worlds())
     ends = [draw(st.sampled_from([chunk[2], chunk[2], (chunk[1] + chunk[2]) // 2])) for chunk in chunks]
-    order = st.permutations(range(len(chunks))).flatmap(lambda rows: st.integers(0, len(rows)).map(lambda depth: rows[:depth]))
-    return texts, queries, chunks, ends, [draw(order) for _ in queries]
+    return texts, needs, chunks, ends, hits
 
 
 cuts = st.one_of(st.integers(1, 4).map(lambda k: Cut(k=k)), st.integers(1, 12).map(lambda tokens: Cut(tokens=tokens)))
@@ -268,8 +244,8 @@ class Oracle:
         return "budget" if self.cut.tokens and any(one <= self.delivered(k=self.k) for one in wanted) else "rank"
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
-@given(world=worlds(), cut=cuts, k=st.integers(1, 4))
+@settings(max_examples=250)
+@given(world=cut_worlds(), cut=cuts, k=st.integers(1, 4))
 def test_causes_equal_those_of_character_sets(world, cut: Cut, k: int) -> None:
     texts, queries, chunks, ends, hits = world
     case = case_of(texts, queries, chunks, *hits)
@@ -279,8 +255,8 @@ def test_causes_equal_those_of_character_sets(world, cut: Cut, k: int) -> None:
     assert [found.get(place, "") for place in range(len(needs))] == [Oracle(world, q, cut, k).cause(need) for q, need in needs]
 
 
-def test_every_query_that_is_not_complete_has_a_cause(sizes: Callable) -> None:
-    outcome = sizes()
+def test_every_query_that_is_not_complete_has_a_cause(outcome_of_sizes: Callable) -> None:
+    outcome = outcome_of_sizes()
     for result in outcome.results:
         causes = causes_by_query(misses_of(outcome, result, "complete@2"), 6)
         scores = result.scores_table
@@ -288,8 +264,8 @@ def test_every_query_that_is_not_complete_has_a_cause(sizes: Callable) -> None:
         assert ((causes == "") == (complete.reindex(range(6)) == 1)).all()
 
 
-def test_what_the_window_cut_off_ends_where_its_last_token_ends(sizes: Callable) -> None:
-    outcome = sizes()
+def test_what_the_window_cut_off_ends_where_its_last_token_ends(outcome_of_sizes: Callable) -> None:
+    outcome = outcome_of_sizes()
     (result,) = [one for one in outcome.results if one.truncated.any()]
     found, chunks = extent_of(outcome, result), result.chunks_table
     moved = np.flatnonzero(found.ends < chunks["end"].to_numpy())
@@ -302,8 +278,8 @@ def test_what_the_window_cut_off_ends_where_its_last_token_ends(sizes: Callable)
         assert len(tokenise([text[start : found.ends[row]]], BUDGET_VOCABULARY)[0].starts) == result.configuration.window - 2
 
 
-def test_without_evidence_documents_are_missed(sizes: Callable) -> None:
-    outcome = sizes(evidence=False, name="labels", metrics=["recall@1", "recall@3"])
+def test_without_evidence_documents_are_missed(run: Callable) -> None:
+    outcome = run(evidence=False, name="labels", metrics=["recall@1", "recall@3"])
     table = misses_of(outcome, outcome.results[0], "recall@1")
     scores = outcome.results[0].scores_table
     lost = scores[(scores["metric"] == "recall@3") & (scores["value"] < 1)]["query"]

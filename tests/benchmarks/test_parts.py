@@ -1,4 +1,4 @@
-"""What the benchmark of parts calls a part is a function that is there: one that moved would cost nothing without a word."""
+"""Every part of the benchmark of parts is a function of the package: one that moved would silently cost nothing."""
 
 import re
 

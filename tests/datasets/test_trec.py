@@ -57,23 +57,36 @@ def test_an_id_that_the_format_cannot_hold_is_refused_and_nothing_is_written(tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_malformed_line_is_named(tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text("q 0 d 1\nq 0 d\n\nq 0 e 1.0\nq\t0\tf\t2\r\n")
+@pytest.mark.parametrize(
+    ("read", "text", "faults"),
+    [
+        (
+            read_qrels,
+            "q 0 d 1\nq 0 d\n\nq 0 e 1.0\nq\t0\tf\t2\r\n",
+            [
+                "{file}:2 has 3 fields, not the 4 of query_id 0 doc_id relevance",
+                "{file}:4 has the relevance '1.0', not a whole number",
+            ],
+        ),
+        (
+            read_run,
+            "q Q0 d 1 nan t\nq Q0 e one 0.5 t\nq Q0 f 3 0.4\nq Q0 g 4 0.3 t\nq Q0 g 5 0.2 t\n",
+            [
+                "{file}:1 has rank '1' and score 'nan', not a whole and a finite number",
+                "{file}:2 has rank 'one' and score '0.5', not a whole and a finite number",
+                "{file}:3 has 5 fields, not the 6 of query_id Q0 doc_id rank score tag",
+                "{file}:5 repeats document 'g' of query 'q' of {file}:4",
+            ],
+        ),
+    ],
+    ids=["qrels", "run"],
+)
+def test_every_malformed_line_is_named(tmp_path: Path, read: Callable[[Path], object], text: str, faults: list[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text(text)
     with pytest.raises(DatasetError) as caught:
-        read_qrels(tmp_path / "qrels")
-    assert caught.value.faults == (
-        f"{tmp_path}/qrels:2 has 3 fields, not the 4 of query_id 0 doc_id relevance",
-        f"{tmp_path}/qrels:4 has the relevance '1.0', not a whole number",
-    )
-    (tmp_path / "run").write_text("q Q0 d 1 nan t\nq Q0 e one 0.5 t\nq Q0 f 3 0.4\nq Q0 g 4 0.3 t\nq Q0 g 5 0.2 t\n")
-    with pytest.raises(DatasetError) as caught:
-        read_run(tmp_path / "run")
-    assert caught.value.faults == (
-        f"{tmp_path}/run:1 has rank '1' and score 'nan', not a whole and a finite number",
-        f"{tmp_path}/run:2 has rank 'one' and score '0.5', not a whole and a finite number",
-        f"{tmp_path}/run:3 has 5 fields, not the 6 of query_id Q0 doc_id rank score tag",
-        f"{tmp_path}/run:5 repeats document 'g' of query 'q' of {tmp_path}/run:4",
-    )
+        read(file)
+    assert caught.value.faults == tuple(fault.format(file=file) for fault in faults)
 
 
 @pytest.fixture

@@ -251,7 +251,7 @@ def test_no_thread_is_bound_to_a_core(passages: list[str], monkeypatch: pytest.M
         running = pool.submit(openvino_model.run, model, passages, MINILM, 256)
         while not running.done():
             for task in os.listdir("/proc/self/task"):
-                with contextlib.suppress(ProcessLookupError):
+                with contextlib.suppress(ProcessLookupError):  # a thread that has ended since
                     bound |= free - os.sched_getaffinity(int(task))
     assert not bound
 

@@ -265,8 +265,8 @@ def test_a_worker_with_several_threads_or_another_workbench_is_refused(two_worke
     wide.kill()
     wait_for(lambda: workers_of(two_workers) == count)
     shutil.copytree(ROOT / "workbench", tmp_path / "other" / "workbench", ignore=shutil.ignore_patterns("__pycache__"))
-    with (tmp_path / "other" / "workbench" / "fingerprint.py").open("a") as file:
-        file.write("# changed\n")
+    module = tmp_path / "other" / "workbench" / "core" / "fingerprint.py"
+    module.write_text(module.read_text() + "# changed\n")
     strange = two_workers.worker(PYTHONPATH=str(tmp_path / "other"))
     wait_for(lambda: workers_of(two_workers) == count + 1)
     with pytest.raises(InputError, match=r"has Workbench .* and this process .*; install the same on both"):

@@ -10,23 +10,11 @@ from workbench.execution.local import Outcome
 from workbench.execution.outputs import strictly_descending
 from workbench.results.run_tables import RunTables
 
-CONTRACT = {
-    "metrics": ["configuration", "condition", "metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"],
-    "queries": ["configuration", "condition", "variant", "repeat", "query_id", "metric", "value", "state", "reason"],
-    "hits": ["configuration", "query_id", "rank", "chunk_id", "doc_id", "start", "end", "score", "delivered", "cut_reason"],
-    "comparisons": ["metric", "a", "b", "difference", "low", "high", "p", "p_adjusted", "n", "clusters"],
-    "timings": ["configuration", "name", "value"],
-}
 MEASURES = {"recall@5": "recall_5", "precision@5": "P_5", "success@3": "success_3", "ndcg@10": "ndcg_cut_10", "map@10": "map_cut_10"}
 
 
 def table(outcome: Outcome, name: str) -> pd.DataFrame:
     return pd.read_parquet(outcome.folder / f"{name}.parquet")
-
-
-@pytest.mark.parametrize("name", CONTRACT)
-def test_tables_have_the_columns_of_the_contract(outcome, name):
-    assert list(table(outcome, name).columns) == CONTRACT[name]
 
 
 def test_configurations_tell_their_fields_and_costs(outcome):

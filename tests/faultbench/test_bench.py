@@ -116,8 +116,12 @@ def test_the_context_is_the_best_chunks_and_only_the_last_is_cut(cases):
         assert context[:-1] == whole[: len(context) - 1]
         assert len(context) == len(whole)
         assert [place[:2] for place in context] == [place[:2] for place in whole]
+        costs = {entry.chunk: entry.tokens for entry in seen.entries}
+        *before, last = [0, *(costs[hit.chunk] for hit in seen.hits if hit.delivered)]
+        assert (sum(before) + last > seen.budget) == (context != whole)
         if context != whole:
             cut += 1
+            assert sum(before) < seen.budget
             assert context[-1][2] < whole[-1][2]
             # A text cut within a word has other tokens at its end.
             assert abs(tokens_of(seen.documents[doc_id][start:end] for doc_id, start, end in context) - seen.budget) <= 1

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.small_worlds import worlds
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
@@ -16,24 +17,11 @@ SPAN_NAMES = ["span_recall", "span_precision", "span_iou", "need_recall", "compl
 
 
 @st.composite
-def _interval(draw, texts: list[str]) -> tuple[int, int, int]:
-    doc = draw(st.integers(0, len(texts) - 1))
-    start = draw(st.integers(0, len(texts[doc]) - 1))
-    return doc, start, draw(st.integers(start + 1, len(texts[doc])))
-
-
-@st.composite
-def worlds(draw):
-    """Documents, queries (needs with alternatives, qrels), chunks with or without parents, hits."""
-    texts = draw(st.lists(st.text("ab \n.é", min_size=1, max_size=24), min_size=1, max_size=3))
-    visible = _interval(texts).filter(lambda span: texts[span[0]][span[1] : span[2]].strip())
-    needs = st.lists(st.lists(visible, min_size=1, max_size=3), max_size=3)
+def judged_worlds(draw):
+    """Worlds whose queries have judgements too: each query is a dict of `needs` and `qrels`."""
+    texts, needs, chunks, hits = draw(worlds())
     grades = st.dictionaries(st.integers(0, len(texts) - 1), st.integers(-1, 2))
-    queries = draw(st.lists(st.fixed_dictionaries({"needs": needs, "qrels": grades}), min_size=1, max_size=3))
-    own = draw(st.lists(_interval(texts), min_size=1, max_size=7, unique=True))
-    chunks = [(doc, s, e, *draw(st.sampled_from([(s, e), (0, e), (0, len(texts[doc]))]))) for doc, s, e in own]
-    order = st.permutations(range(len(chunks))).flatmap(lambda rows: st.integers(0, len(rows)).map(lambda depth: rows[:depth]))
-    return texts, queries, chunks, [draw(order) for _ in queries]
+    return texts, [{"needs": own, "qrels": draw(grades)} for own in needs], chunks, hits
 
 
 class Oracle:
@@ -110,8 +98,8 @@ def _same(table: pd.DataFrame, metric: str, q: int, expected: float) -> None:
     assert math.isnan(row["attainable"]) or row["value"] <= row["attainable"] + 1e-12, metric
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
-@given(world=worlds(), k=st.integers(1, 4), tokens=st.integers(1, 12), mode=st.sampled_from(["exact", "chroma"]))
+@settings(max_examples=120)
+@given(world=judged_worlds(), k=st.integers(1, 4), tokens=st.integers(1, 12), mode=st.sampled_from(["exact", "chroma"]))
 def test_span_metrics_equal_those_of_character_sets(make_labels, make_retrieved, world, k: int, tokens: int, mode) -> None:
     texts, queries, chunks, hits = world
     cuts = [Metric(name, k=k) for name in SPAN_NAMES] + [Metric(name, tokens=tokens) for name in SPAN_NAMES]
@@ -127,8 +115,8 @@ def test_span_metrics_equal_those_of_character_sets(make_labels, make_retrieved,
             _same(table, str(metric), q, (oracle.spans if mode == "exact" else oracle.chroma)(pieces)[metric.name])
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
-@given(world=worlds(), k=st.integers(1, 4))
+@settings(max_examples=80)
+@given(world=judged_worlds(), k=st.integers(1, 4))
 def test_chunk_and_hit_metrics_equal_those_of_lists(make_labels, make_retrieved, world, k: int) -> None:
     texts, queries, chunks, hits = world
     names = [Metric(name, k=k) for name in ("chunk_precision", "hit_recall", "hit_precision")]
@@ -152,8 +140,8 @@ ALL_SPANS = [Metric(name, k=k) for name in SPAN_NAMES for k in (1, 2, 3)] + [
 ]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
-@given(world=worlds(), mode=st.sampled_from(["exact", "chroma"]))
+@settings(max_examples=40)
+@given(world=judged_worlds(), mode=st.sampled_from(["exact", "chroma"]))
 def test_more_context_never_lowers_a_recall(make_labels, make_retrieved, world, mode) -> None:
     texts, queries, chunks, hits = world
     table = evaluate(make_labels(texts, *queries), make_retrieved(chunks, *hits), ALL_SPANS, mode)

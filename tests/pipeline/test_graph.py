@@ -1,46 +1,97 @@
-from pathlib import Path
+"""The keys of results: each follows from its stage's settings and version and from its inputs, and from nothing else."""
+
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from workbench.chunking.fixed import FixedChunker
+from workbench.embedding.static import StaticEmbedder
 from workbench.errors import InputError
-from workbench.pipeline.context import RunContext, Workspace
+from workbench.execution.local import Outcome
+from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.registry import STAGES
-from workbench.pipeline.stage import Inputs, Stage
-from workbench.records import Dataset
-from workbench.storage.result_store import Draft
+from workbench.pipeline.stages.chunks import ChunksStage
+from workbench.pipeline.stages.vectors import VectorsStage
+from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.dense import DenseRetriever
 
-
-def stage(called: str, *needs: str) -> Stage:
-    class Made(Stage):
-        name = called
-        inputs = needs
-
-        def compute(self, inputs: Inputs, draft: Draft) -> None:
-            """Nothing."""
-
-    return Made()
+DENSE = Configuration("dense", FixedChunker(size=64), StaticEmbedder(), DenseRetriever())
+Keys = Callable[..., dict[str, set[str]]]
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Graph:
-    return Graph(RunContext(Workspace(tmp_path, tmp_path / "store"), Dataset("none", (), (), ()), (), "exact"))
+def keys(few: Outcome) -> Keys:
+    """The keys of a configuration's results by stage."""
+
+    def of(configuration: Configuration, **stages: object) -> dict[str, set[str]]:
+        graph = Graph(few.context, {**STAGES, **stages})
+        found: dict[str, set[str]] = {}
+        for node in graph.nodes(configuration):
+            found.setdefault(node.stage, set()).add(graph.key(node))
+        return found
+
+    return of
 
 
-def test_a_stage_follows_its_inputs(graph: Graph) -> None:
-    order = list(graph.stages)
+def differ(one: dict[str, set[str]], other: dict[str, set[str]]) -> set[str]:
+    """The stages of which no result has the same key."""
+    return {stage for stage in one if not one[stage] & other[stage]}
+
+
+AFTER_VECTORS = {"vectors", "index", "hits", "scores", "explanations"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "stages"),
+    [
+        ({"name": "renamed"}, set()),
+        ({"retrieval": DenseRetriever(k=7)}, {"hits", "scores", "explanations"}),
+        ({"embedding": StaticEmbedder(dimensions=128)}, AFTER_VECTORS | {"queries", "chunk_faults"}),
+        ({"chunking": FixedChunker(size=32)}, AFTER_VECTORS | {"chunks", "chunk_faults"}),
+    ],
+    ids=["name", "k", "embedder", "chunker"],
+)
+def test_a_setting_changes_the_keys_of_its_stage_and_of_those_behind_it(keys: Keys, changed: dict[str, object], stages: set[str]) -> None:
+    assert differ(keys(DENSE), keys(replace(DENSE, **changed))) == stages
+
+
+def test_a_version_changes_the_keys_of_its_stage_and_of_those_behind_it(keys: Keys) -> None:
+    class Later(VectorsStage):
+        version = VectorsStage.version + 1
+
+    assert differ(keys(DENSE), keys(DENSE, vectors=Later())) == AFTER_VECTORS | {"chunk_faults"}
+
+
+def test_without_vectors_there_is_no_stage_that_needs_them(keys: Keys) -> None:
+    lexical = Configuration("bm25", DENSE.chunking, None, Bm25Retriever())
+    assert set(keys(DENSE)) == set(keys(lexical)) | {"vectors", "queries", "index"}
+    assert keys(lexical)["chunks"] == keys(DENSE)["chunks"]
+
+
+def test_a_stage_whose_input_no_stage_gives_is_refused(keys: Keys) -> None:
+    class Orphan(ChunksStage):
+        name = "orphan"
+        inputs = ("nothing",)
+
+    with pytest.raises(InputError, match="the stages orphan need what no stage gives"):
+        keys(DENSE, orphan=Orphan())
+
+
+def test_stages_that_need_each_other_are_refused(keys: Keys) -> None:
+    class First(ChunksStage):
+        name = "first"
+        inputs = ("second",)
+
+    class Second(ChunksStage):
+        name = "second"
+        inputs = ("first",)
+
+    with pytest.raises(InputError, match="the stages .*first.* need what no stage gives"):
+        keys(DENSE, first=First(), second=Second())
+
+
+def test_a_stage_follows_its_inputs(few: Outcome) -> None:
+    order = list(Graph(few.context, dict(STAGES.builtin)).stages)
     assert order == ["chunks", "queries", "vectors", "index", "chunk_faults", "hits", "scores", "explanations"]
-    assert set(graph.run.fingerprints) == {"corpus", "questions", "labels"}
-
-
-def test_an_input_that_no_stage_gives_is_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(STAGES.builtin, "lone", stage("lone", "chunks", "unknown"))
-    with pytest.raises(InputError, match=r"the stages need what no stage gives \(unknown\)"):
-        _ = graph.stages
-
-
-def test_stages_that_need_each_other_are_refused(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(STAGES.builtin, "first", stage("first", "second"))
-    monkeypatch.setitem(STAGES.builtin, "second", stage("second", "first"))
-    with pytest.raises(InputError, match=r"the stages need what no stage gives .*first.*second"):
-        _ = graph.stages

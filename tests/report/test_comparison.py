@@ -1,11 +1,13 @@
 import html
 import re
 
+import numpy as np
 import pytest
 
 from workbench.errors import InputError
 from workbench.execution.collect import collect
 from workbench.report.comparison import ComparisonView
+from workbench.report.model import Figure, Table
 from workbench.report.open import open_comparison
 from workbench.report.records import MIME
 from workbench.report.render.html import write_report
@@ -86,6 +88,27 @@ def test_other_metrics_are_exploratory(view):
 def test_the_frontier_is_drawn_against_a_cost(view):
     assert "span_recall@500t against encoding" in view.costs().alt
     assert "What each configuration costs" in words(view.costs())
+
+
+def test_the_figure_of_a_cost_names_every_configuration_and_says_which_are_not_ranked(view, made):
+    (told,) = [line for line in view.costs().alt.splitlines() if "against encoding" in line]
+    assert all(name in told for name in view.run.names)
+    assert re.findall(r"(fixed-64\S*) [^;]* \(not ranked\)", told) == [name for name in view.run.names if name.startswith("fixed-64")]
+    assert ComparisonView(collect(made.ran(1))).costs().alt == ""
+
+
+@pytest.mark.parametrize(
+    ("baseline", "reference", "heading"),
+    [("fixed-16-0", "fixed-16-0", "minus the baseline"), (None, "fixed-24-0", "minus the first")],
+)
+def test_ranking_and_differences_are_against_the_baseline_or_else_the_first(made, baseline, reference, heading):
+    values = np.random.default_rng(6).random((2, 120)) * 0.5
+    shown = ComparisonView(made.valued([values[0], values[0] + 0.3, values[1] / 5], baseline=baseline))
+    (ranking,) = [block for block in shown.ranking().blocks if isinstance(block, Table)]
+    (column,) = [place for place, one in enumerate(ranking.columns) if one.title == heading]
+    assert [row.cells[0].text for row in ranking.rows if row.cells[column].text == "–"] == [reference]
+    (figure,) = [block for block in shown.differences().blocks if isinstance(block, Figure)]
+    assert sorted([reference, *(row.cells[0].text for row in figure.data.rows)]) == sorted(shown.run.names)
 
 
 def test_values_stand_beside_what_is_attainable(view):

@@ -21,19 +21,24 @@ class Graph:
     `precomputed` holds the seconds of results that workers computed, by task, until a walk counts them as computed by its configuration.
     """
 
-    def __init__(self, run: RunContext) -> None:
+    def __init__(self, run: RunContext, stages: Mapping[str, Stage] = STAGES) -> None:
         self.run = run
+        self._registered = stages
         self.precomputed: dict[str, float] = {}
         self._keys: dict[Node, str] = {}
 
     @cached_property
     def stages(self) -> Mapping[str, Stage]:
         """The stages by name, each after its inputs. Errors: InputError for an unknown input or a circle of inputs."""
-        needs = {name: [need for need in stage.inputs if need not in self.run.fingerprints] for name, stage in STAGES.items()}
+        sources = self.run.fingerprints
+        needs = {name: [need for need in stage.inputs if need not in sources] for name, stage in self._registered.items()}
+        wrong = [name for name, inputs in needs.items() if not needs.keys() >= set(inputs)]
         try:
-            return {name: STAGES[name] for name in TopologicalSorter(needs).static_order()}
-        except (CycleError, KeyError) as error:
-            raise InputError(f"the stages need what no stage gives ({error.args[-1]})", "see their inputs") from None
+            if not wrong:
+                return {name: self._registered[name] for name in TopologicalSorter(needs).static_order()}
+        except CycleError as error:
+            wrong = list(dict.fromkeys(error.args[1]))
+        raise InputError(f"the stages {', '.join(wrong)} need what no stage gives", "see their inputs")
 
     def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
         """The results that a configuration needs, each after its inputs; `stages` restricts them to some stages."""

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.metrics.coverage import Bools, Floats, Ints, ratio
 from workbench.metrics.names import Metric
 from workbench.statistics.clusters import alike
 from workbench.statistics.intervals import Interval, mean_intervals
@@ -71,5 +71,4 @@ def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[st
 def _means(values: Floats) -> Floats:
     """(r) the means of the numbers in each row (r, n); NaN for a row without any."""
     counts = (~np.isnan(values)).sum(axis=1)
-    means: Floats = np.divide(np.nansum(values, axis=1), counts, out=np.full(len(values), np.nan), where=counts > 0)
-    return means
+    return np.where(counts > 0, ratio(np.nansum(values, axis=1), counts), np.nan)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core.batching import blocks
-from workbench.metrics.coverage import Floats, Ints
+from workbench.metrics.coverage import Floats, Ints, ratio
 
 FLIPS = 9_999
 MOST_EXACT = 16
@@ -62,8 +62,7 @@ class Totals:
         flipped = signs @ self.basis.T
         totals = flipped[:, self.b] - flipped[:, self.a]
         totals[:, self.apart] = signs @ self.rows.T
-        found: Floats = np.divide(totals, self.norm, out=np.zeros_like(totals), where=self.norm > 0)
-        return found
+        return ratio(totals, self.norm)
 
 
 def exact_p(sums: Floats) -> float:
