@@ -88,7 +88,7 @@ def test_stages_that_need_each_other_are_refused(keys: Keys) -> None:
         name = "second"
         inputs = ("first",)
 
-    with pytest.raises(InputError, match="the stages .*first.* need what no stage gives"):
+    with pytest.raises(InputError, match=r"the stages .*first.* need what no stage gives"):
         keys(DENSE, first=First(), second=Second())
 
 
