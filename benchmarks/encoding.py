@@ -22,6 +22,7 @@ from sentence_transformers import SentenceTransformer
 
 from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
+from workbench.core.batching import padded_batches
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding import openvino_model
 from workbench.embedding.embed import embed
@@ -83,9 +84,9 @@ def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]
     numbers = iter(range(1_000))
 
     def tuned() -> Vectors:
-        lengths = np.minimum(input_lengths(chosen, MINILM), WINDOW).tolist()
+        lengths = np.minimum(input_lengths(chosen, MINILM), WINDOW)
         found = np.empty((len(chosen), 384), np.float32)
-        for batch in openvino_model.batches(lengths, 4_096):
+        for batch in padded_batches(lengths, 4_096, len(lengths)):
             part = [chosen[place] for place in batch]
             found[batch] = model.encode(part, batch_size=len(part), normalize_embeddings=True, show_progress_bar=False)
         return found

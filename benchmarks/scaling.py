@@ -25,7 +25,7 @@ from workbench.datasets.formats.golden_rows import write_golden
 from workbench.datasets.sources import SOURCES
 from workbench.execution.dask.cluster import connected
 from workbench.execution.dask.precompute import precompute
-from workbench.execution.dask.scheduler import Task
+from workbench.execution.dask.workers import Task
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.execution.result import Result

@@ -20,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.covid_qa import doc_ids, written
-from workbench.execution.local import context_of, run_configuration
+from workbench.execution.local import context_of
+from workbench.execution.result import Result
 from workbench.execution.screening import QUERIES, proxy_of
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
+from workbench.pipeline.stages.vectors import input_lengths
 from workbench.statistics.clusters import query_clusters, units
 from workbench.statistics.screening import MARGIN, screened
 
@@ -176,14 +178,14 @@ def measured(one: Experiment, outputs: Path, proxy: Callable[[Configuration], Co
     graph = Graph(run)
     parts: list[tuple[Floats, Floats, int, float, float]] = []
     for configuration in one.configurations:
-        real, cheap = run_configuration(graph, configuration), run_configuration(graph, proxy(configuration))
+        real, cheap = (Result(chosen, graph.walk(chosen)) for chosen in (configuration, proxy(configuration)))
         values = []
         for result in (real, cheap):
             scores = result.scores_table
             row = scores[scores["metric"] == METRIC].set_index("query")["value"].reindex(range(run.labels.queries))
             values.append(row.to_numpy(np.float64))
         seconds = [sum(took for stage, took in result.seconds.items() if stage not in ("chunks", "queries")) for result in (real, cheap)]
-        parts.append((values[0], values[1], int(real.lengths.sum()), seconds[0], seconds[1]))
+        parts.append((values[0], values[1], int(input_lengths(real.entries).sum()), seconds[0], seconds[1]))
     truth, cheap_values, tokens, real_seconds, cheap_seconds = (np.array(column) for column in zip(*parts, strict=True))
     names = tuple(configuration.name for configuration in one.configurations)
     return Measured(names, truth, cheap_values, query_clusters(run.labels), tokens, real_seconds, cheap_seconds)

@@ -12,8 +12,7 @@ import yaml
 
 from benchmarks.loops import Chunking
 from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.execution.publish import publish_report
+from workbench.execution.outputs import publish_report, write_outputs
 from workbench.experiment.read import experiment_of, read_experiment
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.pipeline.registry import STAGES

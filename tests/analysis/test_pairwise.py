@@ -22,8 +22,8 @@ from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
-from workbench.pipeline.graph import Entries, Graph
-from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage import Entries, Inputs, Node
 from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span

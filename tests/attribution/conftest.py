@@ -1,5 +1,7 @@
 """What attribution makes of a finished run."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from workbench.attribution.chunk_faults import ChunkFault, chunk_faults
@@ -9,11 +11,12 @@ from workbench.execution.local import Outcome
 from workbench.execution.result import Result
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
-from workbench.pipeline.chunk_table import EmbedderInputs
+from workbench.pipeline.stages.scores import retrieved
+from workbench.pipeline.stages.vectors import input_lengths
 
 
-def inputs_of(outcome: Outcome, result: Result) -> EmbedderInputs:
-    return EmbedderInputs(outcome.context.chunks(result.entry("chunks")))
+def inputs_of(outcome: Outcome, result: Result) -> Sequence[str]:
+    return outcome.context.chunks(result.entry("chunks")).inputs
 
 
 def extent_of(outcome: Outcome, result: Result) -> EmbeddedExtent:
@@ -23,11 +26,13 @@ def extent_of(outcome: Outcome, result: Result) -> EmbeddedExtent:
 
 
 def misses_of(outcome: Outcome, result: Result, metric: str) -> pd.DataFrame:
-    case = Case(outcome.context.labels, result.retrieved, "exact")
+    case = Case(outcome.context.labels, retrieved(result.entry("chunks"), result.hits, "exact"), "exact")
     return missed(case, Metric.parse(metric), extent_of(outcome, result), result.configuration.retrieval.k)
 
 
 def faults_of(outcome: Outcome, result: Result) -> dict[str, ChunkFault]:
     context, inputs = outcome.context, inputs_of(outcome, result)
-    found = chunk_faults(context.labels, context.dataset, result.chunks_table, inputs, result.lengths, result.window)
+    found = chunk_faults(
+        context.labels, context.dataset, result.chunks_table, inputs, input_lengths(result.entries), result.configuration.window
+    )
     return {fault.name: fault for fault in found}

@@ -275,7 +275,7 @@ def test_what_the_window_cut_off_ends_where_its_last_token_ends(outcome_of_sizes
         doc, start = chunks["doc"][row], chunks["start"][row]
         text = outcome.context.dataset.documents[doc].text
         # The window holds two special tokens besides.
-        assert len(tokenise([text[start : found.ends[row]]], BUDGET_VOCABULARY)[0].starts) == result.window - 2
+        assert len(tokenise([text[start : found.ends[row]]], BUDGET_VOCABULARY)[0].starts) == result.configuration.window - 2
 
 
 def test_without_evidence_documents_are_missed(run: Callable) -> None:

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.execution.collect import collect
-from workbench.execution.dataset_tables import passages_table, plain, questions_table
 from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.tables import passages_table, plain, questions_table
 from workbench.experiment.read import experiment_of
 from workbench.metrics.inputs import Labels
 from workbench.records import Dataset, Document, Need, Query, Span

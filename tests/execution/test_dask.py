@@ -249,7 +249,7 @@ def test_what_cannot_work_is_told_before_anything_runs(two_workers, small_file, 
     # Closed by the garbage collector, a client waits for ever wherever the collector comes while a lock of Dask is held.
     assert {one.status for one in gc.get_objects() if issubclass(type(one), Client)} <= {"closed"}
     # A worker sees another folder under this path, as a machine of its own does.
-    monkeypatch.setattr("workbench.execution.dask.compatibility._place", lambda _: str(tmp_path / "elsewhere"))
+    monkeypatch.setattr("workbench.execution.dask.cluster._place", lambda _: str(tmp_path / "elsewhere"))
     with pytest.raises(InputError, match=rf"does not see the store {re.escape(str(tmp_path / 'elsewhere'))}.*mount it there"):
         run(small_file, outputs, scheduler=two_workers.address)
     monkeypatch.undo()

@@ -13,10 +13,10 @@ from workbench.datasets.sources import GoldenSource
 from workbench.embedding.late.pooling import reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import ExperimentError
+from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.execution.plan import plan_experiment
-from workbench.execution.tables import configurations_table, timings_table
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.records import Dataset
 
@@ -57,7 +57,7 @@ def run(experiment: Experiment, outputs: Path) -> Outcome:
 
 
 def tokens_encoded(outcome: Outcome) -> dict[str, float]:
-    table = timings_table(outcome)
+    table = collect(outcome).timings
     return table[table["name"] == "tokens_encoded"].set_index("configuration")["value"].to_dict()
 
 
@@ -78,7 +78,7 @@ def test_one_pass_serves_all_chunkings_and_one_added_later_costs_one(experiment:
     assert tokens_encoded(outcome) == {"fixed-32-0": whole, "fixed-200-0": 0, "sentence-48": 0, "whole": 0}
     assert [one.tokens for one in planned.configurations] == [whole, 0, 0, 0]
     assert [one.truncated for one in planned.configurations] == [0, 0, 0, 0]
-    table = configurations_table(outcome).set_index("configuration")
+    table = collect(outcome).configurations.set_index("configuration")
     assert (table["truncated_tokens"] == 0).all()
     assert table["window"].isna().all()
     # Chunks of fixed-32 tile the text with the title before it: nothing is counted twice, nor left out but what no chunk holds.
@@ -103,7 +103,7 @@ def test_both_poolings_stand_side_by_side_under_readable_names(experiment: Calla
     assert [one.name for one in swept.configurations] == ["fixed-32-0", "fixed-32-0-late", "fixed-200-0", "fixed-200-0-late"]
     outcome = run(swept, tmp_path)
     write_outputs(outcome)
-    table = configurations_table(outcome).set_index("configuration")
+    table = collect(outcome).configurations.set_index("configuration")
     assert (table["truncated_tokens"] > 0).to_dict() == {one: one == "fixed-200-0" for one in table.index}
     assert table["pooling"].to_dict() == {one: "late" if one.endswith("-late") else "standard" for one in table.index}
     results = {result.configuration.name: result for result in outcome.results}

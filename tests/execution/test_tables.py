@@ -7,7 +7,7 @@ import pytrec_eval
 
 from workbench.analysis.standings import verdict_of
 from workbench.execution.local import Outcome
-from workbench.execution.tables import strictly_descending
+from workbench.execution.outputs import strictly_descending
 from workbench.results.run_tables import RunTables
 
 MEASURES = {"recall@5": "recall_5", "precision@5": "P_5", "success@3": "success_3", "ndcg@10": "ndcg_cut_10", "map@10": "map_cut_10"}

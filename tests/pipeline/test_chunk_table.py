@@ -9,7 +9,7 @@ from workbench.chunking.hierarchical import HierarchicalChunker
 from workbench.chunking.sentence import SentenceChunker
 from workbench.core import batching
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
-from workbench.pipeline.chunk_table import Chunks, EmbedderInputs, Ids, chunk_tables
+from workbench.pipeline.chunk_table import Chunks, chunk_tables
 from workbench.records import Chunk, Document
 
 TEXT = "Cats purr when they are content. Dogs bark at strangers.\n\n# Whales\n\nThey sing in the deep. Nobody knows why. "
@@ -31,9 +31,9 @@ def test_a_table_holds_the_chunks_of_all_documents_however_many_are_cut_at_once(
     expected = [replace(chunk, parent=None) if chunk.parent == (chunk.start, chunk.end) else chunk for chunk in found]
     chunks = Chunks(DOCUMENTS, table)
     assert list(chunks) == chunks[:] == expected
-    assert list(Ids(chunks)) == [chunk.chunk_id for chunk in expected]
+    assert list(chunks.ids) == [chunk.chunk_id for chunk in expected]
     texts = {document.doc_id: document for document in DOCUMENTS}
-    assert list(EmbedderInputs(chunks)) == [embedded_text(texts[chunk.doc_id], chunk) for chunk in expected]
+    assert list(chunks.inputs) == [embedded_text(texts[chunk.doc_id], chunk) for chunk in expected]
     starts = {document.doc_id: tokenise([document.text], BUDGET_VOCABULARY)[0].starts for document in DOCUMENTS}
     counted = [np.searchsorted(starts[chunk.doc_id], chunk.delivered) for chunk in expected]
     assert table["tokens"].tolist() == [last - first for first, last in counted]
@@ -43,7 +43,7 @@ def test_a_corpus_without_text_has_a_table_without_rows() -> None:
     (table,) = chunk_tables([Document("a", ""), Document("b", " \n")], SentenceChunker(size=16))
     assert len(table) == 0
     assert list(table.columns) == ["doc", "start", "end", "delivered_start", "delivered_end", "header", "tokens"]
-    assert list(EmbedderInputs(Chunks([], table))) == []
+    assert list(Chunks([], table).inputs) == []
 
 
 def test_one_item_is_found_from_either_end() -> None:

@@ -94,20 +94,19 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
 def _publish(outcome: "Outcome", remember: bool = True) -> None:
     """Write the files of a run and print its summary; exit 3 if a part of it failed."""
-    from workbench.execution.outputs import write_outputs
-    from workbench.execution.publish import publish
+    from workbench.execution.outputs import publish, write_outputs
 
     if not outcome.results:
         write_outputs(outcome)
         click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
         sys.exit(3)
-    published = publish(outcome, _say, remember)
-    for line in published.errors:
+    page, lines, errors = publish(outcome, _say, remember)
+    for line in errors:
         _say(f"workbench: {line}")
-    for line in published.lines:
+    for line in lines:
         click.echo(line)
-    click.echo(f"\nreport: {published.report}")
-    if outcome.failures or published.errors:
+    click.echo(f"\nreport: {page}")
+    if outcome.failures or errors:
         sys.exit(3)
 
 

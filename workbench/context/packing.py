@@ -16,7 +16,7 @@ _REASONS = np.array([DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET], dtype=object)
 
 
 class Packed(NamedTuple):
-    """What becomes of n ranked rows.
+    """The fate of n ranked rows.
 
     `position` (n): place among the distinct slices of the query, from 1; a repeat has the place of the last one before it. `kept` (n): how
     many of the slice's tokens are delivered; only the last slice delivered can keep fewer than it has. `reason` (n): empty where the
@@ -40,7 +40,7 @@ def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: i
     ----------
     query : int64 (n), sorted; the rows of one query by rank
     piece : int64 (n), 0 or more; equal where the same slice is delivered
-    tokens : int64 (n), what the slice costs
+    tokens : int64 (n), the cost of the slice
     k, budget : the most distinct slices and the most tokens for each query; None for no limit
     """
     fresh = np.zeros(len(query), dtype=np.bool_)
@@ -55,6 +55,6 @@ def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: i
 
 
 def spent_before(query: Ints, cost: Ints | npt.NDArray[np.bool_]) -> Ints:
-    """(n) what the rows before each row of the same query cost together."""
+    """(n) the cost of all rows before each row of the same query."""
     total = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(cost, dtype=np.int64)])
     return np.asarray(total[:-1] - total[np.searchsorted(query, query)], dtype=np.int64)

@@ -1,28 +1,77 @@
-"""Write what a sweep leaves under outputs/<name>/; each file whole or not at all, and nothing where all of it is there already."""
+"""Write the outputs of a sweep under outputs/<name>/: tables, run files, history, notebooks and report."""
 
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from workbench.core.files import write_text
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
+from workbench.errors import WorkbenchError
 from workbench.execution.collect import collect
-from workbench.execution.local import Outcome
-from workbench.execution.tables import run_lines
+from workbench.execution.local import Outcome, Say
+from workbench.execution.result import Result
+from workbench.models.tokenizers import Ints
+from workbench.notebook_runner.run_notebooks import run_notebooks
+from workbench.pipeline.context import RunContext
+from workbench.results.history import append
 from workbench.results.run_tables import RunTables
 from workbench.results.tables import write_table
+from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
+from workbench.storage.result_store import Draft, Store
 
-_KIND = "outputs"
+_OUTPUTS, _REPORTS = "outputs", "reports"
+_TERMINAL = "terminal"
 # Differs from run to run.
 _ALWAYS_WRITTEN = "timings"
 
 
-def write_outputs(outcome: Outcome) -> RunTables:
-    """All tables, the run files and the manifest; run files of configurations that are gone are taken away.
+def publish(outcome: Outcome, say: Say, remember: bool = True) -> tuple[Path, Sequence[str], Sequence[str]]:
+    """Write everything that a run leaves; `remember` appends it to the history.
 
-    Where the store remembers the digests of these files and the folder holds exactly them, only timings and manifest are written.
+    Returns the report, the lines for the terminal, and the errors of notebooks and of the history: the run itself is complete without them.
     """
-    run, folder, store, key = collect(outcome), outcome.folder, outcome.context.workspace.store, _key(outcome)
-    written = store.get(_KIND, key)
+    run, store, folder, errors = write_outputs(outcome), outcome.context.workspace.store, outcome.folder, list[str]()
+    if remember:
+        try:
+            append(run, outcome.context.workspace.outputs, datetime.now(UTC))
+        except WorkbenchError as error:
+            errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
+    errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
+    return *publish_report(run, folder, store), errors
+
+
+def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Sequence[str]]:
+    """Write `report.html` into the folder and return it with the lines for the terminal; both come from the store unless they changed."""
+    entry = store.obtain(_REPORTS, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda draft: _render(run, draft))
+    path = folder / "report.html"
+    write_atomically(path, lambda aside: shutil.copyfile(entry.folder / path.name, aside))
+    return path, entry.values(_TERMINAL)
+
+
+def _render(run: RunTables, draft: Draft) -> None:
+    # Imported only where a report is made: it takes longer than everything else here.
+    from workbench.report.render.html import write_report
+    from workbench.report.render.terminal import summary_lines
+
+    write_report(run, draft.folder / "report.html")
+    draft.values(_TERMINAL, summary_lines(run))
+
+
+def write_outputs(outcome: Outcome) -> RunTables:
+    """Write all tables, the run files and the manifest, each whole or not at all, and delete run files of other configurations.
+
+    If the folder holds exactly the files whose digests the store has for this outcome, only timings and manifest are written.
+    """
+    run, folder, store = collect(outcome), outcome.folder, outcome.context.workspace.store
+    key = _key(outcome, run)
+    written = store.get(_OUTPUTS, key)
     if written is not None and _digests(folder) == written.values("files"):
         write_table(folder, SCHEMAS[_ALWAYS_WRITTEN], run.table(_ALWAYS_WRITTEN))
         run.write_manifest(folder)
@@ -30,23 +79,57 @@ def write_outputs(outcome: Outcome) -> RunTables:
     run.write(folder)
     runs = folder / "runs"
     for result in outcome.results:
-        write_text(runs / f"{result.configuration.name}.trec", run_lines(outcome, result))
+        write_text(runs / f"{result.configuration.name}.trec", run_lines(outcome.context, result))
     for stale in set(runs.glob("*.trec")) - {runs / f"{name}.trec" for name in run.names}:
         stale.unlink()
-    store.obtain(_KIND, key, lambda draft: draft.values("files", _digests(folder)))
+    store.obtain(_OUTPUTS, key, lambda draft: draft.values("files", _digests(folder)))
     return run
 
 
-def _key(outcome: Outcome) -> str:
-    """All that decides the files: results by their keys, settings, failures, what was screened, the answers (no metric reads those), the code."""
-    experiment, graph = outcome.experiment, outcome.graph
-    results = {one.configuration.name: graph.fingerprint(one.configuration) for one in outcome.results}
+def _key(outcome: Outcome, run: RunTables) -> str:
+    """All that decides the files: settings, results by their keys, failures, the screening, the answers (no metric reads those), the code."""
+    experiment, manifest = outcome.experiment, run.manifest
     screening = experiment.screening.as_json() if experiment.screening else None
     answers = [query.answer for query in outcome.context.dataset.queries]
-    return fingerprint(experiment.settings, str(outcome.primary), results, outcome.failures, screening, answers, code_digest())
+    results = manifest["fingerprints"]["configurations"]
+    return fingerprint(experiment.settings, manifest["primary"], results, outcome.failures, screening, answers, code_digest())
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """The digest of each file that does not differ between equal runs, but for the manifest, which holds the commit."""
+    """The digest of each file that is the same for equal runs, except the manifest, which holds the commit."""
     files = [*(folder / f"{name}.parquet" for name in SCHEMAS if name != _ALWAYS_WRITTEN), *sorted((folder / "runs").glob("*.trec"))]
     return {path.relative_to(folder).as_posix(): file_digest(path, "blake2b") for path in files if path.is_file()}
+
+
+def run_lines(context: RunContext, result: Result) -> str:
+    """The document ranking in TREC's run format.
+
+    Scores are the cosines, nudged to the next lower 32-bit float where they tie, so that trec_eval, which reads 32-bit floats
+    and orders ties its own way, sees exactly our ranks. Blanks in ids, which the format cannot hold, become `_`.
+    """
+    ranking = result.ranked("ranking")
+    queries = ["_".join(query_id.split()) for query_id in context.query_ids]
+    documents = ["_".join(doc_id.split()) for doc_id in context.doc_ids]
+    rank = ranking["rank"].to_numpy(np.int64)
+    scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
+    texts = pa.string()
+    columns = [
+        pa.array(queries, texts).take(pa.array(ranking["query"])),
+        "Q0",
+        pa.array(documents, texts).take(pa.array(ranking["doc"])),
+        pa.array(rank).cast(texts),
+        pa.array(scores.astype(np.float64)).cast(texts),
+        result.configuration.name,
+    ]
+    # By columns: line by line takes three times as long, as long as all tables together.
+    lines = pc.binary_join_element_wise(*columns, " ").to_pylist()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
+    """Scores as 32-bit floats (n) that fall from rank to rank; `rank` (n) begins again at 1 with each ranking."""
+    falling = scores.astype(np.float32)
+    for depth in range(2, int(rank.max(initial=1)) + 1):
+        rows = np.flatnonzero(rank == depth)
+        falling[rows] = np.minimum(falling[rows], np.nextafter(falling[rows - 1], np.float32(-np.inf)))
+    return falling

@@ -1,47 +1,51 @@
-"""What a sweep would compute, what it would reuse, and what that costs. Chunks are cut for it; no model is loaded and nothing embedded."""
+"""Plan a sweep: results to compute and to reuse, and the cost. Planning cuts chunks; it loads no model and embeds nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.core.formatting import aligned
 from workbench.embedding.base import Embedder
-from workbench.embedding.chunk_encoder import EncodingPlan, plan_texts
+from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.local import context_of, error_line
 from workbench.experiment.read import Experiment
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stage import Node
 from workbench.pipeline.stages.vectors import encoder_chunks
 from workbench.storage.result_store import Store
 
-# Before anything was measured here, by encoder: two quiet cores with all-MiniLM-L6-v2 (docs/performance.md).
+# Tokens a second by encoder, until any were measured here: two quiet cores with all-MiniLM-L6-v2 (docs/performance.md).
 _ASSUMED = {"openvino bfloat16": 20_000, "openvino float32": 12_000, "static": 400_000}
 _ASSUMED_OF_OTHERS = 4_000
 _SECONDS_A_NOTEBOOK = 2
 # Chunking, index, hits and scores.
 _SECONDS_A_CHUNK = 0.0007
-# What embedded where an entry does not say so.
-_BEFORE = "torch float32"
+# The encoder of an entry that names none.
+_UNNAMED = "torch float32"
 
 
 @dataclass(frozen=True)
 class PlannedConfiguration:
-    """One configuration: whether each stage is in the store, its chunks, and the tokens that it alone adds to the embedding.
+    """A configuration: whether each stage is in the store, its chunks, and the tokens to embed that no earlier one has counted.
 
-    `exact` is False where chunks are cut by vectors, or a model was never converted here: then chunks and tokens are estimates.
-    `error` says why a configuration cannot be planned: it will fail, and the others will run.
+    Chunks and tokens are estimates, not `exact`, where chunks are cut by vectors, or a model was never converted here. `error` says why a
+    configuration cannot be planned: it will fail, and the others will run.
     """
 
     name: str
-    reused: Mapping[str, bool] = field(default_factory=dict)
+    reused: Mapping[str, bool]
     chunks: int = 0
     tokens: int = 0
     truncated: int = 0
     exact: bool = True
     error: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every stage is in the store."""
+        return all(self.reused.values())
 
 
 @dataclass(frozen=True)
@@ -55,68 +59,56 @@ class Plan:
 
     @property
     def complete(self) -> bool:
-        """Whether everything is in the store already."""
-        return all(not planned.error and all(planned.reused.values()) for planned in self.configurations)
+        """Whether all results are in the store."""
+        return all(planned.complete and not planned.error for planned in self.configurations)
 
 
 def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
     """The plan of an experiment under an outputs folder."""
     graph, counted = Graph(context_of(experiment, outputs)), set[bytes]()
     with without_preparing():
-        before = {one.name: _reused(graph, one) for one in experiment.configurations}
-        planned = tuple(_planned(graph, one, before[one.name], counted) for one in experiment.configurations)
+        before = [_reused(graph, one) for one in experiment.configurations]
+        planned = tuple(_planned(graph, one, reused, counted) for one, reused in zip(experiment.configurations, before, strict=True))
         encoders = {_encoder(one.embedding) for one in experiment.configurations if one.embedding}
     measured = measured_rate(graph.run.workspace.store, encoders)
     rate = measured or assumed_rate(encoders)
-    new = [one for one in planned if not all(one.reused.values())]
-    seconds = sum(one.tokens for one in planned) / rate + sum(_SECONDS_A_NOTEBOOK + _SECONDS_A_CHUNK * one.chunks for one in new)
+    seconds = sum(one.tokens for one in planned) / rate
+    seconds += sum(_SECONDS_A_NOTEBOOK + _SECONDS_A_CHUNK * one.chunks for one in planned if not one.complete)
     return Plan(planned, rate, measured is not None, seconds / 60)
 
 
 def _reused(graph: Graph, configuration: Configuration) -> dict[str, bool]:
-    found: dict[str, bool] = {}
+    """Whether all results of each stage are in the store."""
+    reused: dict[str, bool] = {}
     for node in graph.nodes(configuration):
-        found[node.stage] = found.get(node.stage, True) and _is_stored(graph, node)
-    return found
-
-
-def _is_stored(graph: Graph, node: Node) -> bool:
-    try:
-        return graph.is_stored(node)
-    except Exception:  # a model that is not converted here has no name yet; what else is wrong the sweep tells
-        return False
+        try:
+            stored = graph.is_stored(node)
+        except Exception:  # a model that is not converted here has no name yet; the sweep reports every other error
+            stored = False
+        reused[node.stage] = reused.get(node.stage, True) and stored
+    return reused
 
 
 def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
+    name, embedder, cache = configuration.name, configuration.embedding, graph.run.workspace.vectors
     try:
-        (chunks,) = graph.nodes(configuration, ["chunks"])
-        if _cut_by_vectors(graph, chunks) and not reused["chunks"]:
-            return _estimated(graph, chunks, reused, counted)
-        table = graph.obtain(chunks).table("chunks")
-        cost = _encoding(graph, configuration, counted) if "vectors" in reused else EncodingPlan(0, 0)
-    except Exception as error:  # one that cannot be planned keeps nobody from planning the others
-        return PlannedConfiguration(configuration.name, reused, error=error_line(error))
-    tokens = 0 if reused.get("vectors", True) else cost.tokens
-    return PlannedConfiguration(configuration.name, reused, len(table), tokens, cost.truncated, cost.exact)
+        if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
+            return _estimated(graph, configuration, reused, counted)
+        chunks = len(graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks"))
+        if embedder is None:
+            return PlannedConfiguration(name, reused, chunks)
+        (vectors,) = graph.nodes(configuration, ["vectors"])
+        cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
+    except Exception as error:  # one that cannot be planned must not keep the others from it
+        return PlannedConfiguration(name, reused, error=error_line(error))
+    return PlannedConfiguration(name, reused, chunks, 0 if reused["vectors"] else cost.tokens, cost.truncated, cost.exact)
 
 
-def _encoding(graph: Graph, configuration: Configuration, counted: set[bytes]) -> EncodingPlan:
-    embedder, workspace = configuration.embedding, graph.run.workspace
-    (vectors,) = graph.nodes(configuration, ["vectors"])
-    if embedder is None:
-        return EncodingPlan(0, 0)
-    return chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors, named=False)), workspace.vectors, counted)
-
-
-def _cut_by_vectors(graph: Graph, chunks: Node) -> bool:
-    return graph.stages["chunks"].embeds(chunks.configuration)
-
-
-def _estimated(graph: Graph, chunks: Node, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
-    """The sentences that a chunker compares, and the documents once more for their chunks, whose borders nobody knows yet."""
-    configuration, cache = chunks.configuration, graph.run.workspace.vectors
-    request = graph.stages["chunks"].texts(graph.inputs(chunks, named=False))
-    tokens = 0 if request is None else plan_texts(request.texts, request.embedder, cache, counted).tokens
+def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
+    """The sentences that a chunker compares, and the documents once more for their chunks, whose borders are not known yet."""
+    (chunks,), compared_by = graph.nodes(configuration, ["chunks"]), configuration.chunking.compared_by
+    texts = graph.stages["chunks"].texts(graph.inputs(chunks)) or ()
+    tokens = plan_texts(texts, compared_by, graph.run.workspace.vectors, counted).tokens if compared_by else 0
     embedder, documents = configuration.embedding, [document.text for document in graph.run.dataset.documents]
     inside = int(embedder.lengths(documents, "document").sum()) if embedder else sum(map(len, documents)) // 4
     size = configuration.chunking.sizes[0] or 256
@@ -132,17 +124,17 @@ def _encoder(embedder: Embedder) -> str:
 
 
 def assumed_rate(encoders: set[str]) -> float:
-    """Tokens a second of the slowest of these encoders, as far as one knows without having measured."""
+    """Tokens a second of the slowest of these encoders, by measurements on another machine."""
     return min((_ASSUMED.get(encoder, _ASSUMED_OF_OTHERS) for encoder in encoders), default=_ASSUMED_OF_OTHERS)
 
 
 def measured_rate(store: Store, encoders: set[str]) -> float | None:
-    """Tokens a second over all that these encoders ever embedded into this store; None before there is anything."""
+    """Tokens a second over all results of these encoders in the store; None without any."""
     tokens = seconds = 0.0
     for folder in (store.root / "vectors").glob("*"):
         entry = store.get("vectors", folder.name) if folder.is_dir() else None
         about = entry.values("encoded") if entry else {}
-        encoded = about.get("tokens", 0) if about.get("encoder", _BEFORE) in encoders else 0
+        encoded = about.get("tokens", 0) if about.get("encoder", _UNNAMED) in encoders else 0
         if entry and encoded:
             tokens, seconds = tokens + encoded, seconds + entry.seconds + about.get("workers_seconds", 0.0)
     return tokens / seconds if seconds else None
@@ -152,7 +144,7 @@ def plan_lines(plan: Plan) -> list[str]:
     """A line for each configuration, then the sum."""
     rows = [("configuration", "compute", "reuse", "chunks", "tokens to embed")]
     for one in plan.configurations:
-        compute, reuse = ([stage for stage, stored in one.reused.items() if stored is there] for there in (False, True))
+        compute, reuse = ([stage for stage, stored in one.reused.items() if stored is wanted] for wanted in (False, True))
         about = "" if one.exact else "about "
         counts = ("-", "-") if one.error else (f"{about}{one.chunks:,}", f"{about}{one.tokens:,}")
         rows.append((one.name, " ".join(compute) or "-", " ".join(reuse) or "-", *counts))

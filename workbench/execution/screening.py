@@ -1,8 +1,9 @@
-"""Rank many configurations cheaply, put aside those that are far behind, and leave the rest to be run in full."""
+"""Rank configurations by cheap proxies and screen out those that are far behind; the rest is run in full."""
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformersEmbedd
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.execution.local import Say, context_of, primary_of, run_configuration
+from workbench.execution.local import Say, context_of, primary_of
 from workbench.execution.result import Result
 from workbench.experiment.read import Experiment
 from workbench.metrics.coverage import Floats
@@ -23,42 +24,27 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
-from workbench.retrieval.base import Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.screening import MARGIN, Screened, Screening, screened
 from workbench.statistics.verdict import FEWEST_QUERIES
-from workbench.storage.result_store import Draft
+from workbench.storage.result_store import Draft, Entry
 
 VERSION = 1
 SEED = 6
 QUERIES = 200
 FEWEST = 3
-FILE = "screening.parquet"
 _KIND = "screenings"
 
 
 @dataclass(frozen=True)
 class Proxies:
-    """An experiment's configurations by name, each as its proxy in `cheap`, on a sample of its `of` answerable questions."""
+    """A cheap proxy for each configuration of an experiment, by name, on a sample of its `of` answerable questions."""
 
     experiment: Experiment
     graph: Graph
     of: int
     cheap: dict[str, Configuration]
-
-    @cached_property
-    def own(self) -> dict[str, Configuration]:
-        """The configurations themselves."""
-        return {one.name: one for one in self.experiment.configurations}
-
-    @cached_property
-    def keys(self) -> dict[str, str]:
-        """What each proxy's scores are called in the store: those with one key cannot be told apart."""
-        return {name: self._key(one) for name, one in self.cheap.items()}
-
-    def _key(self, configuration: Configuration) -> str:
-        return fingerprint([self.graph.key(node) for node in self.graph.nodes(configuration, ["scores"])])
 
     @property
     def run(self) -> RunContext:
@@ -66,120 +52,110 @@ class Proxies:
         return self.graph.run
 
     @cached_property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The names that may be compared by proxy: of one embedder and one kind of retrieval.
+    def keys(self) -> dict[str, str]:
+        """The key of each proxy's scores; configurations with equal keys cannot be distinguished."""
+        nodes = {name: self.graph.nodes(proxy, ["scores"]) for name, proxy in self.cheap.items()}
+        return {name: fingerprint([self.graph.key(node) for node in scores]) for name, scores in nodes.items()}
 
-        A proxy is worse than its embedder by an amount of its own, and BM25, its own proxy, by nothing.
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The names that may be compared by proxy: those of one embedder and one kind of retrieval.
+
+        Each embedder loses another amount to its proxy, and BM25, which is its own proxy, loses nothing.
         """
-        found: dict[str, list[str]] = defaultdict(list)
-        for name, one in self.own.items():
-            found[fingerprint(one.embedding.model_dump() if one.embedding else None, one.retrieval.kind)].append(name)
-        return tuple(map(tuple, found.values()))
+        parts = {
+            one.name: (one.embedding.model_dump() if one.embedding else None, one.retrieval.kind) for one in self.experiment.configurations
+        }
+        return _grouped({name: fingerprint(*part) for name, part in parts.items()})
 
     @cached_property
     def alike(self) -> tuple[tuple[str, ...], ...]:
-        """The names of those that differ only by what their proxy does not see."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for name, key in self.keys.items():
-            found[key].append(name)
-        return tuple(tuple(names) for names in found.values() if len(names) > 1)
+        """The names of configurations that differ only in settings that their proxy ignores."""
+        return tuple(names for names in _grouped(self.keys) if len(names) > 1)
 
     @property
     def key(self) -> str:
-        """All that decides the screening; nothing is computed for it but hashes."""
+        """All that decides the screening; computing it runs nothing."""
         return fingerprint("screening", VERSION, self.keys, self.groups, self.experiment.baseline, MARGIN)
 
-    def told(self, name: str) -> str:
-        """What a configuration is screened by."""
-        embedder = self.cheap[name].embedding
-        if embedder is None or embedder == self.own[name].embedding:
-            return "the configuration itself"
-        return f"{embedder.kind} embeddings of {embedder.model}"
+
+def _grouped(labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+    """The names of each label."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name, label in labels.items():
+        groups[label].append(name)
+    return tuple(map(tuple, groups.values()))
 
 
 def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERIES) -> Experiment:
-    """The experiment without the configurations that are far behind by proxy; its `screening` says which, and by how much.
+    """The experiment without the configurations that are far behind by proxy, and with its `screening`, which has the differences.
 
-    The proxies run through the ordinary stages, so what is in the store is not computed again. Where there is nothing to screen, that
-    is said and the experiment comes back as it is. InputError for fewer than 30 queries.
+    The proxies run through the ordinary stages, so results in the store are reused. An experiment that cannot be screened is returned
+    unchanged, after a message. Errors: InputError for fewer than 30 queries.
     """
     if queries < FEWEST_QUERIES:
         raise InputError(f"{queries} queries are too few to screen by", f"give --screen-queries {FEWEST_QUERIES} or more")
     proxies = proxies_of(experiment, outputs, queries)
-    if nothing := _nothing(proxies):
-        say(f"nothing is screened out: {nothing}")
+    if reason := _unscreenable(proxies):
+        say(f"nothing is screened out: {reason}")
         return experiment
-
-    def compute(draft: Draft) -> None:
-        draft.values("screening", _screening(proxies, say).as_json())
-
-    entry = proxies.run.workspace.store.obtain(_KIND, proxies.key, compute)
-    return _without(experiment, Screening.of_json(entry.values("screening")))
+    compute = partial(_write_screening, proxies, say)
+    return _without(experiment, proxies.run.workspace.store.obtain(_KIND, proxies.key, compute))
 
 
 def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
-    """The experiment as its last sweep left it: without what that screened out; as it is where nothing was, or of another experiment."""
-    path = outputs / experiment.name / FILE
+    """The experiment without the configurations that its last sweep screened out; unchanged if that screened nothing, or ran another."""
+    path = outputs / experiment.name / "screening.parquet"
     if not path.is_file():
         return experiment
     proxies = proxies_of(experiment, outputs, int(pd.read_parquet(path)["queries"].iloc[0]))
     entry = proxies.run.workspace.store.get(_KIND, proxies.key)
-    return _without(experiment, Screening.of_json(entry.values("screening"))) if entry else experiment
+    return _without(experiment, entry) if entry else experiment
 
 
 def proxies_of(experiment: Experiment, outputs: Path, queries: int) -> Proxies:
-    """The proxies of an experiment, on a seeded sample of so many answerable questions, or all where there are fewer."""
+    """The proxies of an experiment, on a seeded sample of its answerable questions, at most `queries` of them."""
     whole = context_of(experiment, outputs)
     answerable = [place for place, query in enumerate(whole.dataset.queries) if query.answerable]
     chosen = np.sort(np.random.default_rng(SEED).permutation(answerable)[:queries])
-    sample, primary = _only(whole.dataset, chosen.tolist()), primary_of(experiment, whole.dataset)
+    sample, primary = _sampled(whole.dataset, chosen.tolist()), primary_of(experiment, whole.dataset)
     graph = Graph(replace(whole, dataset=sample, metrics=(primary,), indexed=False, primary=None))
     return Proxies(experiment, graph, len(answerable), {one.name: proxy_of(one) for one in experiment.configurations})
 
 
 def proxy_of(configuration: Configuration) -> Configuration:
-    """The configuration with static embeddings, as wide as its embedder's window; itself where it embeds nothing, or so already.
+    """The configuration with exact search and static embeddings, as wide as its embedder's window; without embeddings it stays without.
 
-    They are distilled from the same model where that is one of sentence-transformers, else from all-MiniLM-L6-v2.
+    They are distilled from the same model if that is one of sentence-transformers, else from all-MiniLM-L6-v2.
     """
-    embedder, exactly = configuration.embedding, replace(configuration, retrieval=_exact(configuration.retrieval))
+    embedder, retrieval = configuration.embedding, configuration.retrieval
+    if isinstance(retrieval, DenseRetriever):
+        # Proxies have no index.
+        configuration = replace(configuration, retrieval=retrieval.model_copy(update={"search": "exact"}))
     if embedder is None or isinstance(embedder, StaticEmbedder):
-        return exactly
+        return configuration
     usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformersEmbedder) else MINILM)
     hidden = model_settings(usual.model, "config.json").get("hidden_size", usual.dimensions)
-    fitting = {"dimensions": min(usual.dimensions, hidden), "max_tokens": _content(embedder)}
-    return replace(exactly, embedding=usual.model_copy(update=fitting))
+    fitting = {"dimensions": min(usual.dimensions, hidden), "max_tokens": _content_tokens(embedder)}
+    return replace(configuration, embedding=usual.model_copy(update=fitting))
 
 
-def screening_table(screening: Screening) -> pd.DataFrame:
-    """configuration, proxy, queries, metric, value, first, difference (to the first), low, high, kept."""
-    table = pd.DataFrame([asdict(row) for row in screening.rows])
-    table.insert(2, "queries", screening.queries)
-    table.insert(3, "metric", screening.metric)
-    return table
-
-
-def _content(embedder: Embedder) -> int | None:
+def _content_tokens(embedder: Embedder) -> int | None:
     """The tokens of its window that are left to the text: a proxy has no special tokens and no prompt."""
     window = embedder.window()
     return max(8, window - int(embedder.lengths([""], "document")[0])) if window < NO_WINDOW else None
 
 
-def _exact(retrieval: Retriever) -> Retriever:
-    """Proxies have no index."""
-    return retrieval.model_copy(update={"search": "exact"}) if isinstance(retrieval, DenseRetriever) else retrieval
-
-
-def _only(dataset: Dataset, places: list[int]) -> Dataset:
+def _sampled(dataset: Dataset, places: list[int]) -> Dataset:
     queries = tuple(dataset.queries[place] for place in places)
     ids = {query.query_id for query in queries}
     qrels = tuple(qrel for qrel in dataset.qrels if qrel.query_id in ids)
     return replace(dataset, queries=queries, qrels=qrels, needs=tuple(need for need in dataset.needs if need.query_id in ids))
 
 
-def _nothing(proxies: Proxies) -> str:
-    """Why there is nothing to screen; empty where there is."""
-    configurations, queries = len(proxies.own), len(proxies.run.dataset.queries)
+def _unscreenable(proxies: Proxies) -> str:
+    """Why an experiment cannot be screened; empty if it can."""
+    configurations, queries = len(proxies.cheap), len(proxies.run.dataset.queries)
     if configurations < FEWEST:
         return f"screening takes {FEWEST} configurations, and there are {configurations}"
     if queries < FEWEST_QUERIES:
@@ -189,52 +165,55 @@ def _nothing(proxies: Proxies) -> str:
     return ""
 
 
-def _screening(proxies: Proxies, say: Say) -> Screening:
-    """Run the proxies and decide, group by group; what has no proxy that runs is kept."""
-    run, baseline = proxies.run, proxies.experiment.baseline
-    spared = {name for name, key in proxies.keys.items() if baseline is not None and key == proxies.keys[baseline]}
-    found = _values(proxies, say)
+def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
+    """Run the proxies and decide, group by group; a configuration whose proxy fails is kept."""
+    (metric,), keys, baseline, own = proxies.run.metrics, proxies.keys, proxies.experiment.baseline, proxies.experiment.configurations
+    values, cut = _run_proxies(proxies, say)
     rows: dict[str, Screened] = {}
     for group in proxies.groups:
-        values = {name: found[name][0] for name in group}
-        cut = {name for name in group if found[name][1]}
         made = screened(
-            values,
-            query_clusters(run.labels),
-            proxies={name: proxies.told(name) for name in group},
-            spared=spared,
+            {name: values[name] for name in group},
+            query_clusters(proxies.run.labels),
+            proxies={one.name: _description(one, proxies.cheap[one.name]) for one in own},
+            spared={name for name, key in keys.items() if baseline is not None and key == keys[baseline]},
             never_first=cut,
-            higher_is_better=run.metrics[0].higher_is_better,
+            higher_is_better=metric.higher_is_better,
         )
         rows |= {row.configuration: row for row in made}
-    ordered = tuple(rows[name] for name in proxies.own)
-    return Screening(str(run.metrics[0]), len(run.dataset.queries), proxies.of, MARGIN, SEED, ordered, proxies.alike)
+    ordered = tuple(rows[one.name] for one in own)
+    screening = Screening(str(metric), len(proxies.run.dataset.queries), proxies.of, MARGIN, SEED, ordered, proxies.alike)
+    draft.values("screening", screening.as_json())
 
 
-def _values(proxies: Proxies, say: Say) -> dict[str, tuple[Floats, bool]]:
-    """Each proxy's values (queries) by name, and whether its window cuts chunks, which leaves nothing to compare the chunking by."""
-    metric, queries, found = str(proxies.run.metrics[0]), proxies.run.labels.queries, {}
-    for number, (name, cheap) in enumerate(proxies.cheap.items(), 1):
+def _run_proxies(proxies: Proxies, say: Say) -> tuple[dict[str, Floats], set[str]]:
+    """Each proxy's values (queries) by name, and the proxies whose window cuts chunks, so that they cannot compare the chunking."""
+    values, cut = {}, set()
+    for number, (name, proxy) in enumerate(proxies.cheap.items(), 1):
+        values[name] = np.full(proxies.run.labels.queries, np.nan)
         try:
-            result = run_configuration(proxies.graph, cheap)
+            result = Result(proxy, proxies.graph.walk(proxy))
+            values[name] = result.scores_table.sort_values("query")["value"].to_numpy(np.float64)
+            message = result.computed_stages
+            if result.truncated.any():
+                cut.add(name)
         except StoreError:
             raise
-        except Exception as error:  # whatever it is, the configuration itself will say it, or will run
-            said = f"has no proxy ({error.what if isinstance(error, WorkbenchError) else type(error).__name__}) and is run in full"
-            found[name] = (np.full(queries, np.nan), False)
-        else:
-            found[name] = (_values_of(result, metric), bool(result.truncated.any()))
-            said = result.told
-        say(f"screening [{number}/{len(proxies.cheap)}] {name}: {said}")
-    return found
+        except Exception as error:  # of whatever kind: the configuration itself reports it, or runs
+            message = f"has no proxy ({error.what if isinstance(error, WorkbenchError) else type(error).__name__}) and is run in full"
+        say(f"screening [{number}/{len(proxies.cheap)}] {name}: {message}")
+    return values, cut
 
 
-def _values_of(result: Result, metric: str) -> Floats:
-    scores = result.scores_table
-    return scores[scores["metric"] == metric].sort_values("query")["value"].to_numpy(np.float64)
+def _description(configuration: Configuration, proxy: Configuration) -> str:
+    embedder = proxy.embedding
+    if embedder is None or embedder == configuration.embedding:
+        return "the configuration itself"
+    return f"{embedder.kind} embeddings of {embedder.model}"
 
 
-def _without(experiment: Experiment, screening: Screening) -> Experiment:
+def _without(experiment: Experiment, entry: Entry) -> Experiment:
+    """The experiment after the screening in a store entry."""
+    screening = Screening.of_json(entry.values("screening"))
     dropped = {row.configuration for row in screening.dropped}
     kept = tuple(one for one in experiment.configurations if one.name not in dropped)
     return replace(experiment, configurations=kept, screening=screening)

@@ -1,176 +1,228 @@
-"""A finished run as the tables of its results, and its document rankings as TREC's run files."""
+"""The tables of a run: of its dataset, and of each finished configuration."""
 
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from workbench.execution.local import Outcome
+from workbench.embedding.registry import chunk_encoder
 from workbench.execution.result import Result
+from workbench.metrics.coverage import Union
 from workbench.metrics.families.margins import answerable_auroc
-from workbench.models.tokenizers import Ints
+from workbench.metrics.inputs import Labels
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stages.vectors import input_lengths
+from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED
-from workbench.results.tables import joined
 from workbench.retrieval.rank import Floats
-from workbench.schemas import SCHEMAS
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
 
+# Characters on each side of a piece of evidence, so that a missed one is read in its surroundings.
+_BESIDE = 160
+# Half a surrogate pair is a character that no UTF-8 file can hold.
+_LONE = re.compile("[\ud800-\udfff]")
 
-def metrics_table(outcome: Outcome) -> pd.DataFrame:
+
+def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
+    """A row for each query, in the dataset's order."""
+    queries = dataset.queries
+    rows = [
+        (query.query_id, plain(query.text), query.answerable, plain(query.answer), json.dumps(dict(query.metadata))) for query in queries
+    ]
+    return pd.DataFrame(rows, columns=["query_id", "text", "answerable", "answer", "metadata"]).assign(cluster=query_clusters(labels))
+
+
+def judgements_table(dataset: Dataset) -> pd.DataFrame:
+    """A row for each judgement."""
+    return pd.DataFrame({name: [getattr(qrel, name) for qrel in dataset.qrels] for name in ("query_id", "doc_id", "relevance")})
+
+
+def evidence_table(dataset: Dataset) -> pd.DataFrame:
+    """A row for each alternative of each need."""
+    rows = [
+        (need.query_id, number, place, span.doc_id, span.start, span.end)
+        for number, need in enumerate(dataset.needs)
+        for place, span in enumerate(need.alternatives)
+    ]
+    return pd.DataFrame(rows, columns=["query_id", "need", "alternative", "doc_id", "start", "end"])
+
+
+def passages_table(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The stretches of documents that hold every slice (doc, start, end) in `shown`, and all evidence with the text around it."""
+    low, high = labels.offsets[labels.alternative_doc], labels.offsets[labels.alternative_doc + 1] - 1
+    starts, ends = [np.maximum(labels.alternative_start - _BESIDE, low)], [np.minimum(labels.alternative_end + _BESIDE, high)]
+    for slices in shown:
+        origin = labels.offsets[slices["doc"].to_numpy(np.int64)]
+        starts.append(origin + slices["start"].to_numpy(np.int64))
+        ends.append(origin + slices["end"].to_numpy(np.int64))
+    union = Union.of(np.concatenate(starts), np.concatenate(ends))
+    rows = labels.places(union.starts, union.ends)
+    passages = [(dataset.documents[doc].doc_id, start, end, plain(labels.texts[doc][start:end])) for doc, start, end in rows]
+    return pd.DataFrame(passages, columns=["doc_id", "start", "end", "text"])
+
+
+def plain(text: str) -> str:
+    """The text with U+FFFD for characters that UTF-8 cannot hold."""
+    return _LONE.sub("\ufffd", text) if not text.isascii() else text
+
+
+def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
     """The means of every metric over all queries and over each slice, and how well scores separate answerable questions."""
-    clusters = query_clusters(outcome.context.labels)
-    metadata = [query.metadata for query in outcome.context.dataset.queries]
-    parts = []
-    for result in outcome.results:
-        table = pd.concat([summarise(result.scores_table, clusters, metadata), _separation(outcome, result)], ignore_index=True)
-        parts.append(_named(table, result, condition=RETRIEVED))
-    return _table("metrics", parts)
+    metadata = [query.metadata for query in context.dataset.queries]
+    means = summarise(result.scores_table, query_clusters(context.labels), metadata)
+    return pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
 
 
-def _separation(outcome: Outcome, result: Result) -> pd.DataFrame:
-    """How well the top score tells answerable questions from the others; no row where there are no others."""
-    about = result.hits.table(f"{result.search}_about")
-    value = answerable_auroc(about["top"].to_numpy(), outcome.context.labels.answerable)
+def _separation(context: RunContext, result: Result) -> pd.DataFrame:
+    """How well the top score separates answerable questions from others; no row unless the dataset has both."""
+    about = result.ranked("about")
+    value = answerable_auroc(about["top"].to_numpy(), context.labels.answerable)
     row = {"metric": "answerable_auroc", "slice": "all", "value": value, "n": len(about), "unscored": 0, "attainable": 1.0}
     return pd.DataFrame([row] if value is not None else [])
 
 
-def queries_table(outcome: Outcome) -> pd.DataFrame:
+def queries_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Every metric of every query."""
-    ids = outcome.context.query_ids
-    parts = []
-    for result in outcome.results:
-        scores = result.scores_table
-        columns = {"query_id": ids[scores["query"]]} | {name: scores[name] for name in ("metric", "value", "state", "reason")}
-        parts.append(_named(pd.DataFrame(columns), result, condition=RETRIEVED, variant="", repeat=0))
-    return _table("queries", parts)
+    scores = result.scores_table
+    return scores[["metric", "value", "state", "reason"]].assign(
+        query_id=context.query_ids[scores["query"]], condition=RETRIEVED, variant="", repeat=0
+    )
 
 
-def hits_table(outcome: Outcome) -> pd.DataFrame:
-    """Every hit that was looked at.
+def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
+    """All ranked hits.
 
     `chunk_id` names the slice that was searched; `start` and `end` are those of the slice delivered for it, which is larger
     where children are searched and parents delivered.
     """
-    queries, documents = outcome.context.query_ids, outcome.context.doc_ids
-    parts = []
-    for result in outcome.results:
-        hits, chunks = result.all_hits, result.chunks_table
-        doc_ids = documents[chunks["doc"]]
-        chunk_ids = np.array(
-            [f"{doc}:{start}-{end}" for doc, start, end in zip(doc_ids, chunks["start"], chunks["end"], strict=True)], object
-        )
-        places = hits["chunk"].to_numpy()
-        columns = {
-            "query_id": queries[hits["query"]],
-            "rank": hits["rank"],
-            "chunk_id": chunk_ids[places],
-            "doc_id": doc_ids[places],
-            "start": chunks["delivered_start"].to_numpy()[places],
-            "end": chunks["delivered_end"].to_numpy()[places],
-            "score": hits["score"],
-            "delivered": hits["delivered"],
-            "cut_reason": hits["cut_reason"],
-        }
-        parts.append(_named(pd.DataFrame(columns), result))
-    return _table("hits", parts)
+    hits, chunks = result.all_hits, result.chunks_table
+    doc_ids = context.doc_ids[chunks["doc"]]
+    chunk_ids = np.array([f"{doc}:{start}-{end}" for doc, start, end in zip(doc_ids, chunks["start"], chunks["end"], strict=True)], object)
+    rows = hits["chunk"].to_numpy()
+    return hits.assign(
+        query_id=context.query_ids[hits["query"]],
+        chunk_id=chunk_ids[rows],
+        doc_id=doc_ids[rows],
+        start=chunks["delivered_start"].to_numpy()[rows],
+        end=chunks["delivered_end"].to_numpy()[rows],
+    )
 
 
-def configurations_table(outcome: Outcome) -> pd.DataFrame:
-    """A row for each configuration: its fields and what they make; failed ones with their error."""
-    rows: list[dict[str, Any]] = []
-    for result in outcome.results:
-        tied = result.hits.table(f"{result.search}_about")["tied"]
-        rows.append(result.summary | {"tied_queries": float(tied.mean()), "error": None})
-    rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
-    return pd.DataFrame(rows, columns=SCHEMAS["configurations"].names)
-
-
-def timings_table(outcome: Outcome) -> pd.DataFrame:
+def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     """Seconds and whether computed by stage, latencies in milliseconds, and the gap of Chroma's index."""
-    return _table("timings", [_named(pd.DataFrame(_timings(result)), result) for result in outcome.results])
-
-
-def _timings(result: Result) -> list[dict[str, Any]]:
-    found: dict[str, float] = {}
+    timings: dict[str, float] = {}
     for stage, seconds in result.seconds.items():
-        found |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
-    found |= _latencies("question", _question_seconds(result))
+        timings |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
+    timings |= _latencies("question", _question_seconds(result))
     searches = result.hits.values("searches")
     for search, step in (("exact", "exact"), ("ann", "chroma")):
-        found |= _latencies(step, result.hits.array(f"{search}_seconds")) if search in searches["names"] else {}
-    if result.embeds:
+        timings |= _latencies(step, result.hits.array(f"{search}_seconds")) if search in searches["names"] else {}
+    if "vectors" in result.entries:
         encoded = result.entry("vectors")
         spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
-        found |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
-        found |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
-        found |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", result.entry("queries").array("seconds"))
+        timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
+        timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
+        timings |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", result.entry("queries").array("seconds"))
     if searches["overlap"] is not None:
-        found[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
+        timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
-    found |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
-    return [{"name": name, "value": float(value)} for name, value in found.items()]
+    timings |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
+    return pd.DataFrame(timings.items(), columns=["name", "value"])
 
 
 def _question_seconds(result: Result) -> Floats:
     """The seconds of up to 50 questions, embedding and search together."""
-    search: Floats = result.hits.array(f"{result.search}_seconds").astype(np.float64)
-    if not result.embeds:
+    search: Floats = result.hits.array(f"{result.configuration.retrieval.evaluated}_seconds").astype(np.float64)
+    if "queries" not in result.entries:
         return search
     embedding = result.entry("queries").array("seconds")
     both = min(len(search), len(embedding))
-    found: Floats = search[:both] + embedding[:both]
-    return found
+    return np.asarray(search[:both] + embedding[:both])
 
 
 def _latencies(step: str, seconds: Floats) -> dict[str, float]:
-    """Median and 95th percentile in milliseconds; nothing where nobody took the time."""
-    if not len(seconds):
-        return {}
-    return {f"latency_{step}_p50": float(np.median(seconds)) * 1000, f"latency_{step}_p95": float(np.quantile(seconds, 0.95)) * 1000}
+    """Median and 95th percentile in milliseconds; nothing without measured times."""
+    return {f"latency_{step}_p{percent}": float(np.percentile(seconds, percent)) * 1000 for percent in (50, 95)} if len(seconds) else {}
 
 
-def run_lines(outcome: Outcome, result: Result) -> str:
-    """The document ranking in TREC's run format.
-
-    Scores are the cosines, nudged to the next lower 32-bit float where they tie, so that trec_eval, which reads 32-bit floats
-    and orders ties its own way, sees exactly our ranks. Blanks in ids, which the format cannot hold, become `_`.
-    """
-    ranking = result.hits.table(f"{result.search}_ranking")
-    queries = ["_".join(query_id.split()) for query_id in outcome.context.query_ids]
-    documents = ["_".join(doc_id.split()) for doc_id in outcome.context.doc_ids]
-    rank = ranking["rank"].to_numpy(np.int64)
-    scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
-    texts = pa.string()
-    columns = [
-        pa.array(queries, texts).take(pa.array(ranking["query"])),
-        "Q0",
-        pa.array(documents, texts).take(pa.array(ranking["doc"])),
-        pa.array(rank).cast(texts),
-        pa.array(scores.astype(np.float64)).cast(texts),
-        result.configuration.name,
-    ]
-    # By columns: a line at a time takes three times as long, as long as all tables together.
-    lines = pc.binary_join_element_wise(*columns, " ").to_pylist()
-    return "".join(f"{line}\n" for line in lines)
+def context_table(context: RunContext, result: Result) -> pd.DataFrame:
+    """The slices that the primary metric looks at."""
+    rows = result.entry("explanations").table("context")
+    return rows.assign(query_id=context.query_ids[rows["query"]], doc_id=context.doc_ids[rows["doc"]])
 
 
-def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
-    """Scores as 32-bit floats (n) that fall from rank to rank; `rank` (n) begins again at 1 with each ranking."""
-    found = scores.astype(np.float32)
-    for depth in range(2, int(rank.max(initial=1)) + 1):
-        here = np.flatnonzero(rank == depth)
-        found[here] = np.minimum(found[here], np.nextafter(found[here - 1], np.float32(-np.inf)))
-    return found
+def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
+    """The cause of each miss, with the evidence or the document that was missed."""
+    rows, needs = result.entry("explanations").table("misses"), context.dataset.needs
+    spans = [needs[need].alternatives[0] if need >= 0 else None for need in rows["need"].tolist()]
+    doc_ids = [span.doc_id if span else context.doc_ids[doc] for span, doc in zip(spans, rows["doc"].tolist(), strict=True)]
+    evidence = [f"{doc_id}:{span.start}-{span.end}" if span else doc_id for span, doc_id in zip(spans, doc_ids, strict=True)]
+    query_ids = context.query_ids[rows["query"].to_numpy(np.int64)]
+    return rows.assign(condition=RETRIEVED, query_id=query_ids, evidence=evidence, doc_id=doc_ids)
 
 
-def _named(table: pd.DataFrame, result: Result, **constants: Any) -> pd.DataFrame:
-    return table.assign(configuration=result.configuration.name, **constants)
+def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
+    """The details of each query by the primary metric."""
+    about = result.ranked("about").set_index("query").reindex(range(len(context.query_ids)))
+    attainable = result.entries["scores"][str(context.primary)].table("scores")["attainable"].to_numpy(np.float64)
+    details = result.entry("explanations").table("details").assign(query_id=context.query_ids, attainable=attainable)
+    return details.assign(top_score=about["top"].to_numpy(np.float64), tied=about["tied"].eq(True).to_numpy())
 
 
-def _table(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return joined(SCHEMAS[name], parts)
+def chunk_faults_table(_: RunContext, result: Result) -> pd.DataFrame:
+    """The faults of the chunks, with examples as JSON."""
+    rows = pd.DataFrame(result.entry("chunk_faults").values("faults")).rename(columns={"name": "fault"})
+    return rows.assign(examples=[json.dumps(examples) for examples in rows["examples"]])
+
+
+def chunk_lengths_table(_: RunContext, result: Result) -> pd.DataFrame:
+    """How many chunks have each number of tokens: of their inputs, or without embeddings of the delivered slices."""
+    embedded = "vectors" in result.entries
+    lengths = input_lengths(result.entries) if embedded else result.chunks_table["tokens"].to_numpy(np.int64)
+    tokens, chunks = np.unique(lengths, return_counts=True)
+    return pd.DataFrame({"tokens": tokens, "chunks": chunks})
+
+
+def configuration_row(result: Result) -> dict[str, Any]:
+    """A row of `configurations`: the fields of a configuration and the counts of its results."""
+    delivered, configuration, chunks = result.delivered, result.configuration, result.chunks_table
+    chunking, embedding, retrieval = configuration.chunking, configuration.embedding, configuration.retrieval
+    size, overlap = chunking.sizes
+    return {
+        "configuration": configuration.name,
+        "chunking": chunking.kind,
+        "size": size,
+        "overlap": overlap,
+        "tokens_counted": chunking.tokens,
+        "enrich": chunking.enrich,
+        "embedding": embedding.model if embedding else None,
+        "pooling": chunk_encoder(embedding).pooling if embedding else None,
+        "window": configuration.window,
+        "retrieval": retrieval.kind,
+        "search": retrieval.evaluated,
+        "k": retrieval.k,
+        "chunks": len(chunks),
+        "tokens": int(input_lengths(result.entries).sum()),
+        "truncated_tokens": int(result.truncated.sum()),
+        "truncated_chunks": int((result.truncated > 0).sum()),
+        "context_tokens": float(result.entry("explanations").values("tokens")),
+        "delivered_tokens": float(chunks["tokens"].to_numpy()[delivered["chunk"]].sum() / max(1, delivered["query"].nunique())),
+        "tied_queries": float(result.ranked("about")["tied"].mean()),
+    }
+
+
+CONFIGURATION_TABLES: Mapping[str, Callable[[RunContext, Result], pd.DataFrame]] = {
+    "metrics": metrics_table,
+    "queries": queries_table,
+    "hits": hits_table,
+    "timings": timings_table,
+    "context": context_table,
+    "causes": causes_table,
+    "query_details": query_details_table,
+    "chunk_faults": chunk_faults_table,
+    "chunk_lengths": chunk_lengths_table,
+}

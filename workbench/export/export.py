@@ -15,12 +15,11 @@ from workbench.context import packing
 from workbench.core.files import store_errors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.errors import InputError
-from workbench.execution.local import context_of, run_configuration
+from workbench.execution.local import context_of
 from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import Experiment, experiment_of
 from workbench.models.files import locate
-from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
@@ -50,7 +49,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
     with store_errors(target.parent):
         aside.mkdir(parents=True)
         try:
-            _write(graph.run, run_configuration(graph, configuration), aside)
+            _write(graph.run, Result(configuration, graph.walk(configuration)), aside)
             os.rename(aside, target)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
@@ -78,10 +77,10 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
     if isinstance(retrieval, Bm25Retriever):
         settings, needed = retrieval.model_dump(), ["bm25s", "PyStemmer"]
-        texts = list(EmbedderInputs(chunks))
+        texts = list(chunks.inputs)
         retrieval.index([texts[place] for place in order]).save(str(folder / "index"))
     elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformersEmbedder):
-        settings = retrieval.model_dump() | {"window": result.window, "query_prompt": embedding.prompt("query")}
+        settings = retrieval.model_dump() | {"window": result.configuration.window, "query_prompt": embedding.prompt("query")}
         needed = ["chromadb", "sentence-transformers", "torch"]
         shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
         build_index(folder / "collection", chunks, np.asarray(result.entry("vectors").array("vectors")))

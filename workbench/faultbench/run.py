@@ -14,13 +14,12 @@ from workbench.faultbench.cases import IndexedChunk
 from workbench.metrics.coverage import Floats, Ints
 from workbench.metrics.names import Metric
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
-from workbench.pipeline.chunk_table import Chunks, EmbedderInputs
+from workbench.pipeline.chunk_table import Chunks, slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.bm25 import Bm25Retriever
-from workbench.storage.result_store import Entry
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,7 @@ class Bench:
 
     def index(self, chunker: Chunker, retriever: Bm25Retriever) -> Index:
         """The result of the stages up to the hits with these components."""
-        entries: dict[str, dict[str, Entry]] = {}
-        for node in self._graph.nodes(Configuration("bench", chunker, None, retriever), ("chunks", "hits")):
-            entries[node.stage] = {node.part: self._graph.obtain(node, entries)}
+        entries = self._graph.walk(Configuration("bench", chunker, None, retriever), ("chunks", "hits"))
         table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
         chunks = Chunks(self.dataset.documents, table)
         left_out = chunker.left_out if isinstance(chunker, BrokenChunker) else frozenset()
@@ -58,13 +55,12 @@ class Bench:
         starts = dict(zip(texts, (tokens.starts for tokens in tokenise(list(texts.values()), BUDGET_VOCABULARY)), strict=True))
         window, ends = None, table["end"].to_numpy(np.int64)
         if isinstance(retriever, WindowedBm25Retriever):
-            window, inputs = retriever.window, list(EmbedderInputs(chunks))
+            window, inputs = retriever.window, list(chunks.inputs)
             lengths = np.array([len(tokens.starts) for tokens in tokenise(inputs, BUDGET_VOCABULARY)], dtype=np.int64)
             ends = embedded_ends(table, np.maximum(lengths - window, 0), inputs, BUDGET_VOCABULARY)
         entry = tuple(IndexedChunk(*row) for row in zip(chunks, ends.tolist(), table["tokens"].tolist(), strict=True))
-        slices = np.asarray(table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup(), dtype=np.int64)
         query, places, scores = (hits[name].to_numpy() for name in ("query", "chunk", "score"))
         borders = np.searchsorted(query, np.arange(len(self.dataset.queries) + 1)).tolist()
         rows = itertools.starmap(slice, itertools.pairwise(borders))
         best = {one.query_id: (places[own], scores[own]) for one, own in zip(self.dataset.queries, rows, strict=True)}
-        return Index(texts, starts, entry, slices, window, best)
+        return Index(texts, starts, entry, slice_numbers(table), window, best)

@@ -1,10 +1,9 @@
-"""A table of chunks as what later stages ask of it: records, ids and embedder inputs, each made when it is asked for.
+"""A table of chunks as later stages read it: records, ids and embedder inputs, each made when it is read.
 
-A corpus of a million chunks is a few arrays and its documents; a list of a million records or texts would be gigabytes.
+A corpus of a million chunks is a few arrays and its documents; a list of a million records or texts would take gigabytes.
 """
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, overload
 
 import numpy as np
@@ -15,19 +14,14 @@ from workbench.models.tokenizers import BUDGET_VOCABULARY, Ints, Tokens, groups,
 from workbench.records import Chunk, Document
 
 T = TypeVar("T", covariant=True)
-_COLUMNS = ("doc", "start", "end", "delivered_start", "delivered_end")
-_AT_ONCE = 4_096
+_BLOCK = 4_096
 
 
-class _Made(Sequence[T]):
-    """A sequence whose items are made a slice at a time."""
+class LazySequence(Sequence[T]):
+    """A sequence of `length` items; `make` gives those of a slice."""
 
-    def __init__(self, length: int) -> None:
-        self._length = length
-
-    @abstractmethod
-    def _make(self, rows: slice) -> list[T]:
-        """The items of these rows."""
+    def __init__(self, length: int, make: Callable[[slice], list[T]]) -> None:
+        self._length, self._make = length, make
 
     def __len__(self) -> int:
         return self._length
@@ -43,54 +37,44 @@ class _Made(Sequence[T]):
         return self._make(slice(place, place + 1))[0]
 
     def __iter__(self) -> Iterator[T]:
-        for first in range(0, self._length, _AT_ONCE):
-            yield from self._make(slice(first, min(first + _AT_ONCE, self._length)))
+        for first in range(0, self._length, _BLOCK):
+            yield from self._make(slice(first, min(first + _BLOCK, self._length)))
 
 
-class Chunks(_Made[Chunk]):
+class Chunks(LazySequence[Chunk]):
     """The records of a table of chunks."""
 
     def __init__(self, documents: Sequence[Document], table: pd.DataFrame) -> None:
-        super().__init__(len(table))
-        self._documents = documents
-        self._columns: list[Ints] = [table[name].to_numpy(np.int64) for name in _COLUMNS]
+        columns: list[Ints] = [table[name].to_numpy(np.int64) for name in ("doc", "start", "end", "delivered_start", "delivered_end")]
         # Most chunks have no header, or that of their neighbours.
-        self._header, names = pd.factorize(table["header"])
-        self._headers: list[str] = list(names)
+        header_numbers, distinct = pd.factorize(table["header"])
+        headers: list[str] = list(distinct)
 
-    def _make(self, rows: slice) -> list[Chunk]:
-        found = zip(*(column[rows].tolist() for column in self._columns), self._header[rows].tolist(), strict=True)
-        return [
-            Chunk(self._documents[doc].doc_id, start, end, self._headers[header], (low, high) if (low, high) != (start, end) else None)
-            for doc, start, end, low, high, header in found
-        ]
+        # It does not refer to the object, which would then outlive its last use until the garbage collector comes.
+        def records(rows: slice) -> list[Chunk]:
+            values = zip(*(column[rows].tolist() for column in [*columns, header_numbers]), strict=True)
+            return [
+                Chunk(documents[doc].doc_id, start, end, headers[header], (low, high) if (low, high) != (start, end) else None)
+                for doc, start, end, low, high, header in values
+            ]
 
-    def documents_of(self, rows: slice) -> list[Document]:
-        """The document of each of some chunks."""
-        return [self._documents[doc] for doc in self._columns[0][rows].tolist()]
+        super().__init__(len(table), records)
+        self._document_of = LazySequence(len(table), lambda rows: [documents[doc] for doc in columns[0][rows].tolist()])
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The chunks' ids."""
+        return LazySequence(len(self), lambda rows: [chunk.chunk_id for chunk in self[rows]])
+
+    @property
+    def inputs(self) -> Sequence[str]:
+        """The texts that are embedded, each a chunk's header and slice."""
+        return LazySequence(len(self), lambda rows: list(map(embedded_text, self._document_of[rows], self[rows])))
 
 
-class Ids(_Made[str]):
-    """The ids of chunks."""
-
-    def __init__(self, chunks: Chunks) -> None:
-        super().__init__(len(chunks))
-        self._chunks = chunks
-
-    def _make(self, rows: slice) -> list[str]:
-        return [chunk.chunk_id for chunk in self._chunks[rows]]
-
-
-class EmbedderInputs(_Made[str]):
-    """What is embedded for each chunk: its header and its slice."""
-
-    def __init__(self, chunks: Chunks) -> None:
-        super().__init__(len(chunks))
-        self._chunks = chunks
-
-    def _make(self, rows: slice) -> list[str]:
-        pairs = zip(self._chunks.documents_of(rows), self._chunks[rows], strict=True)
-        return [embedded_text(document, chunk) for document, chunk in pairs]
+def slice_numbers(table: pd.DataFrame) -> Ints:
+    """Number the slice that is delivered for each chunk; equal slices have one number: int64 (chunks)."""
+    return np.asarray(table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup(), dtype=np.int64)
 
 
 def chunk_tables(documents: Sequence[Document], chunker: Chunker) -> Iterator[pd.DataFrame]:
@@ -99,21 +83,21 @@ def chunk_tables(documents: Sequence[Document], chunker: Chunker) -> Iterator[pd
         texts = [document.text for _, document in group]
         tokenise(texts, chunker.vocabulary)
         budget = tokenise(texts, BUDGET_VOCABULARY)
-        found = [chunker.split(document) for _, document in group]
-        yield _chunk_table([place for place, _ in group], found, budget)
+        chunks = [chunker.split(document) for _, document in group]
+        yield _chunk_table([place for place, _ in group], chunks, budget)
 
 
-def _chunk_table(places: list[int], found_in: list[list[Chunk]], budget: list[Tokens]) -> pd.DataFrame:
-    found = [chunk for chunks in found_in for chunk in chunks]
-    edges = np.array([(chunk.start, chunk.end, *chunk.delivered) for chunk in found], dtype=np.int64).reshape(-1, 4)
-    many = [len(chunks) for chunks in found_in]
-    delivered = np.split(edges[:, 2:], np.cumsum(many)[:-1])
-    counts = [tokens.before(part[:, 1]) - tokens.before(part[:, 0]) for tokens, part in zip(budget, delivered, strict=True)]
+def _chunk_table(places: list[int], chunks_of: list[list[Chunk]], budget: list[Tokens]) -> pd.DataFrame:
+    chunks = [chunk for some in chunks_of for chunk in some]
+    edges = np.array([(chunk.start, chunk.end, *chunk.delivered) for chunk in chunks], dtype=np.int64).reshape(-1, 4)
+    counts = [len(some) for some in chunks_of]
+    delivered = np.split(edges[:, 2:], np.cumsum(counts)[:-1])
+    tokens = [text.before(part[:, 1]) - text.before(part[:, 0]) for text, part in zip(budget, delivered, strict=True)]
     return pd.DataFrame(
         {
-            "doc": np.repeat(np.array(places, dtype=np.int64), many),
+            "doc": np.repeat(np.array(places, dtype=np.int64), counts),
             **dict(zip(("start", "end", "delivered_start", "delivered_end"), edges.T, strict=True)),
-            "header": pd.array([chunk.header for chunk in found], dtype="str"),
-            "tokens": np.concatenate(counts),
+            "header": pd.array([chunk.header for chunk in chunks], dtype="str"),
+            "tokens": np.concatenate(tokens),
         }
     )

@@ -1,4 +1,4 @@
-"""One way through the pipeline: the components of its stages, under a name."""
+"""A configuration of the pipeline: a component for each stage, under a name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class Configuration:
 
     @property
     def components(self) -> Mapping[str, BaseModel]:
-        """The components by the stage they belong to, for the stages that the configuration has."""
+        """The components by stage, for the stages that the configuration has."""
         stages: dict[str, BaseModel | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
         return {stage: component for stage, component in stages.items() if component is not None}
 
     @property
     def window(self) -> int | None:
-        """How many tokens of a chunk's input are embedded; None where nothing is, or all of it."""
+        """How many tokens of a chunk's input are embedded; None for all of them, or without embeddings."""
         window = self.embedding.chunk_window() if self.embedding else NO_WINDOW
         return window if window < NO_WINDOW else None

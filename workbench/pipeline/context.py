@@ -1,21 +1,21 @@
-"""What stages run on: a dataset with the metrics asked of it, and the workspace that keeps results."""
+"""The context of stages: a dataset with its metrics, and the workspace that keeps results."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.embedding.base import Usage
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
 from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.fingerprints import dataset_fingerprints
 from workbench.records import Dataset
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Entry, Store
@@ -24,7 +24,7 @@ from workbench.storage.vector_cache import VectorCache
 
 @dataclass(frozen=True)
 class EncodingCost:
-    """What was encoded for a stage before it ran, by workers: tokens, what a provider counted, and the workers' seconds."""
+    """The cost of texts that workers encoded for a stage before it ran: tokens, usage of a provider, and seconds."""
 
     tokens: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -36,9 +36,10 @@ class EncodingCost:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where results are kept: everything under one outputs folder shares them. `spent` is what workers encoded, by the vectors' key.
+    """The place of results, shared by all experiments under an outputs folder.
 
-    A store under a `url` is shared by machines; `store_root` is then this machine's copy of it.
+    A store under a `url` is shared by machines; `store_root` is then this machine's copy of it. `spent` is the cost of what workers encoded, by
+    the key of the vectors.
     """
 
     outputs: Path
@@ -47,9 +48,9 @@ class Workspace:
     spent: dict[str, EncodingCost] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def at(cls, outputs: Path) -> "Workspace":
-        """The workspace under an outputs folder; WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
-        place = os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
+    def at(cls, outputs: Path, store: str = "") -> Self:
+        """The workspace under an outputs folder; `store` or WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
+        place = store or os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
         return cls(outputs, mirror_of(place), place) if is_url(place) else cls(outputs, Path(place))
 
     @cached_property
@@ -68,12 +69,12 @@ class Workspace:
         return self.outputs / ".indexes"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunContext:
-    """One dataset with the metrics asked of it, in a workspace: all that a configuration needs to be run.
+    """A dataset and its metrics in a workspace: all that a configuration needs to be run.
 
-    `configurations` are those of the experiment: what late pooling encodes for one of them serves the others too. Without
-    `indexed` no Chroma index is built, and nothing is measured of it. Results are explained by the `primary` metric, if there is one.
+    `configurations` are those of the experiment: vectors that late pooling encodes for one of them serve the others too. Without
+    `indexed` no Chroma index is built or measured. Results are explained by the `primary` metric; without one they are not.
     """
 
     workspace: Workspace
@@ -86,8 +87,20 @@ class RunContext:
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
-        """The fingerprints of the dataset's documents, questions and labels."""
-        return dataset_fingerprints(self.dataset)
+        """The fingerprints of the dataset's parts, by the names that stages give as inputs.
+
+        `corpus`: ids, titles and texts of the documents. `questions`: the texts of the queries, in order. `labels`: queries and judgements,
+        all that metrics read besides the retrieved chunks.
+        """
+        dataset = self.dataset
+        queries = [(query.query_id, query.answerable, dict(query.metadata)) for query in dataset.queries]
+        qrels = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels]
+        needs = [(need.query_id, [(span.doc_id, span.start, span.end) for span in need.alternatives]) for need in dataset.needs]
+        return {
+            "corpus": fingerprint_of_rows((document.doc_id, document.title, document.text) for document in dataset.documents),
+            "questions": fingerprint([query.text for query in dataset.queries]),
+            "labels": fingerprint(queries, qrels, needs),
+        }
 
     @cached_property
     def labels(self) -> Labels:

@@ -1,62 +1,67 @@
-"""The sweep as a graph of stages: keys, plans, runs, workers' tasks, timings and the history are all read from it."""
+"""The sweep as a graph of stages, from which keys, plans, runs, workers' tasks, timings and the history follow."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.fingerprints import SOURCES
 from workbench.pipeline.registry import STAGES
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
 from workbench.storage.result_store import Entry
-
-Entries = Mapping[str, Mapping[str, Entry]]
 
 
 class Graph:
-    """The stages of a run in the order of their inputs, and the key of every result."""
+    """The stages of a run in the order of their inputs, and the key of every result.
+
+    `precomputed` holds the seconds of results that workers computed, by task, until a walk counts them as computed by its configuration.
+    """
 
     def __init__(self, run: RunContext, stages: Mapping[str, Stage] = STAGES) -> None:
         self.run = run
         self._registered = stages
+        self.precomputed: dict[str, float] = {}
         self._keys: dict[Node, str] = {}
 
     @cached_property
     def stages(self) -> Mapping[str, Stage]:
-        """The stages by name, each after its inputs; InputError where one needs what no stage gives."""
-        left, ordered = dict(self._registered), dict[str, Stage]()
-        while left:
-            ready = [name for name, stage in left.items() if all(need in SOURCES or need in ordered for need in stage.inputs)]
-            if not ready:
-                raise InputError(f"the stages {', '.join(left)} need what no stage gives", "see their inputs")
-            ordered |= {name: left.pop(name) for name in ready}
-        return ordered
+        """The stages by name, each after its inputs. Errors: InputError for an unknown input or a circle of inputs."""
+        sources = self.run.fingerprints
+        needs = {name: [need for need in stage.inputs if need not in sources] for name, stage in self._registered.items()}
+        wrong = [name for name, inputs in needs.items() if not needs.keys() >= set(inputs)]
+        try:
+            if not wrong:
+                return {name: self._registered[name] for name in TopologicalSorter(needs).static_order()}
+        except CycleError as error:
+            wrong = list(dict.fromkeys(error.args[1]))
+        raise InputError(f"the stages {', '.join(wrong)} need what no stage gives", "see their inputs")
 
     def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
-        """The results that a configuration needs, each after its inputs; of some stages only where these are named."""
+        """The results that a configuration needs, each after its inputs; `stages` restricts them to some stages."""
         for name, stage in self.stages.items():
             if (stages is None or name in stages) and stage.applies(configuration, self.run):
                 yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
 
     def before(self, node: Node) -> list[Node]:
-        """The results that a node is computed from."""
+        """The nodes that a node is computed from."""
         return list(self.nodes(node.configuration, self.stages[node.stage].inputs, node.variant))
 
     def key(self, node: Node) -> str:
         """The hash of all that decides a result: its stage's identity, version and demands, and the keys of its inputs."""
         if node not in self._keys:
             stage = self.stages[node.stage]
-            sources = [self.run.fingerprints[need] for need in stage.inputs if need in SOURCES]
+            sources = [self.run.fingerprints[need] for need in stage.inputs if need in self.run.fingerprints]
             inputs = [self.key(one) for one in self.before(node)]
             own = [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
             self._keys[node] = fingerprint(stage.name, stage.version, own, sources, inputs)
         return self._keys[node]
 
     def task(self, node: Node) -> str:
-        """The name of a result among the tasks and credits of a sweep: equal results have one name."""
+        """The name of the task that computes a result; equal results have one name."""
         return f"{node.stage}-{self.key(node)}"
 
     def is_stored(self, node: Node) -> bool:
@@ -64,43 +69,46 @@ class Graph:
         return self.stages[node.stage].is_stored(self.key(node), self.run)
 
     def obtain(self, node: Node, entries: Entries | None = None) -> Entry:
-        """A result from the store, computed if it is not there, with its inputs where `entries` do not hold them."""
-        return self.stages[node.stage].obtain(self.inputs(node, entries))
+        """A result from the store, or else computed; see `inputs` for `entries`."""
+        return self.stages[node.stage].obtain(self.inputs(node, entries, self.key(node)))
 
-    def inputs(self, node: Node, entries: Entries | None = None, named: bool = True) -> Inputs:
-        """What a node is computed from; inputs that are not given are obtained. Its key is left empty where it need not be `named`."""
-        found: dict[str, dict[str, Entry]] = {}
-        for one in self.before(node):
-            known = (entries or {}).get(one.stage, {}).get(one.part)
-            found.setdefault(one.stage, {})[one.part] = known or self.obtain(one, entries)
-        return Inputs(self.run, node, self.key(node) if named else "", found, lambda: self._peers(node))
+    def inputs(self, node: Node, entries: Entries | None = None, key: str = "") -> Inputs:
+        """The inputs of a node, obtained unless `entries` hold them; only a stage that stores a result needs the node's `key`."""
+        obtained: dict[str, dict[str, Entry]] = {}
+        for need in self.before(node):
+            known = (entries or {}).get(need.stage, {}).get(need.part)
+            obtained.setdefault(need.stage, {})[need.part] = known or self.obtain(need, entries)
+        return Inputs(self.run, node, key, obtained, lambda: self._peers(node))
 
     def _peers(self, node: Node) -> list[Inputs]:
-        found = []
-        for other in self.run.configurations:
-            for peer in self.nodes(other, [node.stage], node.variant):
+        peers = []
+        for configuration in self.run.configurations:
+            for peer in self.nodes(configuration, [node.stage], node.variant):
                 if peer.part == node.part and self.key(peer) != self.key(node) and not self.is_stored(peer):
-                    # One whose inputs fail is told of in its own configuration's turn.
+                    # Its own configuration reports the error.
                     with contextlib.suppress(Exception):
-                        found.append(self.inputs(peer))
-        return found
+                        peers.append(self.inputs(peer))
+        return peers
 
-    def walk(self, configuration: Configuration) -> Entries:
-        """Every result of a configuration by stage and part."""
+    def walk(self, configuration: Configuration, stages: Sequence[str] | None = None) -> Entries:
+        """Obtain every result of a configuration, or those of some stages."""
         entries: dict[str, dict[str, Entry]] = {}
-        for node in self.nodes(configuration):
-            entries.setdefault(node.stage, {})[node.part] = self.obtain(node, entries)
+        for node in self.nodes(configuration, stages):
+            entry = self.obtain(node, entries)
+            if (seconds := self.precomputed.pop(self.task(node), None)) is not None:
+                entry = replace(entry, seconds=seconds, computed=True)
+            entries.setdefault(node.stage, {})[node.part] = entry
         return entries
 
     def fingerprint(self, configuration: Configuration) -> str:
         """A hash of the keys of all results of a configuration."""
         return fingerprint([self.key(node) for node in self.nodes(configuration)])
 
-    def settings(self, configuration: Configuration, variant: Variant = Variant()) -> dict[str, str]:  # noqa: B008  # frozen
-        """The fingerprint of each group of stages' own settings and versions, apart from their inputs, for the history."""
+    def settings(self, configuration: Configuration) -> dict[str, str]:
+        """The fingerprint of each group of stages' settings and versions without their inputs, for the history."""
         groups: dict[str, list[object]] = {}
         for name, stage in self.stages.items():
-            own = stage.identity(configuration, variant) if stage.applies(configuration, self.run) else None
+            own = stage.identity(configuration, Variant()) if stage.applies(configuration, self.run) else None
             if own is not None:
                 groups.setdefault(stage.setting or name, []).append([stage.version, own])
         return {group: fingerprint(parts) for group, parts in groups.items()}

@@ -1,4 +1,4 @@
-"""A stage of the pipeline as a value: what it needs, what decides its result, and how that is computed."""
+"""A stage of the pipeline as a value: its inputs, its identity, and how it computes a result."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +11,13 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.storage.result_store import Draft, Entry
 
+# Finished results by stage and part.
+Entries = Mapping[str, Mapping[str, Entry]]
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What is done to a question besides the configuration: a condition of the context, a perturbation, a repeat."""
+    """A condition of the context, a perturbation of the question and a repeat, under which a configuration is run."""
 
     condition: str = "retrieved"
     perturbation: str = ""
@@ -32,25 +35,16 @@ class Node:
 
 
 @dataclass(frozen=True)
-class TextRequest:
-    """Texts that a stage embeds, so that they can be counted, or encoded elsewhere, before it runs."""
-
-    embedder: Embedder
-    role: Role
-    texts: Sequence[str]
-
-
-@dataclass(frozen=True)
 class Inputs:
-    """What a stage computes from: the run, its node with the node's key, and the finished results of the stages before it by name and part.
+    """Inputs of a stage: the run, the node with its key, and the finished results of earlier stages.
 
-    `peers` gives the inputs of the same stage for the run's other configurations that lack its result.
+    `peers` gives the inputs of the same stage for the run's other configurations whose result is not in the store.
     """
 
     run: RunContext
     node: Node
     key: str
-    entries: Mapping[str, Mapping[str, Entry]]
+    entries: Entries
     peers: Callable[[], "list[Inputs]"]
 
     @property
@@ -59,43 +53,43 @@ class Inputs:
         return self.node.configuration
 
     def has(self, stage: str) -> bool:
-        """Whether the configuration has this stage before the node."""
+        """Whether a stage is among the inputs."""
         return stage in self.entries
 
     def entry(self, stage: str) -> Entry:
         """The result of a stage that is stored in one part. Errors: StoreError where the stage is not among the inputs."""
-        found = self.entries.get(stage)
-        if found is None:
+        if not self.has(stage):
             raise StoreError(f"the stage {self.node.stage} has no input {stage}", "name it in the stage's inputs")
-        return next(iter(found.values()))
+        return self.entries[stage][""]
 
 
 class Stage(ABC):
     """A step of the pipeline; its results are stored by `graph.Graph` under a key made of everything that decides them.
 
-    `inputs` names stages, or `corpus`, `questions`, `labels` of the dataset. `version` is raised when equal settings begin to give
-    another result. `setting` groups identities in the history: the column, or the name, under which a change of this stage is told.
+    `inputs` names stages, or `corpus`, `questions`, `labels` of the dataset. Raise `version` when equal settings begin to give another
+    result. `setting` is the column of the history that records a change of this stage; by default the stage's name.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
     inputs: ClassVar[tuple[str, ...]] = ()
     setting: ClassVar[str] = ""
+    role: ClassVar[Role] = "document"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Whether a configuration needs the stage."""
         return True
 
     def parts(self, run: RunContext) -> Sequence[str]:
-        """The names of the results that are stored apart; one without a name by default."""
+        """The names of the results that are stored apart; by default one result without a name."""
         return ("",)
 
-    @abstractmethod
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """The settings that decide the result besides its inputs, as canonical JSON; None where there are none."""
+        """The settings that decide the result besides its inputs, as canonical JSON; none by default."""
+        return None
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """What the run asks of the stage and its result depends on, as canonical JSON: metrics, depths, versions of libraries."""
+        """The properties of the run that decide the result, as canonical JSON: metrics, depths, versions of libraries."""
         return None
 
     @abstractmethod
@@ -103,17 +97,17 @@ class Stage(ABC):
         """Write the result into the draft."""
 
     def obtain(self, inputs: Inputs) -> Entry:
-        """The result from the store, computed if it is not there."""
+        """The result from the store, or else computed and stored."""
         return inputs.run.workspace.store.obtain(self.name, inputs.key, lambda draft: self.compute(inputs, draft))
 
     def is_stored(self, key: str, run: RunContext) -> bool:
         """Whether the result is in the store."""
         return run.workspace.store.has(self.name, key)
 
-    def embeds(self, configuration: Configuration) -> bool:
-        """Whether the stage embeds texts: then it runs in the process that has the cache of vectors."""
-        return False
+    def embedder(self, configuration: Configuration) -> Embedder | None:
+        """The embedder of a stage that embeds texts, so that it runs in the process that has the vector cache; by default None."""
+        return None
 
-    def texts(self, inputs: Inputs) -> TextRequest | None:
-        """The texts that the stage embeds one by one; None where it embeds nothing, or whole documents."""
+    def texts(self, inputs: Inputs) -> Sequence[str] | None:
+        """The texts that the stage embeds one by one, in its `role`; None if it embeds nothing, or whole documents."""
         return None

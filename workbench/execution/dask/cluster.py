@@ -1,10 +1,13 @@
-"""Workers by Dask: processes on this machine, or those of a scheduler elsewhere."""
+"""Connect Dask workers, processes on this machine or those of a scheduler, and check that they compute what this process would."""
 
 import logging
+import secrets
 import signal
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -12,9 +15,13 @@ from workbench.core import cpu
 from workbench.core.distribution import advice
 from workbench.core.processes import skip_schema_grammar
 from workbench.errors import InputError
+from workbench.execution.dask.tasks import JobContext, WorkerInfo, worker_info
 from workbench.execution.dask.workers import Workers
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.storage.remote_store import RemoteStore
 
-# A task that has taken so many workers with it is given up.
+# A task that has killed this many workers is given up.
 _DEATHS = 3
 _CONNECT_SECONDS = 10
 _START_SECONDS = 60
@@ -22,29 +29,24 @@ _START_SECONDS = 60
 
 @contextmanager
 def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
-    """So many worker processes on this machine, ended with the context, or those of the scheduler at an address."""
+    """Worker processes on this machine, `jobs` of them, ended with the context, or those of the scheduler at an address."""
     try:
         import dask
-        import distributed  # noqa: F401  # whether it is there
+        import distributed  # noqa: F401  # only whether it is installed
     except ImportError:
         raise InputError("--jobs and --scheduler need Dask", advice("cluster")) from None
     # The data set travels in one task; nothing serves pages.
     quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
     pages: dict[str, Any] = {f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker", "nanny")}
-    with dask.config.set(quiet | pages), _quiet():
-        if scheduler is not None:
-            with _at(scheduler) as workers:
-                yield workers
-        else:
-            with _here(jobs or 1) as workers:
-                yield workers
+    with dask.config.set(quiet | pages), _quiet(), _here(jobs or 1) if scheduler is None else _at(scheduler) as workers:
+        yield workers
 
 
 @contextmanager
 def _here(jobs: int) -> Iterator[Workers]:
     from distributed import Client, LocalCluster
 
-    # BLAS reads its threads when it is imported, so here they are told before.
+    # BLAS reads its number of threads when it is imported.
     threads = {name: str(max(1, cpu.usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with _interrupts_held():
         cluster = LocalCluster(
@@ -67,16 +69,14 @@ def _here(jobs: int) -> Iterator[Workers]:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Threads and processes started meanwhile, and by those later, never see Ctrl-C: this process does, and ends them."""
-    # Its start would lift the mask of the thread that starts processes.
+    """Threads and processes started in the context, and their own, never see Ctrl-C: this process does, and ends them."""
+    # Started later, the tracker would lift the mask of the thread that starts processes.
     resource_tracker.ensure_running()
-    mask = getattr(signal, "pthread_sigmask", None)
-    before = mask(signal.SIG_BLOCK, {signal.SIGINT}) if mask else set()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if mask:
-            mask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def _at(address: str) -> Iterator[Workers]:
     from distributed import Client
 
     class Closing(Client):  # type: ignore[misc]  # Dask is not typed here
-        """Closed where it cannot connect: the garbage collector would close it later, under whatever lock of Dask is held just then."""
+        """A client that closes itself if it cannot connect: the garbage collector would close it later, under any lock of Dask."""
 
         def __init__(self) -> None:
             try:
@@ -108,7 +108,7 @@ def _at(address: str) -> Iterator[Workers]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What Dask logs of workers that come and go is told by what fails or does not."""
+    """Silence Dask's logs and warnings about workers that come and go; failed tasks report the loss."""
     loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -120,3 +120,58 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
+
+
+def _place(run: RunContext) -> str:
+    """The store as workers name it."""
+    return run.workspace.url or str(run.workspace.store_root.resolve())
+
+
+@contextmanager
+def marked(run: RunContext) -> Iterator[str]:
+    """A file in the store, and in outputs, while the sweep runs; a worker that sees it sees the same store."""
+    mark, workspace = f".sweep-{secrets.token_hex(8)}", run.workspace
+    with ExitStack() as marks:
+        if isinstance(workspace.store, RemoteStore):
+            workspace.store.put_mark(mark)
+            marks.callback(workspace.store.take_mark, mark)
+        else:
+            for folder in (workspace.store_root, workspace.outputs):
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / mark).touch()
+                marks.callback((folder / mark).unlink, missing_ok=True)
+        yield mark
+
+
+def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
+    """The context of all tasks, for workers of which each sees the store and computes what the driver would. Errors: InputError for others."""
+    outputs, store = run.workspace.outputs.resolve(), _place(run)
+    embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
+    infos, own = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
+    faults = [f"the worker {address} {fault}" for address, info in infos.items() if (fault := _fault(info, own, store))]
+    faults += [
+        f"the worker {address} runs {threads} tasks at once; start it with --nthreads 1"
+        for address, threads in workers.addresses().items()
+        if threads != 1
+    ]
+    if faults:
+        raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
+    machines = Counter(info.machine for info in infos.values())
+    threads = {info.machine: max(1, info.cores // machines[info.machine]) for info in infos.values()}
+    # A copy has none of the tables that this process has made of the dataset.
+    return JobContext(outputs, store, mark, replace(run), threads)
+
+
+def _fault(info: WorkerInfo | BaseException, own: WorkerInfo, store: str) -> str:
+    """Why a worker cannot help, with the fix; empty if it can."""
+    if isinstance(info, BaseException):
+        missing = isinstance(info, ImportError)
+        return f"cannot run Workbench ({info}); install it there" if missing else " ".join(f"{info}".split())
+    for name, here in own.versions.items():
+        if info.versions.get(name) != here:
+            return f"has {name} {info.versions.get(name)} and this process {here}; install the same on both"
+    if not info.sees_store:
+        return f"does not see the store {store}, or cannot write it; mount it there at the same path, or set WORKBENCH_STORE to a URL"
+    if info.identities != own.identities:
+        return "has other models, or runs them in another precision; use the same files, and backend: torch where processors differ"
+    return ""

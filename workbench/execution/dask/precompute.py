@@ -1,13 +1,14 @@
 """Precompute missing results on Dask workers: texts are encoded in batches, results of the graph are tasks.
 
-A result is a task named by its key, so what configurations share is one task, and what is in the store is none. Encoded batches come back
-to the driver, which alone writes the cache of vectors; so the stages that embed run on the driver, all others on the workers.
+A task is named by the key of its result, so results that configurations share are computed once. Encoded batches come back to the
+driver, which alone writes the vector cache; so the stages that embed run on the driver, all others on the workers.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tqdm import tqdm
 
@@ -16,102 +17,80 @@ from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import Batch, missing_batches, text_keys
 from workbench.errors import WorkerError
 from workbench.execution.dask import tasks
-from workbench.execution.dask.cluster import connected
-from workbench.execution.dask.compatibility import checked, marked
-from workbench.execution.dask.scheduler import Task, TaskResult
-from workbench.execution.dask.tasks import Encoded, StageReport, embedder_identity
-from workbench.execution.dask.workers import Workers
-from workbench.execution.local import Precomputed, Say
+from workbench.execution.dask.cluster import checked, connected, marked
+from workbench.execution.dask.workers import Task, Workers
+from workbench.execution.local import Say
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stage import Node, TextRequest
-
-
-class WantedTexts(NamedTuple):
-    """The texts that a node embeds, with its task and its key."""
-
-    task: str
-    key: str
-    request: TextRequest
+from workbench.pipeline.stage import Node
 
 
 @dataclass
 class _Sweep:
-    """One sweep on workers: what was made, and what failed, by task."""
+    """A sweep on workers, with the errors that it met by task."""
 
     graph: Graph
     configurations: Sequence[Configuration]
-    made: dict[str, StageReport] = field(default_factory=dict)
     errors: dict[str, BaseException] = field(default_factory=dict)
 
-    def missing(self, stages: Sequence[str] | None = None) -> dict[str, Node]:
-        """The nodes that are not in the store by task, without those of configurations that failed."""
-        found: dict[str, Node] = {}
+    def missing(self, stages: Sequence[str] | None = None) -> list[Node]:
+        """The nodes that are not in the store, each result once, without those of configurations that failed."""
+        nodes: dict[str, Node] = {}
         for configuration in self.configurations:
             if not self.failed(configuration):
                 for node in self.graph.nodes(configuration, stages):
-                    task = self.graph.task(node)
-                    if task not in found and task not in self.made and not self.graph.is_stored(node):
-                        found[task] = node
-        return found
+                    nodes.setdefault(self.graph.task(node), node)
+        return [node for node in nodes.values() if not self.graph.is_stored(node)]
 
     def failed(self, configuration: Configuration) -> list[BaseException]:
         """The errors that a configuration met, the earliest stage's first."""
         return [self.errors[task] for node in self.graph.nodes(configuration) if (task := self.graph.task(node)) in self.errors]
 
     def run(self, workers: Workers) -> None:
-        """Compute all that is missing, wave by wave."""
+        """Compute all missing results, wave by wave."""
         for wave in self._waves():
             self._encode(workers, wave)
-            missing = self.missing(wave)
-            for ended in workers.run([self._task(name, node) for name, node in missing.items()]):
-                self._note(ended)
+            for ended in workers.run([self._task(node) for node in self.missing(wave)]):
+                if ended.error is not None:
+                    self.errors[ended.name] = ended.error
+                elif ended.value.computed:
+                    self.graph.precomputed[ended.name] = ended.value.seconds
 
     def _waves(self) -> list[list[str]]:
-        """The stages in groups: one that embeds what an earlier stage of its group makes begins a new group."""
+        """The stages in groups: one that embeds results of its group begins a new group."""
         waves: list[list[str]] = [[]]
         for name, stage in self.graph.stages.items():
-            if any(stage.embeds(one) for one in self.configurations) and set(stage.inputs) & set(waves[-1]):
+            if any(map(stage.embedder, self.configurations)) and set(stage.inputs) & set(waves[-1]):
                 waves.append([])
             waves[-1].append(name)
         return waves
 
-    def _task(self, name: str, node: Node) -> Task:
-        needs = tuple(map(self.graph.task, self.graph.before(node)))
-        if self.graph.stages[node.stage].embeds(node.configuration):
-            return Task(name, self._here, lambda: (node,), needs, here=True)
+    def _task(self, node: Node) -> Task:
+        name, needs = self.graph.task(node), tuple(map(self.graph.task, self.graph.before(node)))
+        if self.graph.stages[node.stage].embedder(node.configuration):
+            return Task(name, self.graph.obtain, lambda: (node,), needs, here=True)
         return Task(name, tasks.compute, lambda: (node, self.graph.key(node)), needs)
 
-    def _here(self, node: Node) -> StageReport:
-        entry = self.graph.obtain(node)
-        return StageReport(entry.seconds, entry.computed)
-
-    def _note(self, ended: TaskResult) -> None:
-        if ended.error is None:
-            self.made[ended.name] = ended.value
-        else:
-            self.errors[ended.name] = ended.error
-
     def _encode(self, workers: Workers, stages: Sequence[str]) -> None:
-        """Encode what the missing nodes of these stages embed."""
-        wanted: dict[tuple[Embedder, Role], list[WantedTexts]] = {}
-        for task, node in self.missing(stages).items():
+        """Encode the texts of the missing nodes of these stages."""
+        wanted: dict[tuple[Embedder, Role], dict[Node, Sequence[str]]] = defaultdict(dict)
+        for node in self.missing(stages):
             stage = self.graph.stages[node.stage]
-            if stage.embeds(node.configuration) and (request := stage.texts(self.graph.inputs(node))):
-                wanted.setdefault((request.embedder, request.role), []).append(WantedTexts(task, self.graph.key(node), request))
-        for (embedder, role), some in wanted.items():
-            self._encode_role(workers, embedder, role, some)
+            embedder = stage.embedder(node.configuration)
+            if embedder and (texts := stage.texts(self.graph.inputs(node))) is not None:
+                wanted[embedder, stage.role][node] = texts
+        for (embedder, role), texts_of in wanted.items():
+            self._encode_role(workers, embedder, role, texts_of)
 
-    def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: list[WantedTexts]) -> None:
-        """Encode what the cache lacks. An embedder's own error ends it: the stage meets the same error and tells it, as in one process."""
-        cache = self.graph.run.workspace.vectors
-        texts, identity = [one.request.texts for one in wanted], embedder_identity(embedder)
-        batches = missing_batches(texts, embedder, role, cache)
+    def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: Mapping[Node, Sequence[str]]) -> None:
+        """Encode the texts that are not in the cache. An embedder's own error ends it: the stage meets and reports the same error."""
+        cache, nodes, texts = self.graph.run.workspace.vectors, list(wanted), list(wanted.values())
+        identity, batches = tasks.embedder_identity(embedder), missing_batches(texts, embedder, role, cache)
         by_name = {f"encode-{fingerprint(batch.keys.tobytes().hex())}": batch for batch in batches}
 
         def given(batch: Batch) -> tuple[Any, ...]:
-            # The texts of a batch are made when a worker is there for it: those of all batches are as large as the corpus.
+            # The texts of a batch are made when a worker is free: those of all batches are as large as the corpus.
             return embedder, role, identity, batch.texts(texts)
 
         planned = [Task(name, tasks.encode, partial(given, batch)) for name, batch in by_name.items()]
@@ -120,45 +99,41 @@ class _Sweep:
             for ended in workers.run(planned):
                 batch = by_name[ended.name]
                 if isinstance(ended.error, WorkerError):
-                    self._lost(batch, ended.error, wanted, embedder, role)
+                    # Texts that killed workers must not be tried on the driver: the stages that want one of them fail.
+                    keys = set(batch.cache_keys)
+                    lost = [node for node in nodes if not keys.isdisjoint(text_keys(wanted[node], embedder, role))]
+                    self.errors = {self.graph.task(node): ended.error for node in lost} | self.errors
                 elif ended.error is not None:
                     break
                 else:
-                    cache.put(batch.cache_keys, ended.value.vectors)
-                    self._charge(batch, ended.value, wanted)
+                    vectors, cost = ended.value
+                    cache.put(batch.cache_keys, vectors)
+                    self._charge([nodes[sequence] for sequence in batch.sequences.tolist()], batch, cost)
                     bar.update(int(batch.tokens.sum()))
 
-    def _lost(self, batch: Batch, error: WorkerError, wanted: list[WantedTexts], embedder: Embedder, role: Role) -> None:
-        """The stages that wanted one of these texts fail: what killed workers must not be tried on the driver."""
-        for one in wanted:
-            if not set(batch.cache_keys).isdisjoint(text_keys(one.request.texts, embedder, role)):
-                self.errors.setdefault(one.task, error)
-
-    def _charge(self, batch: Batch, encoded: Encoded, wanted: list[WantedTexts]) -> None:
-        """Tokens to the first configuration that has the text, as in one process; what a provider counted to that of the first text."""
+    def _charge(self, owners: Sequence[Node], batch: Batch, cost: EncodingCost) -> None:
+        """Charge the tokens of each text to the first node that has it, as in one process, and the cost to the node of the first text."""
         spent = self.graph.run.workspace.spent
-        owners = [wanted[sequence].key for sequence in batch.sequences.tolist()]
-        charged = [(key, EncodingCost(int(tokens))) for key, tokens in zip(owners, batch.tokens, strict=True)]
-        for key, part in [*charged, (owners[0], EncodingCost(0, encoded.usage, encoded.seconds))]:
+        costs = [EncodingCost(tokens) for tokens in batch.tokens.tolist()]
+        for node, part in [*zip(owners, costs, strict=True), (owners[0], cost)]:
+            key = self.graph.key(node)
             spent[key] = spent.get(key, EncodingCost()) + part
 
 
 def precompute(
     graph: Graph, configurations: Sequence[Configuration], say: Say, jobs: int | None = None, scheduler: str | None = None
-) -> Precomputed:
-    """Compute what the configurations lack on `jobs` processes here or on the workers of a scheduler; what failed, by configuration.
+) -> dict[str, BaseException]:
+    """Compute missing results on `jobs` processes here or on the workers of a scheduler; return the first error of each configuration.
 
-    Errors: InputError, before anything runs, where there are no workers or one of them would compute something else.
+    Errors: InputError, before anything runs, without workers, or if one of them would compute something else.
     """
     sweep = _Sweep(graph, configurations)
     if not sweep.missing():
-        return Precomputed()
+        return {}
     with connected(jobs, scheduler) as workers, marked(graph.run) as mark:
         job = checked(graph.run, configurations, workers, mark)
         workers.share(job, fingerprint([str(job.outputs), job.store])[:8])
         threads = ", ".join(f"{threads} threads each on {name}" for name, threads in job.threads.items())
         say(f"{len(workers.addresses())} workers, {threads}")
         sweep.run(workers)
-    failed = {one.name: sweep.failed(one) for one in configurations}
-    made = {name: one.seconds for name, one in sweep.made.items() if one.computed}
-    return Precomputed({name: errors[0] for name, errors in failed.items() if errors}, made)
+    return {one.name: errors[0] for one in configurations if (errors := sweep.failed(one))}

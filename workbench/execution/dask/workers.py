@@ -1,61 +1,140 @@
-"""Tasks on workers of Dask by name, each after what it needs.
+"""Run tasks on Dask workers, each after the tasks it needs.
 
-No more tasks are out than there are workers. Dask blames the death of a worker on every task that it held, and a task that kills
-its worker may stand beside others all the same, while a killed worker is started anew: so who is blamed is tried once more, alone.
+No more tasks are out than there are workers. Dask blames the death of a worker on every task that the worker held, and a task that kills
+its worker can still run beside others while the worker is restarted: so a blamed task is tried once more, alone.
 """
 
-import contextlib
-import functools
 import queue
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from typing import Any, NamedTuple
 
 from workbench.errors import WorkerError
-from workbench.execution.dask.scheduler import Run, Task, TaskResult
 
 _ANSWER_SECONDS = 120
 _WITHOUT_WORKERS_SECONDS = 60
 _TICK_SECONDS = 2.0
 
 
+@dataclass(frozen=True)
+class Task:
+    """A call by name, on a worker (after the shared value that all get) or `here`, once the tasks that it `needs` have succeeded.
+
+    `given` makes its arguments when it starts, so that those of waiting tasks take no memory.
+    """
+
+    name: str
+    work: Callable[..., Any]
+    given: Callable[[], tuple[Any, ...]]
+    needs: tuple[str, ...] = ()
+    here: bool = False
+
+
+class TaskResult(NamedTuple):
+    """A task with its value, or the error of itself or of a task that it needed."""
+
+    name: str
+    value: Any
+    error: BaseException | None
+
+
+class Run:
+    """Tasks that wait, can start or are out."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = {task.name: task for task in tasks}
+        self._order = TopologicalSorter({task.name: [need for need in task.needs if need in self._tasks] for task in tasks})
+        self._order.prepare()
+        self._ready: dict[bool, deque[Task]] = {True: deque(), False: deque()}
+        self._errors: dict[str, BaseException] = {}
+        self._out: dict[str, Task] = {}
+        self._suspects: deque[Task] = deque()
+        self._alone: set[str] = set()
+        for name in self._order.get_ready():
+            self._ready[self._tasks[name].here].append(self._tasks[name])
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a task has not ended."""
+        return self._order.is_active()
+
+    def startable(self, room: int) -> Iterator[Task]:
+        """The tasks to start now: one here, `room` on workers, or a suspect when no other task is left for the workers."""
+        for here, most in ((True, 1), (False, room)):
+            while self._ready[here] and self._busy(here) < most and (here or self._alone.isdisjoint(self._out)):
+                yield self._started(self._ready[here].popleft())
+        if self._suspects and not self._ready[False] and not self._busy(here=False):
+            self._alone.add(self._suspects[0].name)
+            yield self._started(self._suspects.popleft())
+
+    def _busy(self, here: bool) -> int:
+        return sum(task.here is here for task in self._out.values())
+
+    def _started(self, task: Task) -> Task:
+        self._out[task.name] = task
+        return task
+
+    def alone(self, name: str) -> bool:
+        """Whether a task was started with no other on the workers."""
+        return name in self._alone
+
+    def suspect(self, name: str) -> None:
+        """Have a task tried once more, alone: workers died under it, perhaps because of another task."""
+        self._suspects.append(self._out.pop(name))
+
+    def end(self, ended: TaskResult) -> Iterator[TaskResult]:
+        """The result of a task and, if it failed, of the tasks that needed it and now cannot start."""
+        self._out.pop(ended.name, None)
+        self._order.done(ended.name)
+        if ended.error is not None:
+            self._errors[ended.name] = ended.error
+        yield ended
+        for task in [self._tasks[name] for name in self._order.get_ready()]:
+            error = next((self._errors[need] for need in task.needs if need in self._errors), None)
+            if error is None:
+                self._ready[task.here].append(task)
+            else:
+                yield from self.end(TaskResult(task.name, None, error))
+
+
 class _DeadWorkersError(WorkerError):
-    """A task that took workers with it, or stood beside one that did."""
+    """A task killed workers, or was on a worker that another task killed."""
 
 
 class Workers:
-    """Workers that are connected; every wait is bounded."""
+    """Connected workers; every wait is bounded."""
 
     def __init__(self, client: Any, where: str) -> None:
         self._client, self._where = client, where
         self._shared: Any = None
         self._place = ""
+        self._room = 0
+        self._counted_at = 0.0
+        self._deserted_since: float | None = None
 
     def addresses(self) -> dict[str, int]:
         """The threads of each worker by its address."""
         return dict(self._client.nthreads())
 
     def ask(self, work: Callable[..., Any], *given: Any) -> dict[str, Any]:
-        """What a call gives on every worker, or its error, by address."""
-        from distributed import wait
-
+        """The value of a call on every worker, or its error, by address."""
         token = f"{work.__name__}-{time.monotonic_ns()}"
         asked: dict[str, Any] = {}
         ends = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < ends:
-            # Who is gone is not waited for, and who came is asked too.
+            # Workers that are gone are not waited for, and new ones are asked too.
             asked = {address: asked.get(address) or self._sent(address, work, given, f"{token}-{address}") for address in self.addresses()}
             if asked and all(future.done() for future in asked.values()):
                 break
-            with contextlib.suppress(TimeoutError):
-                wait([future for future in asked.values() if not future.done()], timeout=_TICK_SECONDS)
-            if not asked:
-                time.sleep(_TICK_SECONDS)
+            time.sleep(_TICK_SECONDS / 20)
         silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "see whether it is busy with another sweep")
-        found = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
+        answers = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
         self._client.cancel(list(asked.values()))
-        return found
+        return answers
 
     def _sent(self, address: str, work: Callable[..., Any], given: tuple[Any, ...], key: str) -> Any:
         return self._client.submit(work, *given, key=key, workers=[address], allow_other_workers=False, pure=False)
@@ -66,79 +145,54 @@ class Workers:
         self._shared = self._client.submit(_itself, value, key=f"site-{place}-{time.monotonic_ns()}", pure=False)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """Run tasks, each with what it needs before it; they come as they end. WorkerError when no worker is left."""
+        """Run tasks and yield each when it ends. Errors: WorkerError when no worker is left."""
         run = Run(tasks)
-        ended: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-        out: dict[str, Any] = {}
-        watch = _Watch(self._client, self._where)
+        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        names: dict[Any, str] = {}
         pool = ThreadPoolExecutor(1)
+        self._deserted_since = None
         try:
             while run.unfinished:
-                for task in run.startable(watch.room):
-                    out[task.name] = future = (
-                        pool.submit(task.work, *task.given()) if task.here else self._submit(task, run.alone(task.name))
-                    )
-                    future.add_done_callback(functools.partial(_put, ended, task.name))
+                if time.monotonic() - self._counted_at > _TICK_SECONDS:
+                    self._count()
+                for task in run.startable(self._room):
+                    future = pool.submit(task.work, *task.given()) if task.here else self._submit(task, run.alone(task.name))
+                    names[future] = task.name
+                    future.add_done_callback(ended.put)
                 try:
-                    name, future = ended.get(timeout=_TICK_SECONDS)
+                    future = ended.get(timeout=_TICK_SECONDS)
                 except queue.Empty:
-                    watch.look()
                     continue
-                del out[name]
+                name = names.pop(future)
                 outcome = _outcome(name, future)
                 if isinstance(outcome.error, _DeadWorkersError) and not run.alone(name):
                     run.suspect(name)
                 else:
                     yield from run.end(outcome)
         finally:
-            here = [future for future in out.values() if not hasattr(future, "key")]
-            self._client.cancel([future for future in out.values() if hasattr(future, "key")])
-            for future in here:
-                future.cancel()
-            pool.shutdown(wait=True)
+            self._client.cancel([future for future in names if hasattr(future, "key")])
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def _submit(self, task: Task, alone: bool) -> Any:
         # A second try is another task to the scheduler, which would give back the first one's error.
         key = f"{task.name}-{self._place}" + ("-alone" if alone else "")
         return self._client.submit(task.work, self._shared, *task.given(), key=key, pure=True)
 
-
-def _put(ended: "queue.SimpleQueue[tuple[str, Any]]", name: str, future: Any) -> None:
-    ended.put((name, future))
-
-
-class _Watch:
-    """How many tasks the workers have room for, looked up now and then; WorkerError when they are gone for good."""
-
-    def __init__(self, client: Any, where: str) -> None:
-        self._client, self._where = client, where
-        self._alone_since: float | None = None
-        self._looked = 0.0
-        self._room = 0
-
-    @property
-    def room(self) -> int:
-        if time.monotonic() - self._looked > _TICK_SECONDS:
-            self.look()
-        return self._room
-
-    def look(self) -> None:
+    def _count(self) -> None:
+        """Count the workers, for which one task each may be out; WorkerError when they are gone for good."""
         fix = "start it again and run again: what was finished is kept"
         if self._client.status != "running":
             raise WorkerError(f"the scheduler at {self._where} is gone", fix)
-        self._looked = time.monotonic()
-        # One at least, so that tasks wait at the scheduler for a worker that is started anew.
-        self._room = max(1, len(self._client.nthreads()))
-        if self._client.nthreads():
-            self._alone_since = None
-        elif self._alone_since is None:
-            self._alone_since = self._looked
-        elif self._looked - self._alone_since > _WITHOUT_WORKERS_SECONDS:
+        count, self._counted_at = len(self._client.nthreads()), time.monotonic()
+        # At least one, which waits at the scheduler for a worker that is restarted.
+        self._room = max(1, count)
+        self._deserted_since = None if count else self._deserted_since or self._counted_at
+        if self._deserted_since and self._counted_at - self._deserted_since > _WITHOUT_WORKERS_SECONDS:
             raise WorkerError(f"no worker is left at {self._where}", fix)
 
 
 def _outcome(name: str, future: Any) -> TaskResult:
-    """A future that is done as its value or its error; a worker that died again and again as one line."""
+    """A finished future as its value or its error; workers that died again and again as one line."""
     if future.cancelled():
         return TaskResult(name, None, WorkerError("the scheduler dropped the task", "see that it runs and run again"))
     error = future.exception()

@@ -1,15 +1,12 @@
-"""Faults of a configuration's chunks, which can be counted without asking a question."""
+"""Faults of a configuration's chunks, counted without any question."""
 
 from dataclasses import asdict
-from typing import Any
-
-import numpy as np
 
 from workbench.attribution.chunk_faults import chunk_faults
-from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Stage, Variant
+from workbench.pipeline.stage import Inputs, Stage
+from workbench.pipeline.stages.vectors import input_lengths
 from workbench.storage.result_store import Draft
 
 
@@ -20,17 +17,12 @@ class ChunkFaultsStage(Stage):
     inputs = ("labels", "chunks", "vectors")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Where a metric decides: a run that only screens explains nothing."""
+        """Whether the run has a primary metric: one that only screens explains nothing."""
         return run.primary is not None
-
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """No settings besides those of chunks and vectors."""
-        return None
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Count the faults."""
         run, chunks = inputs.run, inputs.entry("chunks")
-        window = inputs.configuration.window
-        lengths = np.asarray(inputs.entry("vectors").array("lengths")) if inputs.has("vectors") else np.zeros(0, dtype=np.int64)
-        found = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), EmbedderInputs(run.chunks(chunks)), lengths, window)
-        draft.values("faults", [asdict(fault) for fault in found])
+        lengths, window = input_lengths(inputs.entries), inputs.configuration.window
+        faults = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), run.chunks(chunks).inputs, lengths, window)
+        draft.values("faults", [asdict(fault) for fault in faults])

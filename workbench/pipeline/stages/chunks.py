@@ -1,14 +1,16 @@
 """Documents to chunks."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from workbench.embedding.base import Embedder
 from workbench.embedding.memory_cache import vectors_kept_in
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.chunk_table import chunk_tables
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage, TextRequest, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage, Variant
 from workbench.storage.result_store import Draft
 
 
@@ -32,14 +34,10 @@ class ChunksStage(Stage):
         with vectors_kept_in(inputs.run.workspace.vectors):
             draft.tables("chunks", chunk_tables(inputs.run.dataset.documents, inputs.configuration.chunking))
 
-    def embeds(self, configuration: Configuration) -> bool:
-        """Whether the chunker compares texts by their vectors."""
-        return configuration.chunking.compared_by is not None
+    def embedder(self, configuration: Configuration) -> Embedder | None:
+        """The embedder by which the chunker compares texts."""
+        return configuration.chunking.compared_by
 
-    def texts(self, inputs: Inputs) -> TextRequest | None:
+    def texts(self, inputs: Inputs) -> Sequence[str]:
         """The texts that the chunker compares."""
-        chunking = inputs.configuration.chunking
-        if chunking.compared_by is None:
-            return None
-        texts = [text for document in inputs.run.dataset.documents for text in chunking.compared(document)]
-        return TextRequest(chunking.compared_by, "document", texts)
+        return [text for document in inputs.run.dataset.documents for text in inputs.configuration.chunking.compared(document)]

@@ -1,4 +1,4 @@
-"""What explains a configuration's results: the delivered context, the causes of misses, the details of each query."""
+"""Explanations of a configuration's results: the delivered context, the causes of misses, the details of each query."""
 
 from typing import Any
 
@@ -8,32 +8,27 @@ from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.errors import RunError
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
-from workbench.pipeline.chunk_table import EmbedderInputs
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.storage.result_store import Draft
 
 
 class ExplanationsStage(Stage):
-    """By the primary metric, positions in place of ids.
+    """Explanations by the primary metric, with positions in place of ids.
 
     Table `context`: query, rank, doc, start, end, kept, score. Table `misses`: query, need, doc, cause, rank. Table `details`, a row for
-    each query: judged, unjudged_low, unjudged_high, margin, margin_spread. Values `tokens`: the mean that is delivered up to the cut.
+    each query: judged, unjudged_low, unjudged_high, margin, margin_spread. Value `tokens`: the mean delivered up to the cut.
     """
 
     name = "explanations"
     inputs = ("labels", "chunks", "vectors", "hits")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Where a metric decides: a run that only screens explains nothing."""
+        """Whether the run has a primary metric: one that only screens explains nothing."""
         return run.primary is not None
-
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """No settings of a configuration."""
-        return None
 
     def demands(self, node: Node, run: RunContext) -> Any:
         """The primary metric with its version, and the definition of span metrics."""
@@ -44,9 +39,9 @@ class ExplanationsStage(Stage):
         retrieval, labels, metric = inputs.configuration.retrieval, inputs.run.labels, _primary(inputs.run)
         case = Case(labels, retrieved(inputs.entry("chunks"), inputs.entry("hits"), retrieval.evaluated), inputs.run.spans)
         cut, embedding = context_cut(metric, retrieval.k), inputs.configuration.embedding
-        texts = EmbedderInputs(inputs.run.chunks(inputs.entry("chunks")))
+        texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None
-        extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs), texts, vocabulary)
+        extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs.configuration, inputs.entries), texts, vocabulary)
         draft.table("context", context_rows(case, cut))
         draft.table("misses", missed(case, metric, extent, retrieval.k))
         draft.table("details", query_details(case, metric))

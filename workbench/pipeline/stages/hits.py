@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.pipeline.chunk_table import EmbedderInputs, Ids
+from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage, Variant
@@ -42,7 +42,10 @@ class HitsStage(Stage):
         configuration = inputs.configuration
         ranked = configuration.retrieval.searches(_queries(inputs), _corpus(inputs), search_depth(configuration, inputs.run))
         for search, ranking in ranked.items():
-            _write(draft, search, ranking)
+            draft.table(f"{search}_hits", ranking.hits)
+            draft.table(f"{search}_ranking", ranking.ranking)
+            draft.table(f"{search}_about", ranking.queries)
+            draft.array(f"{search}_seconds", ranking.seconds)
         size = folder_bytes(inputs.entry("index").folder) if inputs.has("index") else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
@@ -62,27 +65,18 @@ def _queries(inputs: Inputs) -> QueryBatch:
 
 def _corpus(inputs: Inputs) -> Corpus:
     chunks, table = inputs.run.chunks(inputs.entry("chunks")), inputs.entry("chunks").table("chunks")
-    ids = Ids(chunks)
-    delivered = table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup()
     embedded = {"vectors": np.asarray(inputs.entry("vectors").array("vectors"))} if inputs.has("vectors") else {}
     return Corpus(
-        ids=ids,
+        ids=chunks.ids,
         doc=table["doc"].to_numpy(np.int64),
-        group=np.asarray(delivered, dtype=np.int64),
+        group=slice_numbers(table),
         tokens=table["tokens"].to_numpy(np.int64),
-        chunk_breakers=tie_breakers(ids),
+        chunk_breakers=tie_breakers(chunks.ids),
         document_breakers=tie_breakers([document.doc_id for document in inputs.run.dataset.documents]),
-        texts=EmbedderInputs(chunks),
+        texts=chunks.inputs,
         index=inputs.entry("index").folder if inputs.has("index") else None,
         **embedded,
     )
-
-
-def _write(draft: Draft, search: str, ranking: Ranking) -> None:
-    draft.table(f"{search}_hits", ranking.hits)
-    draft.table(f"{search}_ranking", ranking.ranking)
-    draft.table(f"{search}_about", ranking.queries)
-    draft.array(f"{search}_seconds", ranking.seconds)
 
 
 def _overlap(ranked: dict[str, Ranking], k: int) -> float | None:

@@ -1,11 +1,11 @@
-"""Vectors to a Chroma index, which lies beside the store in a folder of its own."""
+"""Vectors to a Chroma index, in a folder outside the store."""
 
 import time
 from typing import Any
 
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.retrieval.chroma_index import build_index, index_recipe, is_built
 from workbench.storage.result_store import Draft, Entry
 
@@ -17,27 +17,23 @@ class IndexStage(Stage):
     inputs = ("chunks", "vectors")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Where retrieval uses vectors and the run wants indexes."""
+        """Whether retrieval uses vectors and the run builds indexes."""
         return configuration.embedding is not None and run.indexed
 
-    def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """No settings: an index is decided by its vectors."""
-        return None
-
     def demands(self, node: Node, run: RunContext) -> Any:
-        """The space, and the version of Chroma, whose files do not outlive an upgrade."""
+        """The space and the version of Chroma, which cannot read the files of another version."""
         return index_recipe()
 
     def obtain(self, inputs: Inputs) -> Entry:
-        """The index, built if it is not there."""
+        """The index, built unless it is finished."""
         folder, started = inputs.run.workspace.indexes / inputs.key, time.perf_counter()
         vectors = inputs.entry("vectors").array("vectors")
         built = build_index(folder, inputs.run.chunks(inputs.entry("chunks")), vectors)
         return Entry(folder, time.perf_counter() - started, built)
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Nothing: `obtain` builds the index in its own folder."""
+        """Unused: `obtain` builds the index in its own folder."""
 
     def is_stored(self, key: str, run: RunContext) -> bool:
-        """Whether a finished index is there; with a store under a URL an index is no result of its own: who needs it builds it."""
+        """Whether the index is finished; with a store under a URL always, since the stage that reads an index builds it."""
         return bool(run.workspace.url) or is_built(run.workspace.indexes / key)

@@ -7,23 +7,26 @@ import pytest
 
 from workbench.chunking.fixed import FixedChunker
 from workbench.embedding.static import StaticEmbedder
+from workbench.errors import InputError
 from workbench.execution.local import Outcome
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
+from workbench.pipeline.registry import STAGES
+from workbench.pipeline.stages.chunks import ChunksStage
 from workbench.pipeline.stages.vectors import VectorsStage
 from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.dense import DenseRetriever
 
 DENSE = Configuration("dense", FixedChunker(size=64), StaticEmbedder(), DenseRetriever())
-Keys = Callable[[Configuration], dict[str, set[str]]]
+Keys = Callable[..., dict[str, set[str]]]
 
 
 @pytest.fixture
 def keys(few: Outcome) -> Keys:
     """The keys of a configuration's results by stage."""
 
-    def of(configuration: Configuration) -> dict[str, set[str]]:
-        graph = Graph(few.context)
+    def of(configuration: Configuration, **stages: object) -> dict[str, set[str]]:
+        graph = Graph(few.context, {**STAGES, **stages})
         found: dict[str, set[str]] = {}
         for node in graph.nodes(configuration):
             found.setdefault(node.stage, set()).add(graph.key(node))
@@ -54,13 +57,41 @@ def test_a_setting_changes_the_keys_of_its_stage_and_of_those_behind_it(keys: Ke
     assert differ(keys(DENSE), keys(replace(DENSE, **changed))) == stages
 
 
-def test_a_version_changes_the_keys_of_its_stage_and_of_those_behind_it(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = keys(DENSE)
-    monkeypatch.setattr(VectorsStage, "version", VectorsStage.version + 1)
-    assert differ(before, keys(DENSE)) == AFTER_VECTORS | {"chunk_faults"}
+def test_a_version_changes_the_keys_of_its_stage_and_of_those_behind_it(keys: Keys) -> None:
+    class Later(VectorsStage):
+        version = VectorsStage.version + 1
+
+    assert differ(keys(DENSE), keys(DENSE, vectors=Later())) == AFTER_VECTORS | {"chunk_faults"}
 
 
 def test_without_vectors_there_is_no_stage_that_needs_them(keys: Keys) -> None:
     lexical = Configuration("bm25", DENSE.chunking, None, Bm25Retriever())
     assert set(keys(DENSE)) == set(keys(lexical)) | {"vectors", "queries", "index"}
     assert keys(lexical)["chunks"] == keys(DENSE)["chunks"]
+
+
+def test_a_stage_whose_input_no_stage_gives_is_refused(keys: Keys) -> None:
+    class Orphan(ChunksStage):
+        name = "orphan"
+        inputs = ("nothing",)
+
+    with pytest.raises(InputError, match="the stages orphan need what no stage gives"):
+        keys(DENSE, orphan=Orphan())
+
+
+def test_stages_that_need_each_other_are_refused(keys: Keys) -> None:
+    class First(ChunksStage):
+        name = "first"
+        inputs = ("second",)
+
+    class Second(ChunksStage):
+        name = "second"
+        inputs = ("first",)
+
+    with pytest.raises(InputError, match=r"the stages .*first.* need what no stage gives"):
+        keys(DENSE, first=First(), second=Second())
+
+
+def test_a_stage_follows_its_inputs(few: Outcome) -> None:
+    order = list(Graph(few.context, dict(STAGES.builtin)).stages)
+    assert order == ["chunks", "queries", "vectors", "index", "chunk_faults", "hits", "scores", "explanations"]

@@ -11,7 +11,7 @@ import pytest
 from workbench.errors import StoreError
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.publish import publish_report
+from workbench.execution.outputs import publish_report
 from workbench.report.render.html import write_report
 from workbench.report.render.terminal import summary_lines
 from workbench.results.run_tables import RunTables

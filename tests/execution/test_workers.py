@@ -1,6 +1,6 @@
 """Which tasks start when, without workers."""
 
-from workbench.execution.dask.scheduler import Run, Task, TaskResult
+from workbench.execution.dask.workers import Run, Task, TaskResult
 
 
 def started(run: Run, room: int = 2) -> list[str]:
