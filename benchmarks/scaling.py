@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.claims import at_most
-from workbench.datasets.formats.golden_rows import write_golden
+from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import SOURCES
 from workbench.execution.dask.cluster import connected
 from workbench.execution.dask.precompute import precompute

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from workbench.core.locations import cache_folder
-from workbench.datasets.formats.golden_rows import write_golden
+from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.records import Dataset

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workbench.datasets.formats.golden_rows import document_rows, question_rows
+from workbench.datasets.formats.golden import document_rows, question_rows
 from workbench.records import Dataset
 
 PLAIN = ("query", "query_id", "answer", "split")

@@ -140,6 +140,8 @@ def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep(wheel: Path, workp
         done = subprocess.run(command, cwd=workplace, env=environment, capture_output=True, text=True, timeout=1800)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     check_sweep(workplace)
-    (workplace / "why.py").write_text("import workbench.embedding.backend as b; print(b.encoder_of('all-MiniLM-L6-v2', 'auto').why)")
+    (workplace / "why.py").write_text(
+        "import workbench.embedding.sentence_transformers as b; print(b.encoder_of('all-MiniLM-L6-v2', 'auto').why)"
+    )
     done = subprocess.run([place / "python", "why.py"], cwd=workplace, env=environment, capture_output=True, text=True, timeout=300)
     assert advice("fast") in done.stdout

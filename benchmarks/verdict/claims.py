@@ -11,9 +11,8 @@ from benchmarks.verdict.worlds import World
 from workbench.statistics.clusters import units
 from workbench.statistics.comparison import p_values
 from workbench.statistics.pairs import all_pairs
-from workbench.statistics.resampling.best_set import unrejected
-from workbench.statistics.resampling.randomisation import randomise
-from workbench.statistics.resampling.selection import corrected_first
+from workbench.statistics.randomisation import randomise, unrejected
+from workbench.statistics.selection import corrected_first
 
 FLIPS = 999
 LEVEL = 0.025

@@ -15,10 +15,9 @@ from benchmarks.verdict.worlds import PROFILES, World
 from workbench.statistics.clusters import units
 from workbench.statistics.comparison import p_values
 from workbench.statistics.pairs import all_pairs
-from workbench.statistics.resampling.best_set import unrejected
-from workbench.statistics.resampling.randomisation import randomise
-from workbench.statistics.resampling.selection import corrected_first
+from workbench.statistics.randomisation import randomise, unrejected
 from workbench.statistics.screening import MARGIN, screened
+from workbench.statistics.selection import corrected_first
 
 Floats = NDArray[np.float64]
 SAMPLE = 200

@@ -13,9 +13,8 @@ import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as models
 
-from workbench.embedding.backend import encoder_of
 from workbench.embedding.embed import embed
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder, encoder_of
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
 from workbench.storage.vector_cache import VectorCache

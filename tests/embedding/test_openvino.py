@@ -14,10 +14,9 @@ import pytest
 from workbench.core.distribution import advice
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding import openvino_model
-from workbench.embedding.backend import encoder_of, sees_gpu
 from workbench.embedding.embed import text_keys
 from workbench.embedding.openvino_conversion import conversion_of
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder, encoder_of, sees_gpu
 from workbench.errors import ModelError, StoreError
 from workbench.models.files import MINILM, locate
 
@@ -45,7 +44,7 @@ print(hashlib.sha256(SentenceTransformersEmbedder(backend="openvino").encode(["a
 WITHOUT = """
 import sys
 sys.modules["openvino"] = None
-from workbench.embedding.backend import encoder_of
+from workbench.embedding.sentence_transformers import encoder_of
 from workbench.errors import ModelError
 print(*encoder_of("all-MiniLM-L6-v2", "auto"), sep=" | ")
 try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.datasets.formats.golden_rows import write_golden
+from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.late.pooling import reader_of
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder

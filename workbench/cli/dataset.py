@@ -60,7 +60,7 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **giv
     Texts given as relevant chunks become evidence spans, and verbatim recurrences of evidence become alternatives.
     """
     from workbench.datasets.checks import notes
-    from workbench.datasets.formats.golden_rows import write_golden
+    from workbench.datasets.formats.golden import write_golden
     from workbench.datasets.sources import recognise
 
     source = recognise(path, split, **given)

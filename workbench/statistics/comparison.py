@@ -13,7 +13,7 @@ from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import alike
 from workbench.statistics.intervals import Interval, robust_intervals, units_of
 from workbench.statistics.pairs import Pairs
-from workbench.statistics.resampling.randomisation import Randomised
+from workbench.statistics.randomisation import Randomised
 
 
 @dataclass(frozen=True, slots=True)

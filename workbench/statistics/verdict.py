@@ -15,9 +15,8 @@ from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import units
 from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.pairs import Pairs, all_pairs
-from workbench.statistics.resampling.best_set import unrejected
-from workbench.statistics.resampling.randomisation import randomise
-from workbench.statistics.resampling.selection import Selected, corrected_first
+from workbench.statistics.randomisation import randomise, unrejected
+from workbench.statistics.selection import Selected, corrected_first
 
 SEED = 6
 FEWEST_QUERIES = 30

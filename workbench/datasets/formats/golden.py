@@ -5,14 +5,21 @@ A golden dataset is a folder with `documents/` (Markdown, text or HTML; the doc_
 A plain list is a JSON file of questions; its documents are given separately. `questions` lists the fields of a question.
 """
 
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from workbench.datasets.anchoring import anchor
 from workbench.datasets.draft import DatasetDraft, Rows, json_lines, misspelt, objects, parse_json, read_text, reason, require
 from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
-from workbench.datasets.questions import FIELDS, read_questions
-from workbench.errors import InputError
+from workbench.datasets.questions import FIELDS, LABELS, REFUSED, read_questions
+from workbench.errors import DatasetError, InputError
+from workbench.records import Dataset, Need, Qrel
 
 
 def read_golden(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
@@ -64,3 +71,75 @@ def _json_file(path: Path, draft: DatasetDraft) -> Any:
         return parse_json(read_text(path, draft))
     except ValueError as error:
         raise InputError(f"{path}:{getattr(error, 'lineno', 1)} is not JSON ({reason(error)})", "mend the file") from None
+
+
+def document_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    """{doc_id, title, text} of every document."""
+    for document in dataset.documents:
+        yield {"doc_id": document.doc_id, "title": document.title, "text": document.text}
+
+
+def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
+    """Every query with its labels, spans with their text; DatasetError where a metadata field would be read as a label, or a misspelt one."""
+    rows: list[dict[str, Any]] = []
+    faults: list[str] = []
+    texts = {document.doc_id: document.text for document in dataset.documents}
+    qrels, needs = defaultdict[str, list[Qrel]](list), defaultdict[str, list[Need]](list)
+    for qrel in dataset.qrels:
+        qrels[qrel.query_id].append(qrel)
+    for need in dataset.needs:
+        needs[need.query_id].append(need)
+    for query in dataset.queries:
+        row: dict[str, Any] = {"query_id": query.query_id, "query": query.text} | _judgements(qrels[query.query_id])
+        if needs[query.query_id]:
+            row["evidence"] = [_alternatives(need, texts) for need in needs[query.query_id]]
+        if query.answer:
+            row["answer"] = query.answer
+        if not query.answerable:
+            row["answerable"] = False
+        owner, taken = f"query {query.query_id!r} has metadata", (*LABELS, "answer", "answerable")
+        faults += [f"{owner} {key!r}, which is a field of the format; rename it in the source" for key in query.metadata if key in taken]
+        row |= query.metadata
+        wrong = misspelt(tuple(row), FIELDS)
+        faults += [f"{owner} {key!r}, which looks like the field {name!r}; rename it in the source" for key, name in wrong.items()]
+        rows.append(row)
+    if faults:
+        raise DatasetError(f"dataset {dataset.name}", faults)
+    return rows
+
+
+def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
+    grades = {qrel.doc_id: qrel.relevance for qrel in qrels}
+    refused = {key: [doc_id for doc_id, given in grades.items() if given == grade] for key, grade in REFUSED.items()}
+    relevant = {doc_id: grade for doc_id, grade in grades.items() if grade not in REFUSED.values()}
+    graded = {"relevant_doc_ids": list(relevant) if set(relevant.values()) == {1} else relevant}
+    return {key: doc_ids for key, doc_ids in (graded | refused).items() if doc_ids}
+
+
+def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:
+    return [asdict(span) | {"text": texts[span.doc_id][span.start : span.end]} for span in need.alternatives]
+
+
+def write_golden(dataset: Dataset, folder: Path) -> None:
+    """Write documents.jsonl and questions.jsonl to a new folder, which is made under another name and renamed when complete."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise InputError(f"{folder} exists and is not an empty folder", "name a new one with --to")
+    files = {"documents.jsonl": _lines(document_rows(dataset)), "questions.jsonl": _lines(question_rows(dataset))}
+    place = folder.resolve()
+    aside = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        aside.mkdir(parents=True)
+        for name, text in files.items():
+            (aside / name).write_bytes(text.encode("utf-8"))
+        os.replace(aside, place)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written ({error.strerror})", "name another folder with --to") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> str:
+    try:
+        return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    except ValueError as error:
+        raise InputError(f"a number does not fit JSON ({error})", "mend the metadata of the questions") from None

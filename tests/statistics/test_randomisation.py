@@ -5,9 +5,7 @@ from statsmodels.stats.multitest import multipletests
 
 from workbench.statistics.comparison import comparisons, p_values
 from workbench.statistics.pairs import all_pairs
-from workbench.statistics.resampling.best_set import unrejected
-from workbench.statistics.resampling.randomisation import randomise
-from workbench.statistics.resampling.sign_flips import Totals, exact_p, sign_blocks
+from workbench.statistics.randomisation import Totals, exact_p, randomise, sign_blocks, unrejected
 
 
 def flipped(values: np.ndarray, codes: np.ndarray, seed: int = 1, flips: int = 1_999):

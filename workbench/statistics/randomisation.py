@@ -1,0 +1,174 @@
+"""Randomisation tests of many pairs at once: each alone, a family corrected by max-T, and the tie set."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from workbench.core.batching import blocks
+from workbench.metrics.coverage import Bools, Floats, Ints, ratio
+from workbench.statistics.pairs import Pairs
+
+FLIPS = 9_999
+MOST_EXACT = 16
+# Sums that differ by less are tied, whatever the order in which they were added.
+TIE = 1e-9
+_BLOCK = 256
+# How far S_0b - S_0a may be off S_ab, and how small S_ab may be beside the largest: together far below TIE.
+_OFF, _NEAR = 1e-12, 1e-3
+# One-sided. Two equal configurations would each be left out in this share of cases, and the other one called the winner.
+LEVEL = 0.025
+# The share of it that is spent on finding rivals that are far behind.
+_SPENT = LEVEL / 20
+
+
+def sign_blocks(units: int, flips: int, seed: int) -> Iterator[Floats]:
+    """Blocks (b, units) of -1 and 1: `flips` random rows in all; independent of the values that are multiplied with them."""
+    random = np.random.default_rng(seed)
+    for block in blocks(flips, _BLOCK):
+        yield random.integers(0, 2, size=(block.stop - block.start, units)).astype(np.float64) * 2 - 1
+
+
+def exact_blocks(units: int) -> Iterator[Floats]:
+    """Blocks (b, units) that hold every one of the 2^units rows of -1 and 1 once."""
+    for block in blocks(2**units, _BLOCK):
+        numbers = np.arange(block.start, block.stop)
+        yield (numbers[:, None] >> np.arange(units) & 1).astype(np.float64) * 2 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """U = Σ S / √(Σ S²) of p pairs from their sums S (p, units): no flip of signs changes the root, the `norm` (p).
+
+    U is a monotone function of the one-sample t statistic of the G sums, t = U √((G - 1) / (G - U²)). Where configurations have values
+    for the same queries S_ab = S_0b - S_0a, so the flips of the c rows S_0b (`basis`: c, units) give those of all pairs a - b. Pairs for
+    which that is not so, or whose difference is so small that it would lose digits, are multiplied out: `apart`, with their `rows`.
+    """
+
+    a: Ints
+    b: Ints
+    norm: Floats
+    basis: Floats
+    apart: Ints
+    rows: Floats
+
+    @classmethod
+    def of(cls, a: Ints, b: Ints, sums: Floats) -> "Totals":
+        """The totals of all pairs of configurations, every a before its b."""
+        norm = np.sqrt((sums**2).sum(axis=1))
+        basis = np.zeros((int(b.max(initial=-1)) + 1, sums.shape[1]))
+        basis[b[a == 0]] = sums[a == 0]
+        off = np.array([np.abs(basis[j] - basis[i] - row).max(initial=0) for i, j, row in zip(a, b, sums, strict=True)])
+        apart = np.flatnonzero((off > _OFF * norm) | (norm < _NEAR * norm.max(initial=0)))
+        return cls(a, b, norm, basis, apart, sums[apart])
+
+    def under(self, signs: Floats) -> Floats:
+        """(b, p) U under flips (b, units); 0 for a pair without differences."""
+        flipped = signs @ self.basis.T
+        totals = flipped[:, self.b] - flipped[:, self.a]
+        totals[:, self.apart] = signs @ self.rows.T
+        return ratio(totals, self.norm)
+
+
+def exact_p(sums: Floats) -> float:
+    """The share of all 2^m sign flips of m non-zero sums (m) whose total is at least as far from 0 as the observed one."""
+    totals = np.zeros(1)
+    for value in sums[sums != 0]:
+        totals = np.concatenate([totals - value, totals + value])
+    reached = np.abs(totals) >= abs(sums.sum()) - TIE * np.abs(sums).max(initial=0)
+    return float(reached.mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestSetTest:
+    """A test of "no other is better" for each of c configurations, by the largest `lead` (c) of its rivals in U.
+
+    `columns` (c, c - 1) are the pairs with each other configuration, `signs` (c, c - 1) turn them into the rival's lead, `slack`
+    (c, c - 1) is how far a rival is surely behind (0 or less).
+    """
+
+    columns: Ints
+    signs: Floats
+    slack: Floats
+    lead: Floats
+
+    @classmethod
+    def of(cls, pairs: Pairs, observed: Floats) -> "BestSetTest":
+        """The test for the observed U (p) of all pairs.
+
+        The test of "no other is better than i" compares the largest lead with its distribution under flips. Rivals that are far behind
+        i only make it blunt: one whose lead is below -q, q the normal quantile at 1 - spent / (c - 1), is surely behind, and its flips
+        count less by lead + q (two steps: Romano, Shaikh and Wolf 2014; confidence sets of the best: Mogstad et al. 2024, Hsu 1984).
+        """
+        count = int(pairs.b.max(initial=0)) + 1
+        position = np.zeros((count, count), dtype=np.int64)
+        position[pairs.a, pairs.b] = position[pairs.b, pairs.a] = np.arange(len(observed))
+        others = ~np.eye(count, dtype=np.bool_)
+        columns = position[others].reshape(count, count - 1)
+        signs = np.where(np.tri(count, k=-1) > 0, 1.0, -1.0)[others].reshape(count, count - 1)
+        leads = signs * observed[columns]
+        q = stats.norm.isf(_SPENT / max(1, count - 1))
+        return cls(columns, signs, np.minimum(0.0, leads + q), leads.max(axis=1, initial=-np.inf))
+
+    def reached(self, flipped: Floats) -> Ints:
+        """(c) in how many of the flips (b, p) the largest lead is at least the observed one."""
+        counts = np.zeros(len(self.columns), dtype=np.int64)
+        for place, (columns, signs, slack) in enumerate(zip(self.columns, self.signs, self.slack, strict=True)):
+            leads = flipped[:, columns] * signs + slack
+            counts[place] = (leads.max(axis=1, initial=-np.inf) >= self.lead[place] - TIE).sum()
+        return counts
+
+
+def unrejected(unbeaten: Floats, pairs: Pairs, p: Floats) -> Ints:
+    """The positions of the configurations (c) in the tie set, which contains the true best with 97.5 % confidence.
+
+    A configuration is left out if its p of "no other is better" (`unbeaten`) rejects it and the paired t tests agree: `p` (p) of some
+    pair, two-sided at 5 %, finds another one better. Where a few large documents decide, the tests disagree and nothing is claimed.
+    """
+    worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= 2 * LEVEL]
+    behind = np.isin(np.arange(len(unbeaten)), worse)
+    return np.flatnonzero((unbeaten > LEVEL - _SPENT) | ~behind).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Randomised:
+    """p values: of each pair alone (p), corrected for the family (p; NaN outside it), of "no other is better" (c)."""
+
+    alone: Floats
+    adjusted: Floats
+    unbeaten: Floats
+
+
+def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Randomised:
+    """Flip the signs of whole units, as if either configuration could have had either result, and count how often the observed values are reached.
+
+    A pair's p is (b + 1) / (B + 1) for b of B random flips with |Σ ± S| >= |Σ S|; exact where at most 16 of its units are non-zero.
+    Corrected by max-T (Westfall and Young 1993, step-down, algorithm 4.1): U of the pairs in `family` (p) in falling order, each against
+    the maximum of its own and all smaller ones. `BestSetTest` tests "no other is better".
+    """
+    live = (pairs.sums != 0).any(axis=0)
+    totals, units = Totals.of(pairs.a, pairs.b, pairs.sums[:, live]), int(live.sum())
+    observed = totals.under(np.ones((1, units)))[0]
+    # The family by falling |U|.
+    order = np.flatnonzero(family)[np.argsort(-np.abs(observed[family]), kind="stable")]
+    best = BestSetTest.of(pairs, observed)
+    exact = units <= MOST_EXACT
+    # How often each observed value is reached; random flips count the observed signs as one more.
+    count = 0 if exact else 1
+    alone, stepped, unbeaten = (np.full(size, count) for size in (len(observed), len(order), len(best.columns)))
+    for signs in exact_blocks(units) if exact else sign_blocks(units, flips, seed):
+        flipped = totals.under(signs)
+        far = np.abs(flipped)
+        highest = np.maximum.accumulate(far[:, order[::-1]], axis=1)[:, ::-1]
+        count += len(flipped)
+        alone += (far >= np.abs(observed) - TIE).sum(axis=0)
+        stepped += (highest >= np.abs(observed[order]) - TIE).sum(axis=0)
+        unbeaten += best.reached(flipped)
+    p = alone / count
+    few = np.flatnonzero((pairs.sums != 0).sum(axis=1) <= MOST_EXACT)
+    p[few] = [exact_p(pairs.sums[pair]) for pair in few]
+    adjusted = np.full(len(observed), np.nan)
+    # Step-down: no hypothesis is rejected before those with a larger U. And no corrected p is below the plain one.
+    adjusted[order] = np.maximum(np.maximum.accumulate(stepped / count), p[order])
+    return Randomised(p, adjusted, unbeaten / count)
