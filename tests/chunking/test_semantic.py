@@ -4,7 +4,7 @@ import pytest
 from workbench.chunking.base import embedded_text
 from workbench.chunking.semantic import SemanticChunker, distances
 from workbench.chunking.text.sentences import sentences
-from workbench.embedding.memory_cache import vectors_kept_in
+from workbench.embedding.embed import vectors_kept_in
 from workbench.models.files import MINILM, model_fingerprint
 from workbench.models.tokenizers import input_lengths
 from workbench.records import Document

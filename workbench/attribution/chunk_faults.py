@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.attribution.evidence_state import whole_needs
-from workbench.chunking.text.outline import outline
+from workbench.chunking.text.headers import outline
 from workbench.metrics.coverage import Bools, Ints, Union
 from workbench.metrics.inputs import Labels
 from workbench.records import Dataset

@@ -12,7 +12,7 @@ from workbench.chunking.text.headers import Headers, TokenBudget
 from workbench.chunking.text.packing import Pieces, Slice
 from workbench.chunking.text.sentences import cut_long, sentences
 from workbench.embedding.base import Embedder
-from workbench.embedding.memory_cache import text_vectors
+from workbench.embedding.embed import text_vectors
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K

@@ -22,16 +22,12 @@ T = TypeVar("T")
 _TIMED = 50
 
 
-def _none() -> Vectors:
-    return np.zeros((0, 0), dtype=np.float32)
-
-
 @dataclass(frozen=True)
 class QueryBatch:
     """The q queries: their texts, and their vectors float32 (q, dimension) where the retriever uses them."""
 
     texts: Sequence[str]
-    vectors: Vectors = field(default_factory=_none)
+    vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class Corpus:
     tokens: Ints
     chunk_breakers: Ints
     document_breakers: Ints
-    vectors: Vectors = field(default_factory=_none)
+    vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     index: Path | None = None
     texts: Sequence[str] = ()
 
@@ -61,10 +57,8 @@ class Corpus:
         return hashes[order], order
 
     def places(self, ids: Sequence[str]) -> Ints:
-        """The positions of ids of the corpus, int64 (n).
-
-        By their hashes, since a table of the ids would take ten times the memory; of a million ids two share one once in 37 million corpora.
-        """
+        """The positions of ids of the corpus, int64 (n)."""
+        # By their hashes: a table of the ids takes ten times the memory. Of a million ids two share one once in 37 million corpora.
         hashes, order = self._by_hash
         return order[np.searchsorted(hashes, _hashes(ids))]
 

@@ -15,8 +15,7 @@ from workbench.retrieval.rank import Floats
 class Bm25Retriever(Retriever):
     """BM25 as Lucene computes it (Robertson and Zaragoza 2009; Kamphuis et al. 2020), by bm25s, with its words stemmed.
 
-    A chunk that shares no word with a query is not found by it. The defaults give whole NFCorpus nDCG@10 = .3218, as Anserini's
-    flat index does.
+    A chunk that shares no word with a query is not found by it. The defaults give NFCorpus nDCG@10 = .3218, as Anserini's flat index does.
     """
 
     kind: Literal["bm25"] = "bm25"

@@ -8,11 +8,7 @@ from workbench.retrieval.exact import exact
 
 
 class DenseRetriever(Retriever):
-    """Cosine between query and chunk vectors.
-
-    `exact` compares with every vector, so that an index's noise is not taken for a chunking's merit; `ann` searches the Chroma
-    collection.
-    """
+    """Cosine between query and chunk vectors: `exact` compares with every vector, `ann` searches the Chroma collection."""
 
     uses_vectors: ClassVar[bool] = True
 
@@ -26,8 +22,7 @@ class DenseRetriever(Retriever):
 
     def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
-        search = approximate if self.search == "ann" else exact
-        return search(asked.vectors, searched, depth, self.k)
+        return (approximate if self.search == "ann" else exact)(asked.vectors, searched, depth, self.k)
 
     def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
         """The exact ranking and, with an index, Chroma's, so that the gap between them is always known."""

@@ -6,7 +6,6 @@ decimals moves a score by half a step more. A product further below the last of 
 scored again in float64, a row at a time and always in one order, so that no score depends on a block.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +14,7 @@ import pandas as pd
 from workbench.core import batching
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table, timed
-from workbench.retrieval.rank import Floats, order_keys, rounded
-from workbench.retrieval.top_k import Spread, TopK
+from workbench.retrieval.rank import Floats, Spread, TopK, order_keys, rounded
 from workbench.storage.vector_cache import Vectors
 
 # Queries whose products with a block of vectors are computed together; more make BLAS no faster.
@@ -45,7 +43,7 @@ def longest(vectors: Vectors) -> float:
 def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: float) -> Nearest:
     """The best chunks and documents of each query, as many as `depth` says; `length` is the greatest of a vector.
 
-    The products of all these queries with a block of vectors are in memory: `query_blocks` limits their number.
+    The products of all these queries with a block of vectors are in memory.
     """
     chunks, documents, spread = TopK(len(queries), depth[0]), TopK(len(queries), depth[1]), Spread(len(queries))
     error = _error(queries, length)
@@ -59,11 +57,6 @@ def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: 
             _add_candidates(chunks, documents, rows, (queries, products, error), block)
         spread.count(products.shape[1])
     return Nearest(chunks, documents, spread.values)
-
-
-def query_blocks(queries: int, depth: int) -> Iterator[slice]:
-    """Slices of queries for `nearest` whose results fit into memory together."""
-    return batching.blocks(queries, min(_QUERIES, batching.rows(48 * depth)))
 
 
 class _Block:
@@ -80,8 +73,7 @@ class _Block:
 def _error(queries: Vectors, length: float) -> Floats:
     """The largest error of a float32 product of each query with a vector of at most this length, float64 (q)."""
     rounding = queries.shape[1] * 2.0**-24
-    error: Floats = rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1)
-    return error
+    return np.asarray(rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1))
 
 
 def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
@@ -89,7 +81,9 @@ def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Ve
     queries, products, error = scored[0][rows], scored[1][rows], scored[2][rows]
     floor = chunks.floor(rows, error, lambda: products)
     document_floor = documents.floor(rows, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
-    query, place = _pairs(products, np.minimum(floor, document_floor))
+    # The floor as a float32 that is not above it.
+    low = np.nextafter(np.minimum(floor, document_floor).astype(np.float32), np.float32(-np.inf))
+    query, place = np.divmod(np.flatnonzero(products >= low[:, None]), products.shape[1])
     product = products[query, place]
     groups = np.flatnonzero(np.diff(query * len(block.docs) + block.run[place], prepend=-1))
     best_of_run = np.repeat(np.maximum.reduceat(product, groups), np.diff(groups, append=len(product))) if len(groups) else product
@@ -113,14 +107,6 @@ def _add_documents(documents: TopK, rows: slice, query: Ints, scored: tuple[Ints
     again = np.flatnonzero(doc == block.docs[0])
     keys[again] = np.maximum(keys[again], documents.remove(rows, query[again], int(block.docs[0])))
     documents.add(rows, query, doc, keys)
-
-
-def _pairs(products: Vectors, floor: Floats) -> tuple[Ints, Ints]:
-    """Row and column of the products at or above their row's floor, in order of rows."""
-    # The floor as a float32 that is not above it.
-    low = np.nextafter(floor.astype(np.float32), np.float32(-np.inf))
-    query, place = np.divmod(np.flatnonzero(products >= low[:, None]), products.shape[1])
-    return query, place
 
 
 def _exact_products(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
@@ -167,7 +153,9 @@ class _Search:
 
     def look(self, queries: Ints, width: int, documents: int) -> tuple[Ranking, Ints]:
         """The best chunks of these queries, at most `width`, and their best documents; with the queries that need more chunks."""
-        parts = [self._part(queries[part], width, documents) for part in query_blocks(len(queries), width + documents)]
+        # Slices of queries whose results fit into memory together.
+        together = batching.blocks(len(queries), min(_QUERIES, batching.rows(48 * (width + documents))))
+        parts = [self._part(queries[part], width, documents) for part in together]
         return joined([ranking for ranking, _ in parts]), np.concatenate([short for _, short in parts])
 
     def _part(self, queries: Ints, width: int, documents: int) -> tuple[Ranking, Ints]:

@@ -12,7 +12,6 @@ from workbench.retrieval.rank import NO_KEY, Bools, Floats, order_keys, rounded,
 
 # Of a block: float64 scores, their keys and copies of both.
 _BYTES_A_SCORE = 32
-
 # Scores of the queries [first, last) for all chunks, float64 (last - first, chunks); -inf where a chunk does not match at all.
 ScoreBlock = Callable[[int, int], Floats]
 
@@ -26,7 +25,7 @@ def rank_all(score: ScoreBlock, queries: int, searched: Corpus, depth: SearchDep
 def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
     matched = np.isfinite(scored)
     scores = rounded(np.where(matched, scored, 0.0))
-    keys = _keys(scores, matched, searched.chunk_breakers)
+    keys = np.where(matched, order_keys(scores, searched.chunk_breakers), NO_KEY)
     matches = matched.sum(axis=1)
     width = depth.slices
     while True:
@@ -50,10 +49,6 @@ def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Corpus, 
     lowest = scores.min(initial=0.0)
     best = np.maximum.reduceat(np.where(matched, scores, lowest), starts, axis=1)
     any_match = np.logical_or.reduceat(matched, starts, axis=1)
-    order = top(_keys(best, any_match, searched.document_breakers[docs]), wanted)
+    order = top(np.where(any_match, order_keys(best, searched.document_breakers[docs]), NO_KEY), wanted)
     columns = {"doc": docs[order], "score": np.take_along_axis(best, order, axis=1)}
     return long_table(queries, columns, np.minimum(any_match.sum(axis=1), order.shape[1]))
-
-
-def _keys(scores: Floats, matched: Bools, breakers: Ints) -> Ints:
-    return np.where(matched, order_keys(scores, breakers), NO_KEY)

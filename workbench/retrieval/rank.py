@@ -5,17 +5,17 @@ tie is broken in the same way in every run.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.models.tokenizers import Ints
+from workbench.storage.vector_cache import Vectors
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
 SEED = 20_260_101
 _DECIMALS = 6
 STEP = 10.0**-_DECIMALS
@@ -75,3 +75,83 @@ def first_seen(groups: Ints) -> Bools:
     seen = np.empty_like(fresh)
     np.put_along_axis(seen, order, fresh, axis=1)
     return seen
+
+
+class TopK:
+    """The best items of q queries so far: `keys` and `items`, int64 (q, depth), best first; NO_KEY and -1 where there are fewer."""
+
+    def __init__(self, queries: int, depth: int) -> None:
+        self.keys: Ints = np.full((queries, depth), NO_KEY, dtype=np.int64)
+        self.items: Ints = np.full((queries, depth), -1, dtype=np.int64)
+
+    @property
+    def depth(self) -> int:
+        """How many items are kept."""
+        return int(self.keys.shape[1])
+
+    @property
+    def scores(self) -> Floats:
+        """The items' rounded scores, float64 (q, depth)."""
+        return scores_of(self.keys)
+
+    def floor(self, rows: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
+        """The least product that may still enter the best, float64 (q): by the items so far, else by the next products themselves."""
+        last = self.keys[rows, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
+        known = np.where(last > NO_KEY, scores_of(last) - STEP / 2 - error, -np.inf)
+        if np.isfinite(known).all():
+            return known
+        candidates = products()
+        below = candidates.shape[1] - self.depth
+        if below < 0:
+            return known
+        # `depth` of them reach the last of the best up to its error and a rounding, so all that are ranked with them do so up to theirs.
+        last_product = np.partition(candidates, below, axis=1)[:, below].astype(np.float64)
+        return np.maximum(known, last_product - 2 * error - STEP)
+
+    def add(self, rows: slice, query: Ints, items: Ints, keys: Ints) -> None:
+        """Add items with their keys, a row each, ordered by query; no item is added twice for a query."""
+        queries = len(self.keys[rows])
+        counts = np.bincount(query, minlength=queries)
+        place = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
+        shape = (queries, self.depth + int(counts.max(initial=0)))
+        all_keys, all_items = np.full(shape, NO_KEY, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
+        all_keys[:, : self.depth], all_items[:, : self.depth] = self.keys[rows], self.items[rows]
+        all_keys[query, self.depth + place], all_items[query, self.depth + place] = keys, items
+        best = top(all_keys, self.depth)
+        self.keys[rows], self.items[rows] = np.take_along_axis(all_keys, best, axis=1), np.take_along_axis(all_items, best, axis=1)
+
+    def remove(self, rows: slice, query: Ints, item: int) -> Ints:
+        """Remove one item for these queries and return its keys, int64 (queries); NO_KEY where it was not among the best."""
+        keys, items = self.keys[rows], self.items[rows]
+        present = items[query] == item
+        removed: Ints = np.where(present, keys[query], NO_KEY).max(axis=1, initial=NO_KEY)
+        keys[query] = np.where(present, NO_KEY, keys[query])
+        return removed
+
+
+class Spread:
+    """The standard deviation of each query's rounded products, from sums of their distances to the first, in steps of the rounding."""
+
+    def __init__(self, queries: int) -> None:
+        self._first: Floats = np.zeros((queries, 1))
+        self._sums, self._squares, self._n = np.zeros(queries), np.zeros(queries), 0
+
+    def add(self, rows: slice, products: Vectors) -> None:
+        """Add the products of some queries."""
+        steps = np.multiply(products, 1 / STEP, dtype=np.float64)
+        np.rint(steps, out=steps)
+        if not self._n:
+            self._first[rows] = steps[:, :1]
+        distances = np.subtract(steps, self._first[rows], out=steps)
+        self._sums[rows] += distances.sum(axis=1)
+        self._squares[rows] += np.square(distances, out=distances).sum(axis=1)
+
+    def count(self, products: int) -> None:
+        """Count products that were added for every query."""
+        self._n += products
+
+    @property
+    def values(self) -> Floats:
+        """The deviations, float64 (queries); 0 where the rounded products differ by a step at most, as equal vectors' can in float32."""
+        deviations: Floats = np.sqrt(np.maximum(self._squares / self._n - (self._sums / self._n) ** 2, 0))
+        return np.where(deviations < 0.51, 0.0, STEP * deviations)

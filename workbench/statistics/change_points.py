@@ -57,10 +57,8 @@ def change_points(series: "pd.Series[float]") -> Levels:
     segmentation, Scott and Knott 1974). If there is none, the second looks for a stretch that differs, over all parts in the middle
     (circular binary segmentation, Olshen and others 2004). Without a change the order of the runs is arbitrary, so at most 5 % of
     histories without one are split, whatever the noise and however many values are equal; p is of both tests together. The parts
-    are tested in the same way while they have FEWEST_RUNS runs; only the last MOST_RUNS runs are used.
-
-    Runs that drift, or that repeat each other, are not exchangeable: then a split means that the level was not the same
-    throughout, not that it jumped once.
+    are tested in the same way while they have FEWEST_RUNS runs; only the last MOST_RUNS runs are used. Runs that drift or repeat each
+    other are not exchangeable: then a split means that the level was not the same throughout, not that it jumped once.
     """
     scored = series.dropna().tail(MOST_RUNS)
     values: NDArray[np.float64] = np.asarray(scored, dtype=np.float64)
@@ -75,7 +73,10 @@ def _split(values: NDArray[np.float64], start: int, end: int) -> list[tuple[int,
     part = values[start:end]
     if len(part) < FEWEST_RUNS or np.ptp(part) == 0:
         return []
-    for parts in _steps_and_stretches(len(part)):
+    starts, ends = np.triu_indices(len(part) + 1, _LEAST)
+    fitting = ends <= len(part) - _LEAST
+    for inside in (fitting & (starts == 0), fitting & (starts >= _LEAST)):  # steps, then stretches
+        parts = starts[inside], ends[inside]
         p = 2 * _p(part, parts)
         if p <= LEVEL:
             place = int(np.argmax(_gaps(part, parts)))
@@ -85,12 +86,6 @@ def _split(values: NDArray[np.float64], start: int, end: int) -> list[tuple[int,
                 splits += _split(values, low, high)
             return splits
     return []
-
-
-def _steps_and_stretches(n: int) -> list[Parts]:
-    starts, ends = np.triu_indices(n + 1, _LEAST)
-    fitting = ends <= n - _LEAST
-    return [(starts[inside], ends[inside]) for inside in (fitting & (starts == 0), fitting & (starts >= _LEAST))]
 
 
 def _p(values: NDArray[np.float64], parts: Parts) -> float:
@@ -113,5 +108,4 @@ def _gaps(values: NDArray[np.float64], parts: Parts) -> NDArray[np.float64]:
     n, sizes = values.shape[-1], ends - starts
     sums = np.zeros((*values.shape[:-1], n + 1))
     np.cumsum(values - values.mean(axis=-1, keepdims=True), axis=-1, out=sums[..., 1:])
-    gaps: NDArray[np.float64] = np.abs(sums[..., ends] - sums[..., starts]) / np.sqrt(sizes * (n - sizes) / n)
-    return gaps
+    return np.asarray(np.abs(sums[..., ends] - sums[..., starts]) / np.sqrt(sizes * (n - sizes) / n))

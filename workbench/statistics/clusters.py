@@ -66,10 +66,7 @@ def units(clusters: npt.ArrayLike) -> Units:
 
 
 def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
-    """Group the rows of `scored` (r, q) that hold the same queries: their positions and these queries (q), block by block.
-
-    Such rows have the same units and the same n, so that one pass over arrays serves them all.
-    """
+    """Group the rows of `scored` (r, q) that hold the same queries, so have the same units: their positions and these queries (q), in blocks."""
     groups: dict[bytes, list[int]] = {}
     for row, key in enumerate(np.packbits(scored, axis=1)):
         groups.setdefault(key.tobytes(), []).append(row)

@@ -75,7 +75,7 @@ def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayL
     values = np.array(parts)
     first_low, first_high, second_low, second_high = values[:, ~np.isnan(values).any(axis=0)]
     if not len(first_low):
-        return Bounds(float("nan"), float("nan"))
+        return Bounds(np.nan, np.nan)
     return Bounds(float((first_low - second_high).mean()), float((first_high - second_low).mean()))
 
 

@@ -8,8 +8,7 @@ from scipy import stats
 from workbench.core.batching import blocks, rows
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import BYTES_A_VALUE
-from workbench.statistics.intervals import t_quantile
-from workbench.statistics.robust import by_unit, robust
+from workbench.statistics.intervals import by_unit, robust, t_quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)

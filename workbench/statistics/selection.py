@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.metrics.coverage import Floats, Ints
-from workbench.statistics.robust import by_unit
+from workbench.statistics.intervals import by_unit
 
 _SPLITS = 200
 
@@ -52,5 +52,4 @@ def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:
     counts = members @ sizes
     means = np.divide(members @ sums, counts, out=np.full(counts.shape, -np.inf), where=counts > 0)
     first = (means >= means.max(axis=1, keepdims=True) - 1e-12) & np.isfinite(means)
-    shared: Floats = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
-    return shared
+    return np.asarray(first / np.maximum(first.sum(axis=1, keepdims=True), 1))

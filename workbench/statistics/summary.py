@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.metrics.coverage import Floats, Ints, ratio
+from workbench.metrics.coverage import Ints, ratio
 from workbench.metrics.names import Metric
 from workbench.statistics.clusters import alike, query_slices
 from workbench.statistics.intervals import Interval, mean_intervals
@@ -47,13 +47,10 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
         for places, here in alike(scored & members):
             if here.any():
                 intervals = mean_intervals(value[places][:, here], clusters[here], proportion=proportion[places])
-                for place, interval, most in zip(places.tolist(), intervals, _means(attainable[places][:, here]).tolist(), strict=True):
+                most_of = attainable[places][:, here]
+                counts = (~np.isnan(most_of)).sum(axis=1)
+                means = np.where(counts > 0, ratio(np.nansum(most_of, axis=1), counts), np.nan)
+                for place, interval, most in zip(places.tolist(), intervals, means.tolist(), strict=True):
                     rows[place, label] |= asdict(interval) | {"attainable": most}
     ordered = (rows[place, label] for place in range(len(names)) for label in slices)
     return pd.DataFrame([row for row in ordered if row["slice"] == "all" or row["n"] or row["unscored"]], columns=_COLUMNS)
-
-
-def _means(values: Floats) -> Floats:
-    """(r) the means of the numbers in each row (r, n); NaN for a row without any."""
-    counts = (~np.isnan(values)).sum(axis=1)
-    return np.where(counts > 0, ratio(np.nansum(values, axis=1), counts), np.nan)

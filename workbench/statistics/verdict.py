@@ -154,8 +154,7 @@ def _family(pairs: Pairs, names: Sequence[str], baseline: str | None) -> Bools:
     if baseline not in names:
         raise InputError(f"the baseline {baseline!r} has no values", f"choose one of {', '.join(names)}")
     place = names.index(baseline)
-    against: Bools = (pairs.a == place) | (pairs.b == place)
-    return against & (pairs.n > 0)
+    return np.asarray(((pairs.a == place) | (pairs.b == place)) & (pairs.n > 0))
 
 
 def _reason(pairs: Pairs, best: Sequence[int], n: int, configurations: int) -> Reason | None:

@@ -16,7 +16,7 @@ from workbench.core import cpu
 from workbench.core.distribution import installed_version
 from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.embedding.base import Embedder, Role
-from workbench.embedding.memory_cache import MemoryVectorCache
+from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import WorkbenchError, WorkerError
 from workbench.pipeline.context import EncodingCost, RunContext, Workspace
 from workbench.pipeline.graph import Graph

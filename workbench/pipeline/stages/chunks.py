@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.memory_cache import vectors_kept_in
+from workbench.embedding.embed import vectors_kept_in
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.chunk_table import chunk_tables
