@@ -12,10 +12,7 @@ from workbench.records import Document
 
 
 class HierarchicalChunker(CuttingChunker):
-    """Recursive chunks of size `child`, each inside a recursive chunk of size `parent` that goes to the context in its place.
-
-    A parent is never embedded: `parent` counts its content alone.
-    """
+    """Recursive chunks of size `child`, each in one of size `parent` (its content alone) that goes to the context and is never embedded."""
 
     examples: ClassVar = ({"child": 32, "parent": 96}, {"child": 16, "parent": 24})
 

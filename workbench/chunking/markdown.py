@@ -30,7 +30,8 @@ def blocks(text: str) -> list[Block]:
     untrimmed: list[Block] = []
     done = 0
     for index, token in enumerate(tokens):
-        if token.map and _is_block(token.type, token.level):
+        item = token.type == "list_item_open" and token.level == 1
+        if token.map and (item or (token.level == 0 and token.type not in ("bullet_list_open", "ordered_list_open"))):
             start, end = max(done, lines[token.map[0]]), max(done, lines[min(token.map[1], len(lines) - 1)])
             # Text without a token (link definitions, the marker of an empty item) is a block too.
             untrimmed += [Block(done, start, "text"), Block(start, end, _kind(token.type, is_heading(tokens, index)))]
@@ -45,10 +46,6 @@ def parts_of(text: str, block: Block) -> list[Slice]:
     content = text[block.start : block.end]
     parts = sentences(content) if block.kind == "text" else partition(content, [match.end() for match in NEWLINE.finditer(content)])
     return [(start + block.start, end + block.start) for start, end in parts]
-
-
-def _is_block(kind: str, level: int) -> bool:
-    return kind not in ("bullet_list_open", "ordered_list_open") and (level == 0 or (kind == "list_item_open" and level == 1))
 
 
 def _kind(kind: str, heading: bool) -> Kind:

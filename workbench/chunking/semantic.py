@@ -118,15 +118,13 @@ class _SemanticCutter(NamedTuple):
         fitting = []
         while todo:
             i, j = todo.pop()
-            if j - i < 2 or self._fits(i, j):
+            tokens = int(self.pieces.last[j - 1] - self.pieces.first[i])
+            if j - i < 2 or tokens <= self.room.at(int(self.pieces.starts[i])):
                 fitting.append((i, j))
             else:
                 cut = self._widest(i, j)
                 todo += [(cut, j), (i, cut)]
         return fitting
-
-    def _fits(self, i: int, j: int) -> bool:
-        return int(self.pieces.last[j - 1] - self.pieces.first[i]) <= self.room.at(int(self.pieces.starts[i]))
 
     def _widest(self, i: int, j: int) -> int:
         """The piece after the widest seam of a run, of equal ones the most central."""

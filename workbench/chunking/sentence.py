@@ -11,10 +11,7 @@ from workbench.records import Document
 
 
 class SentenceChunker(SlidingChunker):
-    """As many whole sentences as fit; the overlap is as many whole sentences as fit into it.
-
-    A sentence that is longer than a chunk is cut between words.
-    """
+    """As many whole sentences as fit, in the overlap too; a sentence that is longer than a chunk is cut between words."""
 
     examples: ClassVar = ({"size": 32}, {"size": 64, "overlap": 24})
 

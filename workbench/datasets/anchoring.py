@@ -88,8 +88,7 @@ def anchor(draft: DatasetDraft) -> None:
 def with_recurrences(dataset: Dataset) -> Dataset:
     """Every verbatim recurrence of a span, in its own or another document, becomes an alternative of the span's need.
 
-    The given alternatives come first, then the recurrences by document and position. Judgements do not change, since repeating the
-    words does not make a document relevant. A second call changes nothing.
+    Recurrences follow the given alternatives, by document and position. Repeating the words does not make a document relevant.
     """
     if not dataset.needs:
         return dataset

@@ -39,10 +39,7 @@ def in_memory(shape: tuple[int, int]) -> Vectors:
 
 @dataclass(frozen=True)
 class EmbeddedTexts:
-    """Vectors float32 (n, dimension) in the order of the texts, and each input's tokens (int64, n) before the window cut them.
-
-    `usage` is the provider's count for the texts that the cache lacked.
-    """
+    """Vectors float32 (n, dimension), each input's tokens (int64, n) before the window cut them, and `usage` for what the cache lacked."""
 
     vectors: Vectors
     lengths: Ints
@@ -69,13 +66,9 @@ def keys_and_lengths(texts: Sequence[str], embedder: Embedder, role: Role, salt:
 def embed(
     texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache, label: str = "", buffer: VectorBuffer = in_memory
 ) -> EmbeddedTexts:
-    """Embed texts, computing only what the cache lacks.
-
-    Batches are planned from the full sorted list of distinct texts and committed whole, so a resumed run encodes the same
-    batches as an undisturbed one.
-    """
+    """Embed texts, computing only what the cache lacks; a resumed run encodes the same batches as an undisturbed one."""
     keys, lengths = keys_and_lengths(texts, embedder, role)
-    # Equal texts have one key; the first of them is encoded.
+    # Equal texts have one key; the first of them is encoded. Batches are planned from all distinct texts and committed whole.
     distinct, places = np.unique(keys, return_index=True)
     cut = np.minimum(lengths[places], embedder.window())
     missing = _missing(distinct, cache)
@@ -90,7 +83,9 @@ def embed(
                 vectors, used = embedder.encode_metered([texts[place] for place in places[todo].tolist()], role)
                 dimension = dimension or vectors.shape[1]
                 if vectors.shape[1] != dimension:
-                    raise _changed(embedder, dimension, vectors.shape[1], cache)
+                    gave = f"gave vectors of {dimension} dimensions before and of {vectors.shape[1]} now: it is another model"
+                    fix = f"serve the former model, or delete {cache.path} and run again"
+                    raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
                 cache.put(distinct[todo].tolist(), vectors)
                 usage += used
                 bar.update(int(cut[todo].sum()))
@@ -121,11 +116,6 @@ def read(keys: Keys, cache: VectorCache, buffer: VectorBuffer) -> Vectors:
 def _dimension(cache: VectorCache, present: Keys) -> int:
     """The dimension of the vectors of keys that are in the cache; 0 where there are no keys."""
     return next((len(vector) for vector in cache.get(present[:1].tolist()).values()), 0)
-
-
-def _changed(embedder: Embedder, before: int, now: int, cache: VectorCache) -> RunError:
-    what = f"embedding {embedder.kind!r}: {embedder.model} gave vectors of {before} dimensions before and of {now} now: it is another model"
-    return RunError(what, f"serve the former model, or delete {cache.path} and run again")
 
 
 class Batch(NamedTuple):

@@ -62,9 +62,10 @@ def _address(host: str) -> str:
 @functools.cache
 def _digest(embedder: OllamaEmbedder) -> str:
     """The digest of the model's weights, asked once a process: a run must not change its embedder midway."""
-    listed = embedder._call(embedder._listed)
     names = (embedder.model, f"{embedder.model}:latest")
-    found = next((str(model.get("digest")) for model in listed if model.get("name") in names and model.get("digest")), None)
+    found = next(
+        (str(model.get("digest")) for model in embedder._call(embedder._listed) if model.get("name") in names and model.get("digest")), None
+    )
     if found is None:
         raise ModelError(f"{embedder.where} is not there", f"ollama pull {embedder.model}")
     return found

@@ -20,10 +20,9 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 class OpenAIEmbedder(RemoteEmbedder):
-    """A model behind `/v1/embeddings`, asked through the official client, whose backoff obeys Retry-After (two minutes at most).
+    """A model behind `/v1/embeddings`; with `price_per_million` its cost is in timings.parquet.
 
-    `api_key_env` names the environment variable that holds the key; a server on this machine needs none. With
-    `price_per_million` what was spent is in timings.parquet.
+    `api_key_env` names the environment variable that holds the key; a server on this machine needs none.
     """
 
     known: ClassVar[Mapping[str, int]] = dict.fromkeys(("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"), 8191)

@@ -182,10 +182,7 @@ def _joined(loaded: "SentenceTransformer", output: Output) -> "torch.nn.Module":
 
 
 def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: Path) -> dict[str, float]:
-    """By precision the smallest cosine of a probe to its vector by sentence-transformers in float32; 0 where it is not finite.
-
-    Vectors of tokens are judged by their mean, as the model itself pools them.
-    """
+    """By precision the smallest cosine of a probe to its vector by sentence-transformers in float32; 0 where it is not finite."""
     # An empty prompt must be given: None would mean the model's default one.
     theirs = loaded.encode(list(_PROBES), prompt="", normalize_embeddings=True, show_progress_bar=False).astype(np.float64)
     smallest = {}
@@ -198,5 +195,6 @@ def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: P
 
 
 def _means(compiled: Any, texts: Sequence[str], model: str, window: int) -> Vectors:
+    """The means of the tokens' vectors, as the model itself pools them."""
     rows = openvino_model.token_ids(texts, model, window)
     return np.stack([states.mean(axis=0) for states in openvino_model.states(compiled, rows, model)])

@@ -31,9 +31,8 @@ _MESSAGE = 200
 class RemoteEmbedder(Embedder, ABC):
     """A model on a server, with the window, vocabulary and prompts that its settings give.
 
-    An input beyond the window is cut here, at a token of the vocabulary, so that no server refuses it or cuts it in silence.
-    Requests go through OpenAI's client, whose backoff obeys Retry-After (two minutes at most): `retries` + 1 tries of `timeout`
-    seconds at most.
+    An input beyond the window is cut here, at a token of the vocabulary, so that no server refuses it or cuts it in silence. Requests
+    go through OpenAI's client, whose backoff obeys Retry-After (two minutes at most): `retries` + 1 tries of `timeout` seconds each.
     """
 
     # Models whose window is known and whose vocabulary is cl100k.

@@ -26,10 +26,7 @@ _PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("docu
 
 
 def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -> Encoder:
-    """The backend and its precision for a model, the same in every process of a machine with the same packages.
-
-    Errors: ModelError where `openvino` is chosen and is not installed or cannot run the model; `auto` then takes torch, with the reason.
-    """
+    """The backend and its precision for a model; ModelError if a chosen `openvino` cannot run it, where `auto` takes torch and says why."""
     if choice == "torch":
         return Encoder("torch", _TORCH)
     if choice == "openvino":
@@ -76,8 +73,8 @@ class SentenceTransformersEmbedder(Embedder):
     `backend` auto takes OpenVINO where it is installed, torch sees no GPU and the model gives the same vectors with it, in bfloat16
     where the processor has it; an experiment that must stay with float32 says torch.
     A prompt left out is the one that the model's own settings give for its role; an empty one turns it off.
-    `pooling` late encodes a document once, in overlapping windows, and makes a chunk's vector of its tokens there (Günther et al.
-    2024); nothing is truncated then. Questions are embedded as with standard pooling.
+    `pooling` late encodes a document once, in overlapping windows, and makes a chunk's vector of its tokens there; nothing is truncated
+    then. Questions are embedded as with standard pooling.
     """
 
     examples = ({}, {"pooling": "late"})
@@ -90,10 +87,7 @@ class SentenceTransformersEmbedder(Embedder):
     pooling: Literal["standard", "late"] = "standard"
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """Weights, window, prompt and precision: in float32 all backends give the same vector to 1e-6, so they share it.
-
-        `late` adds the making and averaging of windows, for documents alone: questions are shared with standard pooling.
-        """
+        """Weights, window, prompt and precision, shared by all backends in float32; for documents with `late` the windows too."""
         late = self.pooling == "late" and role == "document"
         encoder = self.encoder() if late else encoder_of(self.model, self.backend)
         return ({"pooling": LATE} if late else {}) | {

@@ -38,9 +38,8 @@ class StaticEmbedder(Embedder):
     """The mean of a text's token vectors, which a sentence-transformers model gave once: a hundred times as fast, and coarser.
 
     As model2vec does (Tulkens & van Dongen 2024): every token of the vocabulary through the model, principal components, weights
-    that lower frequent tokens by Zipf's law over the vocabulary's order. In plain numpy: the package would add no more than its
-    file format. The first use takes a minute; the table is kept in WORKBENCH_CACHE. Nothing is truncated without
-    `max_tokens`. A text without a known token gets the vocabulary's mean.
+    that lower frequent tokens by Zipf's law over the vocabulary's order. The first use takes a minute; the table is kept in
+    WORKBENCH_CACHE. Nothing is truncated without `max_tokens`. A text without a known token gets the vocabulary's mean.
     """
 
     kind: Literal["static"] = "static"
@@ -116,10 +115,7 @@ def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
 
 
 def _alphabet(token: str) -> int:
-    """The rank of a token of one character: vocabularies begin with their alphabet, which is in no order of frequency.
-
-    Marks and letters of ASCII are in every text, other characters in few.
-    """
+    """The rank of a token: vocabularies begin with their alphabet in no order of frequency, and ASCII is in every text, other letters in few."""
     text = _CONTINUED.sub("", token)
     return 1 if len(text) != 1 else 0 if text.isascii() else 2
 

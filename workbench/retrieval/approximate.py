@@ -42,7 +42,7 @@ def approximate(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) 
 
 
 def _continued(nearest: _Answer, deeper: _Answer, searched: Corpus) -> _Answer:
-    """The answer for k chunks, then the chunks that a deeper one ranks below it: asked for more, Chroma finds chunks that it misses for k."""
+    """The answer for k chunks, then what a deeper one ranks below it: asked for more, Chroma also finds chunks that it misses for k."""
     last = order_keys(nearest.scores, searched.chunk_breakers[nearest.positions]).min(initial=np.iinfo(np.int64).max)
     below = order_keys(deeper.scores, searched.chunk_breakers[deeper.positions]) < last
     positions = np.concatenate([nearest.positions, deeper.positions[below]])

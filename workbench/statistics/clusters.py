@@ -66,7 +66,7 @@ def units(clusters: npt.ArrayLike) -> Units:
 
 
 def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
-    """Group the rows of `scored` (r, q) that hold the same queries, so have the same units: their positions and these queries (q), in blocks."""
+    """Group the rows of `scored` (r, q) that hold the same queries, for one pass: their positions and these queries (q), in blocks."""
     groups: dict[bytes, list[int]] = {}
     for row, key in enumerate(np.packbits(scored, axis=1)):
         groups.setdefault(key.tobytes(), []).append(row)

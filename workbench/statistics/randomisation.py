@@ -141,7 +141,7 @@ class Randomised:
 
 
 def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Randomised:
-    """Flip the signs of whole units, as if either configuration could have had either result, and count how often the observed values are reached.
+    """Count how often the observed values are reached when the signs of whole units are flipped, the same flips for all pairs.
 
     A pair's p is (b + 1) / (B + 1) for b of B random flips with |Σ ± S| >= |Σ S|; exact where at most 16 of its units are non-zero.
     Corrected by max-T (Westfall and Young 1993, step-down, algorithm 4.1): U of the pairs in `family` (p) in falling order, each against

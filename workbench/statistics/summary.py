@@ -47,9 +47,9 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
         for places, here in alike(scored & members):
             if here.any():
                 intervals = mean_intervals(value[places][:, here], clusters[here], proportion=proportion[places])
-                most_of = attainable[places][:, here]
-                counts = (~np.isnan(most_of)).sum(axis=1)
-                means = np.where(counts > 0, ratio(np.nansum(most_of, axis=1), counts), np.nan)
+                bounds = attainable[places][:, here]
+                counts = (~np.isnan(bounds)).sum(axis=1)
+                means = np.where(counts > 0, ratio(np.nansum(bounds, axis=1), counts), np.nan)
                 for place, interval, most in zip(places.tolist(), intervals, means.tolist(), strict=True):
                     rows[place, label] |= asdict(interval) | {"attainable": most}
     ordered = (rows[place, label] for place in range(len(names)) for label in slices)

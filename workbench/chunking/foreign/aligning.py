@@ -1,6 +1,7 @@
 """Align the parts of a text with it, for splitters that return texts without offsets."""
 
 import itertools
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Optional
@@ -30,6 +31,9 @@ class _Way(NamedTuple):
     reach: int
     end: int
     before: Optional["_Way"]
+
+
+_rank = operator.attrgetter("gap", "unevenness", "start")
 
 
 def _end_to_end(text: str, parts: Sequence[str]) -> list[Slice] | None:
@@ -115,7 +119,3 @@ def _solid(text: str, position: int) -> int:
     """The first character from a position on that is not blank; the text's end if there is none."""
     match = _SOLID.search(text, position)
     return match.start() if match else len(text)
-
-
-def _rank(way: _Way) -> tuple[int, float, int]:
-    return way.gap, way.unevenness, way.start

@@ -31,10 +31,8 @@ def markdown_tokens(text: str) -> tuple[list[Token], list[int]]:
 
 
 def is_heading(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a token opens a heading of the document itself.
-
-    One inside a quotation or list item belongs to that. One of several lines is a plain text's paragraph above a rule of dashes.
-    """
+    """Whether a token opens a heading of the document itself, not of a quotation or list item."""
+    # A heading of several lines is a plain text's paragraph above a rule of dashes.
     token = tokens[index]
     return token.type == "heading_open" and token.level == 0 and "\n" not in tokens[index + 1].content
 

@@ -89,10 +89,7 @@ def trimmed(text: str, start: int, end: int) -> Slice:
 
 
 def shrunk(overlap: int, fits: int, room: TokenBudget) -> int:
-    """The overlap that a long header leaves to chunks of `fits` tokens.
-
-    Without this, steps of one token could make a thousand chunks of a page.
-    """
+    """The overlap that a long header leaves to chunks of `fits` tokens; steps of one token could make a thousand chunks of a page."""
     step = max(1, (room.most - overlap + 1) // 2)
     return max(0, min(overlap, fits - step))
 

@@ -38,10 +38,9 @@ def cut_long(text: str, tokens: Tokens, cuts: Sequence[Slice], room: TokenBudget
     whole = pieces(tokens, cuts)
     kept: list[Slice] = []
     for (start, end), length in zip(cuts, (whole.last - whole.first).tolist(), strict=True):
-        kept += [(start, end)] if length <= room.at(start) else _fragments(text, tokens, (start, end), room)
+        if length <= room.at(start):
+            kept.append((start, end))
+        else:
+            fragments = (trimmed(text, *part) for part in slices(words(tokens, start, end, room), room))
+            kept += [part for part in fragments if part[0] < part[1]]
     return pieces(tokens, kept)
-
-
-def _fragments(text: str, tokens: Tokens, long: Slice, room: TokenBudget) -> list[Slice]:
-    parts = [trimmed(text, start, end) for start, end in slices(words(tokens, *long, room), room)]
-    return [(start, end) for start, end in parts if start < end]

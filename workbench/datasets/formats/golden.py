@@ -35,7 +35,6 @@ def read_golden(path: Path, documents: Path | None, split: str | None) -> Datase
 
 
 def _folder(folder: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
-    """Read the documents of a folder, return its questions."""
     read_documents(documents or documents_of(folder), draft)
     lines = folder / "questions.jsonl"
     if lines.exists():
@@ -45,7 +44,6 @@ def _folder(folder: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
 
 
 def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
-    """Read the documents of a JSON file, return its questions."""
     content = _json_file(path, draft)
     if not isinstance(content, list | dict):
         raise InputError(f"{path} is a JSON {type(content).__name__}", "it should be a list of questions or {documents, questions}")
@@ -92,7 +90,10 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
     for query in dataset.queries:
         row: dict[str, Any] = {"query_id": query.query_id, "query": query.text} | _judgements(qrels[query.query_id])
         if needs[query.query_id]:
-            row["evidence"] = [_alternatives(need, texts) for need in needs[query.query_id]]
+            alternatives = (need.alternatives for need in needs[query.query_id])
+            row["evidence"] = [
+                [asdict(span) | {"text": texts[span.doc_id][span.start : span.end]} for span in each] for each in alternatives
+            ]
         if query.answer:
             row["answer"] = query.answer
         if not query.answerable:
@@ -114,10 +115,6 @@ def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
     relevant = {doc_id: grade for doc_id, grade in grades.items() if grade not in REFUSED.values()}
     graded = {"relevant_doc_ids": list(relevant) if set(relevant.values()) == {1} else relevant}
     return {key: doc_ids for key, doc_ids in (graded | refused).items() if doc_ids}
-
-
-def _alternatives(need: Need, texts: dict[str, str]) -> list[dict[str, Any]]:
-    return [asdict(span) | {"text": texts[span.doc_id][span.start : span.end]} for span in need.alternatives]
 
 
 def write_golden(dataset: Dataset, folder: Path) -> None:

@@ -101,7 +101,10 @@ def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
     first: dict[tuple[str, str], str] = {}
     for (query_id, _, doc_id, rank, score, _), where in _cells(path, 6, "query_id Q0 doc_id rank score tag", draft):
         try:
-            yield ScoredDoc(query_id, doc_id, _whole_number(rank), _finite(score)), where
+            line = ScoredDoc(query_id, doc_id, _whole_number(rank), float(score))
+            if not math.isfinite(line.score):
+                raise ValueError(score)
+            yield line, where
         except ValueError:
             draft.faults.append(f"{where} has rank {rank!r} and score {score!r}, not a whole and a finite number")
         earlier = first.setdefault((query_id, doc_id), where)
@@ -133,12 +136,6 @@ def _whole_number(cell: str) -> int:
     return int(cell)
 
 
-def _finite(cell: str) -> float:
-    if not math.isfinite(number := float(cell)):
-        raise ValueError(cell)
-    return number
-
-
 def _id(text: str) -> str:
     if not text or re.search(r"[ \t\r\n]", text) or text.startswith("\ufeff"):
         raise InputError(f"{text!r} cannot be written to a TREC file", "give ids and tags without blanks")
@@ -152,5 +149,4 @@ def _score(score: float) -> str:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    text = "".join(f"{line}\n" for line in lines)
-    path.write_bytes(text.encode("utf-8"))
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8"))

@@ -1,7 +1,4 @@
-"""Late pooling: a document is encoded once for all chunkings, and a chunk's vector is the normalised mean of its tokens' vectors there.
-
-Günther, Mohr, Williams, Wang and Xiao 2024 (arXiv:2409.04701).
-"""
+"""Late pooling (Günther et al. 2024, arXiv:2409.04701): a chunk's vector is the normalised mean of its tokens' vectors in the document."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -106,10 +103,7 @@ def reader_of(embedder: SentenceTransformersEmbedder) -> Reader:
 
 
 def pool(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache, label: str = "") -> int:
-    """Compute the slices that the cache lacks, each document in one pass; returns the number of encoded tokens.
-
-    A document is committed whole; one of more slices than fit into memory in parts, and encoded again if it was interrupted.
-    """
+    """Compute the slices that the cache lacks, each document in one pass; returns the number of encoded tokens."""
     # All at once, for the tokeniser's threads; what follows finds the tokens in its cache.
     tokenise([_text(request.document) for request in requests], reader.embedder.model)
     missing = _missing(requests, reader, cache)
@@ -118,6 +112,7 @@ def pool(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache,
     windows = _WINDOWS if reader.embedder.encoder().backend == "openvino" else 1
     with tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False) as bar:
         for group in batching.groups(missing, lambda request: reader.windows(request.document), windows):
+            # A document is committed whole; one with more slices in parts, and encoded again if it was interrupted.
             pooled = _pooled(group, reader, bar)
             while batch := list(islice(pooled, _VECTORS)):
                 cache.put([key for key, _ in batch], np.stack([vector for _, vector in batch]))

@@ -1,7 +1,4 @@
-"""A document in overlapping windows of a model, and the means of its tokens' vectors, window by window.
-
-"Long late chunking" of Günther, Mohr, Williams, Wang and Xiao 2024 (arXiv:2409.04701).
-"""
+"""A document in overlapping windows of a model, and the means of its tokens' vectors ("long late chunking" of Günther et al. 2024)."""
 
 import functools
 from collections.abc import Iterator, Sequence
