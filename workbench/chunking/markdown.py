@@ -57,9 +57,8 @@ def _kind(kind: str, heading: bool) -> Kind:
 class MarkdownChunker(CuttingChunker):
     """Sections: a heading begins a chunk and stays with what follows it; blocks are packed up to `size`.
 
-    A table, code block, list item or quotation is cut only where it is longer than a chunk, and then between lines; a
-    paragraph between sentences; a line or sentence between words. Where heading and table fit one by one but not together,
-    the heading is a chunk by itself.
+    A table, code block, list item or quotation is cut only where it is longer than a chunk, and then between lines; a paragraph between
+    sentences; a line or sentence between words. A heading is a chunk by itself where it does not fit together with the table below.
     """
 
     examples: ClassVar = ({"size": 32}, {"size": 96})

@@ -86,10 +86,7 @@ def anchor(draft: DatasetDraft) -> None:
 
 
 def with_recurrences(dataset: Dataset) -> Dataset:
-    """Every verbatim recurrence of a span, in its own or another document, becomes an alternative of the span's need.
-
-    Recurrences follow the given alternatives, by document and position. Repeating the words does not make a document relevant.
-    """
+    """Every verbatim recurrence of a span, in any document, becomes an alternative of the span's need; no judgement changes."""
     if not dataset.needs:
         return dataset
     texts = {document.doc_id: document.text for document in dataset.documents}

@@ -1,9 +1,8 @@
 """A question and its labels, as the project's own format and tables write them.
 
-`query` is required. Optional are `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade
--1), `judged_doc_ids` (read and not relevant, grade 0), `evidence` (a list of needs, each a list of alternative spans {doc_id, start, end,
-text}), `relevant_chunks` (texts or {doc_id, text}, found by `anchoring`), `answer`, `answerable`, `type`, `split`; any other field is
-metadata.
+`query` is required; optional are `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade
+-1), `judged_doc_ids` (read and not relevant, grade 0), `evidence` (a list of needs, each a list of spans {doc_id, start, end, text}),
+`relevant_chunks` (texts or {doc_id, text}, found by `anchoring`), `answer`, `answerable`, `type` and `split`. Others are metadata.
 """
 
 from typing import Any

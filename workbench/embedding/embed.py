@@ -39,7 +39,7 @@ def in_memory(shape: tuple[int, int]) -> Vectors:
 
 @dataclass(frozen=True)
 class EmbeddedTexts:
-    """Vectors float32 (n, dimension), each input's tokens (int64, n) before the window cut them, and `usage` for what the cache lacked."""
+    """Vectors float32 (n, dimension), each input's tokens (int64, n) before the window cuts it, `usage` for what the cache lacked."""
 
     vectors: Vectors
     lengths: Ints
@@ -119,10 +119,7 @@ def _dimension(cache: VectorCache, present: Keys) -> int:
 
 
 class Batch(NamedTuple):
-    """Texts that are encoded together, longest first, as arrays (n): their keys, and the sequence and place where each occurs first.
-
-    `tokens` (int64) are those within the window. The texts themselves are not kept.
-    """
+    """Texts to encode together, longest first, as arrays (n): keys, the sequence and place of each, and `tokens` within the window."""
 
     keys: Keys
     sequences: Ints

@@ -73,8 +73,7 @@ class SentenceTransformersEmbedder(Embedder):
     `backend` auto takes OpenVINO where it is installed, torch sees no GPU and the model gives the same vectors with it, in bfloat16
     where the processor has it; an experiment that must stay with float32 says torch.
     A prompt left out is the one that the model's own settings give for its role; an empty one turns it off.
-    `pooling` late encodes a document once, in overlapping windows, and makes a chunk's vector of its tokens there; nothing is truncated
-    then. Questions are embedded as with standard pooling.
+    `pooling` late makes a chunk's vector of its tokens in the whole document, so nothing is truncated; questions stay as with standard.
     """
 
     examples = ({}, {"pooling": "late"})

@@ -115,7 +115,7 @@ def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
 
 
 def _alphabet(token: str) -> int:
-    """The rank of a token: vocabularies begin with their alphabet in no order of frequency, and ASCII is in every text, other letters in few."""
+    """The rank of a token: vocabularies begin with an unordered alphabet, of which ASCII is in every text, other letters in few."""
     text = _CONTINUED.sub("", token)
     return 1 if len(text) != 1 else 0 if text.isascii() else 2
 

@@ -114,11 +114,10 @@ class SelfTest:
     def verdict(self) -> str:
         """`judge`, or `not a judge: ` and why.
 
-        Requirement D14 refuses the name to a scorer that fails the bounds of the cases (0.8 and 0.2, 0.9 and 0.3). No model is free
-        of single slips, so it is read by kind: the name is refused if more cases of any kind fail than pass, as with a judge blind to
-        negation. It is also refused below AUROC 0.65 and if over 90 % of the answers are one class, a gate measured on small local
-        models (always yes: 0.44 to 0.52; word overlap: 0.56; the first usable model: 0.67), and if over 10 % of the cases are
-        unscored, since a judge does not choose its cases.
+        No model is free of single slips, so the bounds are read by kind: the name is refused if more cases of any kind fail than pass, as
+        with a judge blind to negation. It is also refused below AUROC 0.65 and if over 90 % of the answers are one class, a gate measured
+        on small local models (always yes: 0.44 to 0.52; word overlap: 0.56; the first usable model: 0.67), and if over 10 % of the cases
+        are unscored, since a judge does not choose its cases.
         """
         scored, cases = self.passed + self.failed, len(self.rows)
         if scored < max(1, SCORED_AT_LEAST * cases):

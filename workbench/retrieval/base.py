@@ -35,9 +35,8 @@ class Corpus:
     """The n chunks that are searched, in order of their documents, with their ids and vectors.
 
     `doc` (int64, n) is each chunk's document; `group` (int64, n) numbers the slice that is delivered for it, so that children
-    of one parent share it; `tokens` (int64, n) is what that slice costs. The tie breakers order ids (chunks n, documents m).
-    `texts` are the chunks' texts, each with its header. A retriever that uses vectors finds them in `vectors` (n, dimension), and
-    Chroma's index of them in the folder `index`.
+    of one parent share it; `tokens` (int64, n) is what that slice costs. The tie breakers order ids (chunks n, documents m). `texts` are
+    the chunks' texts, each with its header. `vectors` (n, dimension) and Chroma's folder `index` are there if the retriever uses them.
     """
 
     ids: Sequence[str]
@@ -70,10 +69,7 @@ def _hashes(ids: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True)
 class SearchDepth:
-    """The depth of a search: until this many distinct delivered slices, tokens and documents are found.
-
-    `listed` documents are ranked if that costs nothing more: an approximate index is not asked for them.
-    """
+    """The depth of a search: distinct delivered slices, tokens and documents, and `listed` documents if they cost no more."""
 
     slices: int
     tokens: int

@@ -1,7 +1,6 @@
 """One Chroma collection for each (chunks, embedding), each in its directory: built once, audited, renamed, then only read.
 
-Two processes that write one collection lose vectors in silence, and builds are not reproducible: so a build happens aside and
-under a lock, nothing is ever added to a finished index, and its content is checked before it is used.
+Two processes that write one collection lose vectors, and builds are not reproducible: so a build is made aside and under a lock.
 """
 
 import json

@@ -41,10 +41,7 @@ def longest(vectors: Vectors) -> float:
 
 
 def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: float) -> Nearest:
-    """The best chunks and documents of each query, as many as `depth` says; `length` is the greatest of a vector.
-
-    The products of all these queries with a block of vectors are in memory.
-    """
+    """The best chunks and documents of each query, as many as `depth` says; `length` is the greatest of a vector."""
     chunks, documents, spread = TopK(len(queries), depth[0]), TopK(len(queries), depth[1]), Spread(len(queries))
     error = _error(queries, length)
     # Lists of pairs take more memory than products, so those of a few queries at a time.

@@ -1,7 +1,6 @@
 """The order of results: by score, then by a seeded hash of the id. Metrics only read the ranks.
 
-Scores are rounded to six decimals first: matrix products of different shapes differ in smaller steps, so equal texts tie, and a
-tie is broken in the same way in every run.
+Scores are rounded to six decimals first: matrix products of different shapes differ in smaller steps, so equal texts tie.
 """
 
 import hashlib
@@ -40,10 +39,7 @@ def rounded(scores: Any) -> Floats:
 
 
 def order_keys(scores: Floats, breakers: Ints) -> Ints:
-    """One int64 for each score, all different within a row: a greater key ranks earlier.
-
-    The rounded score counts in steps of 1e-6, and the tie breaker decides below that; room for 4 billion ids.
-    """
+    """One int64 for each score, all different within a row: a greater key ranks earlier; room for 4 billion ids."""
     steps = np.round(scores * 10**_DECIMALS).astype(np.int64)
     return np.asarray(steps * _ROOM + (_ROOM - 1 - breakers))
 

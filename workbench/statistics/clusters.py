@@ -37,8 +37,7 @@ def query_clusters(labels: Labels) -> Ints:
 class Units:
     """The unit of each query, numbered from 0: `codes` (q); `clusters` is the number of source documents they come from.
 
-    `conditional` says that queries of one document count as separate observations because there are too few documents: inference then
-    holds over questions of these documents only.
+    `conditional`: documents are too few, so each query is a unit and inference holds over questions of these documents only.
     """
 
     codes: Ints

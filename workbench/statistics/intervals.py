@@ -142,8 +142,7 @@ def _wilson(values: Floats, observed: Units) -> list[Interval]:
     The design effect is the variance of the mean over that of as many independent successes, p (1 - p) / (n - 1); for successes at
     least 1. Only the F units with a rare outcome (anything but 1 if the mean is above a half) inform it, so the estimate is drawn
     towards its largest value, that of units of one mind, Σ size² / n (Kish 1965), which has the weight 4 / (F² + 4): with F = 0 it
-    is the only information. The last factor pays for few units (Korn and Graubard 1998). One query a unit gives the plain interval
-    for successes.
+    is the only information. The last factor pays for few units (Korn and Graubard 1998). With one query a unit it is the plain interval.
     """
     n, mean, means = values.shape[1], values.mean(axis=1), robust(values, observed.codes)
     binary = ((values == 0) | (values == 1)).all(axis=1)

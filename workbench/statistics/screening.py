@@ -36,8 +36,7 @@ class Screened:
 class Screening:
     """Which configurations were screened out, by `metric` on `queries` of the `of` questions that have an answer.
 
-    `rows` are all configurations in the experiment's order. `margin` is the allowance for the proxy, `alike` are groups of
-    configurations that have the same proxy.
+    `rows` are all configurations in the experiment's order, `margin` is the allowance for the proxy, `alike` groups those with one proxy.
     """
 
     metric: str

@@ -27,8 +27,7 @@ def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int
     """The leader of one random half of the units, measured on the other half and the reverse; the mean over 200 splits.
 
     `values` (c, q; higher is better, NaN where unscored) of configurations by `names` (c), `codes` (q) the units; None with fewer than
-    two. Choosing and measuring on different questions is cross-validation (Stone 1974); half the questions choose a little worse than
-    all, so the value errs downwards rather than up.
+    two. This is cross-validation (Stone 1974); half the questions choose a little worse than all, so the value errs downwards.
     """
     count = int(codes.max(initial=-1)) + 1
     if count < 2:

@@ -29,10 +29,7 @@ Arguments = Annotated[dict[str, JsonValue], AfterValidator(_canonical)]
 
 
 class ForeignChunker(CuttingChunker, ABC):
-    """A chunker by another library's rules: its chunks are exact slices, but it may leave text out or exceed its size.
-
-    Text that a splitter leaves out stays left out; a chunk whose text is not in the document is an InputError.
-    """
+    """A chunker by another library's rules: exact slices (else InputError) that may leave text out or exceed its size."""
 
     covers: ClassVar[bool] = False
 

@@ -27,8 +27,7 @@ class CallableChunker(ForeignChunker):
     """A function `package.module:function` that takes a text, and `arguments`, and gives its chunks.
 
     Chunks are texts in their order, pairs (start, end) in code points, or mappings or objects with `start_index` and `end_index`.
-    `tokens` has no effect. Its identity is the source of its module: a change there cuts anew, a change in a module that it
-    imports does not. Modules in the working directory can be named.
+    `tokens` has no effect. Its identity is the source of its module, not of modules that it imports. The working directory is searched.
     """
 
     examples: ClassVar = (

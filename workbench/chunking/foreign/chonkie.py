@@ -62,10 +62,7 @@ class ChonkieChunker(LibraryChunker):
 
 
 class SliceTokenizer:
-    """A vocabulary of ours as a chonkie tokenizer that keeps every character: a token is the slice up to the next one.
-
-    It has the methods that chonkie calls; tokens are numbered in the order of their first occurrence.
-    """
+    """A vocabulary of ours as chonkie's tokenizer: tokens are slices up to the next one, numbered in order of their first occurrence."""
 
     def __init__(self, vocabulary: str) -> None:
         self._vocabulary = vocabulary

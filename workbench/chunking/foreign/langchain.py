@@ -15,9 +15,8 @@ _PACKAGE = "langchain-text-splitters"
 class LangChainChunker(LibraryChunker):
     """Any splitter of langchain-text-splitters by its class name, with its own `arguments` beside `size` and `overlap`.
 
-    Sizes count in the unit of `tokens`, by LangChain's `length_function`, and leave room for special tokens and the document's longest
-    header; a splitter with an encoding of its own (TokenTextSplitter) counts in that. Its texts are placed by alignment,
-    where LangChain's `start_index` may name another place of a repeated text.
+    Sizes count in the unit of `tokens` and leave room for special tokens and the document's longest header; TokenTextSplitter counts in
+    its own encoding. Texts are placed by alignment: LangChain's `start_index` may name another place of a repeated text.
     """
 
     module: ClassVar = "langchain_text_splitters"

@@ -41,10 +41,8 @@ def alone(parts: Pieces) -> Pieces:
 
 
 def pack(parts: Pieces, room: TokenBudget, overlap: int = 0) -> list[tuple[int, int]]:
-    """Runs [i, j) of pieces, as long as they fit; each begins with at most `overlap` tokens of the one before.
-
-    The merge of LangChain's text splitters, by binary search: a piece that fits nowhere is a run of its own.
-    """
+    """Runs [i, j) of pieces, as long as they fit, each with at most `overlap` tokens of the one before; an overlong piece is a run alone."""
+    # The merge of LangChain's text splitters, by binary search.
     runs = []
     i, n = 0, len(parts.starts)
     while i < n:

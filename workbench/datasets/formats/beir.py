@@ -1,7 +1,6 @@
 """BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv and perhaps evidence.jsonl.
 
-`evidence.jsonl` has rows {query_id, doc_id, start, end, text}; rows of one query that share a `need` are alternatives, a row
-without one is a separate need.
+`evidence.jsonl` has rows {query_id, doc_id, start, end, text}; those of a query with one `need` are alternatives, others separate needs.
 """
 
 from pathlib import Path
