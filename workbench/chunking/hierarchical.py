@@ -12,13 +12,13 @@ from workbench.records import Document
 
 
 class HierarchicalChunker(CuttingChunker):
-    """Recursive chunks of size `child`, each in one of size `parent` (its content alone) that goes to the context and is never embedded."""
+    """Recursive chunks of size `child`, each in a recursive chunk of size `parent` that is delivered in its place and never embedded."""
 
     examples: ClassVar = ({"child": 32, "parent": 96}, {"child": 16, "parent": 24})
 
     kind: Literal["hierarchical"] = "hierarchical"
     child: Size
-    parent: Size
+    parent: Size  # of the content alone
 
     @property
     def name(self) -> str:

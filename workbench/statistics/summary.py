@@ -23,7 +23,7 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
 
     `queries` is what `evaluate` returns; `clusters` (q) and `metadata` (q) are per query position. The slices are `all` and
     `field=value` for every metadata field with 2 to 20 distinct values. The mean, its interval, `attainable` and `n` are over
-    scored queries; `unscored` counts the others. Without any `value` is NaN; a slice to which a metric does not apply has no row.
+    scored queries (`value` is NaN without any); `unscored` counts the others. A slice to which a metric never applies has no row.
     """
     if metadata and len(metadata) != len(clusters):
         raise InputError(f"metadata of {len(metadata)} queries for {len(clusters)} clusters", "give both for every query")
