@@ -10,9 +10,9 @@ import pytest
 from workbench.attribution.causes import CAUSE_NAMES as CAUSES
 from workbench.context.packing import BEYOND_K, DELIVERED, OVER_BUDGET, REPEATED
 from workbench.errors import InputError
+from workbench.faultbench.attribution import confusion
 from workbench.faultbench.bench import planted_cases
 from workbench.faultbench.cases import NONE
-from workbench.faultbench.confusion import confusion
 from workbench.faultbench.indexes import DEEPEST
 from workbench.faultbench.pipeline import BUDGET
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise

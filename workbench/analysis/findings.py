@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.analysis.frontier import Cost, CostedConfiguration, frontier
 from workbench.analysis.pairwise import Contrast, contrast
-from workbench.analysis.questions.failure_summary import FailureSummary, faults_of
+from workbench.analysis.questions.miss_causes import FailureSummary, faults_of
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
 from workbench.results.measures import Measure

@@ -108,6 +108,12 @@ def difference(run: RunTables, metric: str, a: str, b: str) -> Interval | None:
     return None if np.isnan(first + second).all() else paired_difference(first, second, clusters(run))
 
 
+def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
+    """The rows of `metrics` of the primary metric, a row for each slice under its name, `all` first."""
+    rows = run.of("metrics", configuration)
+    return rows[rows["metric"] == str(run.primary)].set_index("slice")
+
+
 @lru_cache(maxsize=4)
 def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     table = run.metrics

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.attribution.embedded_extent import embedded_ends
+from workbench.attribution.evidence_state import embedded_ends
 from workbench.chunking.base import Chunker
 from workbench.faultbench.broken_components import BrokenChunker, WindowedBm25Retriever
 from workbench.faultbench.cases import IndexedChunk

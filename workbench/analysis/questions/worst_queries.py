@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.questions.highlights import Piece, Stretch, against_delivered, marked
-from workbench.analysis.questions.passages import passage_of
+from workbench.analysis.questions.passages import Piece, Stretch, against_delivered, marked, passage_of
 from workbench.analysis.values import detail, per_query
 from workbench.metrics.coverage import Floats, Ints
 from workbench.results.run_tables import RunTables

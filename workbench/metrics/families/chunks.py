@@ -1,9 +1,9 @@
-"""Precision over delivered chunks, judged by their overlap with evidence."""
+"""Metrics over the first k delivered chunks: their overlap with evidence, and their documents, as most RAG test code counts them."""
 
 import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
-from workbench.metrics.coverage import Ints, meeting, totals
+from workbench.metrics.coverage import Floats, Ints, meeting, ratio, totals
 from workbench.metrics.delivery import delivered, delivered_documents, slices
 
 
@@ -40,3 +40,22 @@ def _available(case: Case, _: Cut) -> Ints:
     query, doc = np.divmod(labels.relevant_pairs, labels.documents)
     by_document = totals(query, np.bincount(table.doc, minlength=labels.documents)[doc], labels.queries)
     return np.where(labels.has_evidence, by_evidence, by_document).astype(np.int64)
+
+
+def hit_recall(case: Case, cut: Cut) -> MetricValues:
+    """Relevant documents among those of the first k chunks / relevant documents; at most min(k, R) / R."""
+    relevant = np.maximum(case.labels.relevant_counts, 1).astype(np.float64)
+    return MetricValues(case.shared(_documents, cut)[0] / relevant, np.minimum(relevant, cut.depth) / relevant)
+
+
+def hit_precision(case: Case, cut: Cut) -> MetricValues:
+    """Relevant documents among those of the first k chunks / distinct documents of these chunks; 0 without results."""
+    found, distinct = case.shared(_documents, cut)
+    return MetricValues(ratio(found, distinct), np.ones(case.labels.queries))
+
+
+def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:
+    """(queries) each: relevant distinct documents, distinct documents."""
+    labels, pairs = case.labels, np.unique(delivered_documents(case, cut))
+    query, good = pairs // labels.documents, np.isin(pairs, labels.relevant_pairs)
+    return totals(query, good, labels.queries), totals(query, np.ones_like(query), labels.queries)

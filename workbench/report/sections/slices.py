@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import FEWEST_QUERIES
-from workbench.analysis.slice_means import slice_means
+from workbench.analysis.standings import slice_means
+from workbench.analysis.values import FEWEST_QUERIES
 from workbench.report.cells import Scale, count_cell, digits_for, gap_cell, mean_cell, upright, words
 from workbench.report.model import Block, Cell, Column, Fold, Row, Section, Table
 from workbench.report.sections.pairs import slice_name
@@ -17,7 +17,7 @@ def slices(found: Findings) -> Section | None:
     """The leader by slice, then every configuration; None without a leader."""
     if found.first is None:
         return None
-    means = slice_means(found.run, tuple(standing.name for standing in found.standings.ranked))
+    means = {standing.name: slice_means(found.run, standing.name) for standing in found.standings.ranked}
     table = _map(found, means)
     folded: list[Block] = [Fold("Every configuration by slice", [table])] if table else []
     return Section("By kind of question", "slices", [_first(found, means[found.first.name]), *folded], "Slices")
