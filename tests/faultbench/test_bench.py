@@ -111,13 +111,13 @@ def test_the_context_is_the_best_chunks_and_only_the_last_is_cut(cases):
     cut = 0
     for case in cases:
         seen = case.observation
-        whole = [(hit.chunk.doc_id, hit.chunk.start, hit.chunk.end) for hit in seen.hits if hit.delivered]
+        whole = [(hit.chunk.doc_id, hit.chunk.start, hit.chunk.end) for hit in seen.hits if hit.cut_reason == DELIVERED]
         context = [(span.doc_id, span.start, span.end) for span in seen.context]
         assert context[:-1] == whole[: len(context) - 1]
         assert len(context) == len(whole)
         assert [place[:2] for place in context] == [place[:2] for place in whole]
         costs = {entry.chunk: entry.tokens for entry in seen.entries}
-        *before, last = [0, *(costs[hit.chunk] for hit in seen.hits if hit.delivered)]
+        *before, last = [0, *(costs[hit.chunk] for hit in seen.hits if hit.cut_reason == DELIVERED)]
         assert (sum(before) + last > seen.budget) == (context != whole)
         if context != whole:
             cut += 1

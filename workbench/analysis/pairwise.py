@@ -21,7 +21,7 @@ from workbench.statistics.intervals import Interval
 
 # Values may differ although the loser misses nothing.
 OTHER = "other"
-OTHER_TOLD = "all that was looked for was delivered: the values differ by blanks at seams, by order, or by what else was delivered"
+OTHER_MEANING = "all that was looked for was delivered: the values differ by blanks at seams, by order, or by what else was delivered"
 # Values that differ by less are the same: rounding.
 _SAME = 1e-9
 
@@ -141,7 +141,6 @@ def comparisons_table(run: RunTables) -> pd.DataFrame:
 
 
 def _differences(run: RunTables, metric: str) -> Iterator[tuple[tuple[int, int], Interval]]:
-    """The difference of each pair of configurations, by their places, that have a value for the same query."""
     groups = clusters(run)
     values = np.array([per_query(run, name, metric) for name in run.names], dtype=np.float64).reshape(len(run.names), len(groups))
     scored = (~np.isnan(values)).astype(np.float64)

@@ -34,11 +34,6 @@ class Mean:
         """Value and interval."""
         return f"{number(self.value, digits)} {interval(self.low, self.high, digits)}"
 
-    @property
-    def of_attainable(self) -> str:
-        """The value beside the largest possible one."""
-        return number(self.value) if np.isnan(self.attainable) else f"{number(self.value)} of {number(self.attainable)}"
-
 
 @dataclass(frozen=True)
 class Standing:

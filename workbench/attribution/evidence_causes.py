@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workbench.attribution.causes import EVIDENCE_CAUSES
 from workbench.attribution.evidence_state import EmbeddedExtent, evidence_state
 from workbench.metrics.case import NO_CUT, Case, Cut
-from workbench.metrics.coverage import Bools, Ints, meeting, totals
+from workbench.metrics.coverage import Bools, Ints, meeting, sharing_half, totals
 from workbench.metrics.delivery import Delivered, Ordered, delivered, delivered_documents, ordered, packed_text, slices
 from workbench.metrics.families.documents import first_documents
 from workbench.metrics.families.spans import delivered_characters, met, met_by
@@ -74,7 +74,6 @@ def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.Dat
 
 
 def _earliest(applies: Mapping[str, Bools]) -> NDArray[np.object_]:
-    """(n) the first cause in precedence that applies."""
     order = [cause.name for cause in EVIDENCE_CAUSES if cause.name in applies]
     return np.select([applies[name] for name in order], order, default="").astype(object)
 
@@ -126,7 +125,10 @@ def repeats(case: Case, rows: Ints) -> Bools:
     query, piece = hits.query[rows], hits.piece[rows]
     found: Bools = pd.DataFrame({"query": query, "text": _texts(case, piece)}).duplicated().to_numpy(np.bool_, copy=True)
     origin = query * case.labels.width
-    earlier, later = _overlapping(origin + table.starts[piece], origin + table.ends[piece], rows)
+    starts, ends = origin + table.starts[piece], origin + table.ends[piece]
+    earlier, later = sharing_half(starts, ends, starts, ends)
+    # Rows rise with the rank.
+    earlier, later = earlier[earlier < later], later[earlier < later]
     # By position, over all queries at once: whether a hit is a repeat must be known before it can make another one.
     position = hits.position[rows][later]
     order = np.argsort(position, kind="stable")
@@ -134,15 +136,6 @@ def repeats(case: Case, rows: Ints) -> Bools:
     for same in np.split(order, borders):
         found[later[same[~found[earlier[same]]]]] = True
     return found
-
-
-def _overlapping(starts: Ints, ends: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Pairs (earlier, later) of slices that share at least half of the shorter of the two; `rows` rise with the rank."""
-    left, right = meeting(starts, ends, starts, ends)
-    shared = np.minimum(ends[left], ends[right]) - np.maximum(starts[left], starts[right])
-    shorter = np.minimum((ends - starts)[left], (ends - starts)[right])
-    kept = (rows[left] < rows[right]) & (2 * shared >= shorter)
-    return left[kept], right[kept]
 
 
 def _texts(case: Case, piece: Ints) -> Ints:

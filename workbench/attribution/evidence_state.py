@@ -34,7 +34,8 @@ def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, input
     """
     ends = chunks["end"].to_numpy(np.int64).copy()
     cut = truncated > 0 if len(truncated) else np.zeros(len(chunks), dtype=np.bool_)
-    rows = np.flatnonzero(cut & _evident(labels, chunks))
+    evident = meeting(labels.alternative_start, labels.alternative_end, *labels.positions(chunks, "start", "end"))[0]
+    rows = np.intersect1d(np.flatnonzero(cut), evident)
     if vocabulary is not None and len(rows):
         ends[rows] = embedded_ends(chunks.iloc[rows], truncated[rows], [inputs[row] for row in rows.tolist()], vocabulary)
     return EmbeddedExtent(ends, cut)
@@ -49,12 +50,6 @@ def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], 
     ends: Ints = chunks["end"].to_numpy(np.int64)
     clipped: Ints = np.clip(ends - lengths + np.array(kept, dtype=np.int64), chunks["start"].to_numpy(np.int64), ends)
     return clipped
-
-
-def _evident(labels: Labels, chunks: pd.DataFrame) -> Bools:
-    """(chunks) which chunks share a character with any evidence."""
-    found = meeting(labels.alternative_start, labels.alternative_end, *labels.positions(chunks, "start", "end"))[0]
-    return np.bincount(found, minlength=len(chunks)) > 0
 
 
 class EvidenceState(NamedTuple):

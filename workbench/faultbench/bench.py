@@ -77,7 +77,6 @@ def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base
 
 
 def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Sequence[Changes]]:
-    """By kind, the faults to plant: one, or for a double fault two of different stages, the earlier first."""
     faults = faults_of(question, base, seed)
     pairs = list(itertools.combinations([cause for cause in CAUSE_NAMES if cause in faults], 2))
     random.Random(f"{seed} doubles {question.query.query_id} {base.name}").shuffle(pairs)

@@ -190,14 +190,12 @@ def _run(trend: trends.Trend, row: Mapping[Any, Any]) -> list[str]:
 
 
 def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
-    """Show the last of the rows that begin with their run."""
     ordered = sorted(rows, key=lambda row: int(row[0]))
     of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
     return _table(caption + of, columns, ordered[-_MOST_ROWS:], none)
 
 
 def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
-    """Show rows of texts as a table, and the sentence `none` without rows."""
     return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(none))
 
 

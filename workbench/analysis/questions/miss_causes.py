@@ -17,10 +17,7 @@ from workbench.results.run_tables import RunTables
 
 
 def explains_text(run: RunTables) -> bool:
-    """Whether misses are of evidence in the text: the primary metric is over spans or chunks, and there is evidence.
-
-    Otherwise they are of whole documents.
-    """
+    """Whether misses are of evidence, by a primary metric over spans or chunks, and not of whole documents."""
     return run.primary.of_text and bool(run.dataset["needs"])
 
 

@@ -1,7 +1,4 @@
-"""The passages of a run, and the evidence in them as stretches that were delivered or missed.
-
-Pieces are plain strings with their roles; templates escape them.
-"""
+"""The passages of a run, and the evidence in them as stretches that were delivered or missed."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -60,7 +57,7 @@ def _by_document(run: RunTables) -> Mapping[str, list[Passage]]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text as it is shown."""
+    """A stretch of plain text with its role; templates escape it."""
 
     text: str
     role: Role = "plain"

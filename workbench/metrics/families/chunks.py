@@ -3,7 +3,7 @@
 import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
-from workbench.metrics.coverage import Floats, Ints, meeting, ratio, totals
+from workbench.metrics.coverage import Floats, Ints, ratio, sharing_half, totals
 from workbench.metrics.delivery import delivered, delivered_documents, slices
 
 
@@ -25,16 +25,11 @@ def chunk_precision(case: Case, cut: Cut) -> MetricValues:
 def _evident(case: Case, _: Cut) -> Ints:
     """The distinct keys query * slices + slice of all slices that overlap evidence by half of the shorter of the two."""
     labels, table = case.labels, case.shared(slices)
-    lows, highs = labels.alternative_start, labels.alternative_end
-    alternative, piece = meeting(table.starts, table.ends, lows, highs)
-    overlap = np.minimum(table.ends[piece], highs[alternative]) - np.maximum(table.starts[piece], lows[alternative])
-    shorter = np.minimum((table.ends - table.starts)[piece], (highs - lows)[alternative])
-    kept = 2 * overlap >= shorter
-    return np.unique(labels.alternative_query[alternative[kept]] * len(table.starts) + piece[kept])
+    alternative, piece = sharing_half(table.starts, table.ends, labels.alternative_start, labels.alternative_end)
+    return np.unique(labels.alternative_query[alternative] * len(table.starts) + piece)
 
 
 def _available(case: Case, _: Cut) -> Ints:
-    """(queries) the number of relevant slices."""
     labels, table = case.labels, case.shared(slices)
     by_evidence = np.bincount(case.shared(_evident) // max(len(table.starts), 1), minlength=labels.queries)
     query, doc = np.divmod(labels.relevant_pairs, labels.documents)

@@ -113,7 +113,6 @@ def _overlap(case: Case, cut: Cut) -> SpanOverlap:
 
 
 def _best(need: Ints, covered: Ints, length: Ints) -> Ints:
-    """The row of each need's best-covered alternative."""
     share = ratio(covered.astype(np.float64), length.astype(np.float64))
     order = np.lexsort((length, -share, need))
     return order[np.unique(need[order], return_index=True)[1]]

@@ -1,5 +1,7 @@
 """Recall of evidence by delivered tokens, and the primary metric by size and overlap."""
 
+import math
+
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CURVE, recall_curves
 from workbench.analysis.size_grid import Grid, size_grids
@@ -8,8 +10,6 @@ from workbench.report.cells import Scale, described, key_of, value_cell, words
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import MOST_NAMES, NAME_LENGTH
 from workbench.report.model import Beside, Cell, Column, Figure, Prose, Row, Section, Table
-
-_UNKNOWN = float("nan")
 
 
 def curves(found: Findings) -> Section | None:
@@ -44,9 +44,9 @@ def sizes(found: Findings) -> Section | None:
 
 
 def _grid(grid: Grid, scale: Scale) -> Table:
-    columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in grid.sizes)]
-    rows = []
-    for overlap in grid.overlaps:
-        values = [grid.cells.get((size, overlap), _UNKNOWN) for size in grid.sizes]
-        rows.append(Row([Cell(f"{overlap:,}"), *scale.shades(values, 3)]))
+    sizes, overlaps = (sorted({cell[axis] for cell in grid.cells}) for axis in (0, 1))
+    columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in sizes)]
+    rows = [
+        Row([Cell(f"{overlap:,}"), *scale.shades([grid.cells.get((size, overlap), math.nan) for size in sizes], 3)]) for overlap in overlaps
+    ]
     return Table(grid.title, columns, rows, classes="grid")

@@ -106,6 +106,5 @@ def _row(found: Findings, place: int, standing: Standing, others: Sequence[Measu
 
 
 def _metrics(found: Findings) -> list[Measure]:
-    """The most informative metrics beside the primary one."""
     candidates = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary) and metric.k is not None]
     return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]
