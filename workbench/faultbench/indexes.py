@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.chunking.base import Chunker
-from workbench.faultbench.broken_components import BrokenChunker, WindowedBm25Retriever
 from workbench.faultbench.pipeline import Pipeline
-from workbench.faultbench.run import Bench, Index
+from workbench.faultbench.run import Bench, BrokenChunker, Index, WindowedBm25Retriever
 from workbench.records import Dataset, Document, Span
 from workbench.retrieval.bm25 import Bm25Retriever
 

@@ -98,7 +98,9 @@ def _overlap(case: Case, cut: Cut) -> SpanOverlap:
     text = Union.of(delivery.query * width + delivery.starts, delivery.query * width + delivery.ends)
     lows, highs = labels.evidence
     covered = text.covered(lows, highs)
-    best = _best(labels.alternative_need, covered, highs - lows)
+    share = ratio(covered.astype(np.float64), (highs - lows).astype(np.float64))
+    order = np.lexsort((highs - lows, -share, labels.alternative_need))
+    best = order[np.unique(labels.alternative_need[order], return_index=True)[1]]
     chosen, every = Union.of(lows[best], highs[best]), Union.of(lows, highs)
     return SpanOverlap(
         text=text.by_group(width, queries),
@@ -110,12 +112,6 @@ def _overlap(case: Case, cut: Cut) -> SpanOverlap:
         missed=totals(labels.alternative_query, highs - lows - covered, queries),
         paid=totals(delivery.query, delivery.ends - delivery.starts, queries),
     )
-
-
-def _best(need: Ints, covered: Ints, length: Ints) -> Ints:
-    share = ratio(covered.astype(np.float64), length.astype(np.float64))
-    order = np.lexsort((length, -share, need))
-    return order[np.unique(need[order], return_index=True)[1]]
 
 
 def met(case: Case, cut: Cut) -> Bools:

@@ -14,9 +14,8 @@ from workbench.core.files import write_text
 from workbench.report.model import Report
 from workbench.report.render.environment import TEMPLATES, environment
 from workbench.report.render.svg import inline_svg
-from workbench.report.sections.budgets import curves, sizes
 from workbench.report.sections.cards import cards
-from workbench.report.sections.costs import costs
+from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
 from workbench.report.sections.drill import drill_section
 from workbench.report.sections.exploratory import exploratory
