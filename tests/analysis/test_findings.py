@@ -73,7 +73,7 @@ def test_those_that_cannot_be_told_apart_are_marked_and_the_cheapest_of_them_nam
 def test_too_few_questions_mark_nothing(made) -> None:
     found = findings(made.valued([BASE[:20], BASE[:20] + 0.3], documents=2))
     assert found.verdict.reason is Reason.FEW
-    assert not found.told
+    assert not found.conclusive
     assert {found.mark(one.name) for one in found.standings.ranked} == {""}
 
 

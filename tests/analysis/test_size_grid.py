@@ -40,7 +40,7 @@ def test_the_title_names_what_all_cells_have_in_common(tables) -> None:
     run, found = run_of(tables, [EMBEDDER])
     (grid,) = size_grids(run, found, run.primary)
     assert grid.title == "fixed, all-MiniLM-L6-v2, k 10"
-    assert (grid.sizes, grid.overlaps) == ([128, 256], [0, 32])
+    assert set(grid.cells) == {(size, overlap) for size in (128, 256) for overlap in (0, 32)}
     run, found = run_of(tables, [None])
     assert [grid.title for grid in size_grids(run, found, run.primary)] == ["fixed, bm25, k 10"]
 

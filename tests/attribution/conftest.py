@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from workbench.attribution.chunk_faults import ChunkFault, chunk_faults
-from workbench.attribution.embedded_extent import EmbeddedExtent, embedded_extent
 from workbench.attribution.evidence_causes import missed
+from workbench.attribution.evidence_state import EmbeddedExtent, embedded_extent
 from workbench.execution.local import Outcome
 from workbench.execution.result import Result
 from workbench.metrics.case import Case

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tests.small_worlds import labels_of, retrieved_of, worlds
 from workbench.attribution.causes import CAUSES, causes_by_query
-from workbench.attribution.duplicate_hits import repeats
-from workbench.attribution.embedded_extent import EmbeddedExtent
-from workbench.attribution.evidence_causes import missed_documents, missed_needs
+from workbench.attribution.evidence_causes import missed_documents, missed_needs, repeats
+from workbench.attribution.evidence_state import EmbeddedExtent
 from workbench.metrics.case import Case, Cut
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 

@@ -16,7 +16,7 @@ from workbench.report.comparison import ComparisonView
 from workbench.report.open import open_comparison
 from workbench.report.render.html import write_report
 from workbench.report.render.terminal import summary_lines
-from workbench.report.text.screening import screened_lines
+from workbench.report.text.sentences import screened_lines
 
 FIXED = [{"kind": "fixed", "size": [8, 128]}, {"kind": "hierarchical", "child": 64, "parent": 256}]
 

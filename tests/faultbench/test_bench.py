@@ -10,9 +10,9 @@ import pytest
 from workbench.attribution.causes import CAUSE_NAMES as CAUSES
 from workbench.context.packing import BEYOND_K, DELIVERED, OVER_BUDGET, REPEATED
 from workbench.errors import InputError
+from workbench.faultbench.attribution import confusion
 from workbench.faultbench.bench import planted_cases
 from workbench.faultbench.cases import NONE
-from workbench.faultbench.confusion import confusion
 from workbench.faultbench.indexes import DEEPEST
 from workbench.faultbench.pipeline import BUDGET
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
@@ -111,13 +111,13 @@ def test_the_context_is_the_best_chunks_and_only_the_last_is_cut(cases):
     cut = 0
     for case in cases:
         seen = case.observation
-        whole = [(hit.chunk.doc_id, hit.chunk.start, hit.chunk.end) for hit in seen.hits if hit.delivered]
+        whole = [(hit.chunk.doc_id, hit.chunk.start, hit.chunk.end) for hit in seen.hits if hit.cut_reason == DELIVERED]
         context = [(span.doc_id, span.start, span.end) for span in seen.context]
         assert context[:-1] == whole[: len(context) - 1]
         assert len(context) == len(whole)
         assert [place[:2] for place in context] == [place[:2] for place in whole]
         costs = {entry.chunk: entry.tokens for entry in seen.entries}
-        *before, last = [0, *(costs[hit.chunk] for hit in seen.hits if hit.delivered)]
+        *before, last = [0, *(costs[hit.chunk] for hit in seen.hits if hit.cut_reason == DELIVERED)]
         assert (sum(before) + last > seen.budget) == (context != whole)
         if context != whole:
             cut += 1

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.context.packing import DELIVERED
 from workbench.faultbench.cases import IndexedChunk
 from workbench.faultbench.pipeline import deliver, held
 from workbench.faultbench.readers import Reading, read_perfectly
@@ -42,7 +43,7 @@ def test_the_context_is_packed_by_rank_and_the_last_chunk_cut_at_a_token(costs, 
     # The chunks lie in the order of their ranks, so the context is a piece of the text.
     assert sum(span.end - span.start for span in context) == 2 * min(budget, sum(costs[:k]))
     assert context[-1].end == 2 * min(budget, sum(costs[:k]))
-    assert [hit.delivered for hit in hits] == [rank < len(context) for rank in range(len(hits))]
+    assert [hit.cut_reason == DELIVERED for hit in hits] == [rank < len(context) for rank in range(len(hits))]
     assert [hit.cut_reason for hit in hits[k:]] == ["beyond k"] * (len(costs) - k)
 
 

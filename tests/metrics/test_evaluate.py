@@ -1,10 +1,12 @@
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from workbench.errors import InputError
-from workbench.metrics.evaluate import evaluate
+from workbench.metrics.case import Case
+from workbench.metrics.evaluate import evaluate, unjudged_values
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.metrics.registry import KINDS
@@ -83,3 +85,23 @@ def test_malformed_tables_are_refused(make_retrieved, chunks) -> None:
         Retrieved(good.chunks, good.hits.drop(columns="score"), good.ranking, good.spread)
     with pytest.raises(InputError, match="sort it by query, rank"):
         Retrieved(good.chunks, good.hits[::-1], good.ranking, good.spread)
+
+
+def test_unjudged_documents_count_0_and_1(make_labels, make_retrieved) -> None:
+    # Document 0 is relevant, 1 judged and not, 2 and 3 unjudged; the second query is unanswerable.
+    labels = make_labels(["aaaa"] * 4, {"qrels": {0: 1, 1: 0}}, {"answerable": False})
+    retrieved = make_retrieved([(doc, 0, 4) for doc in range(4)], [2, 1, 0, 3], [0, 1])
+    case = Case(labels, retrieved, "exact")
+    precision = unjudged_values(case, Metric.parse("precision@2"))
+    assert (precision.low[0], precision.high[0]) == (0, 0.5)
+    assert np.isnan([precision.low[1], precision.high[1]]).all()
+    mrr = unjudged_values(case, Metric.parse("mrr@10"))
+    assert (mrr.low[0], mrr.high[0]) == (pytest.approx(1 / 3), 1)
+    recall = unjudged_values(case, Metric.parse("recall@2"))
+    assert (recall.low[0], recall.high[0]) == (0, 0.5)
+
+
+def test_metrics_of_chunks_are_refused(make_labels, make_retrieved) -> None:
+    labels, retrieved = make_labels(["aaaa"], {"qrels": {0: 1}}), make_retrieved([(0, 0, 4)], [0])
+    with pytest.raises(InputError, match="is not over documents"):
+        unjudged_values(Case(labels, retrieved, "exact"), Metric.parse("hit_recall@2"))

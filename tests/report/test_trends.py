@@ -7,7 +7,7 @@ import pytest
 
 from workbench.errors import InputError, StoreError
 from workbench.notebook_runner.trends import write_trends
-from workbench.report.figures.trends import label_rows
+from workbench.report.figures.plots import label_rows
 from workbench.report.open import open_trends
 from workbench.storage.result_store import Store
 

@@ -13,8 +13,7 @@ from workbench.execution.collect import collect
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView
 from workbench.report.model import Beside, Figure, Fold, Section, Table
-from workbench.report.page import document_of
-from workbench.report.render.html import rendered
+from workbench.report.render.html import document_of, rendered
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
 

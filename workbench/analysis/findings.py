@@ -6,7 +6,7 @@ from typing import Any
 
 from workbench.analysis.frontier import Cost, CostedConfiguration, frontier
 from workbench.analysis.pairwise import Contrast, contrast
-from workbench.analysis.questions.failure_summary import FailureSummary, faults_of
+from workbench.analysis.questions.miss_causes import FailureSummary, faults_of
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
 from workbench.results.measures import Measure
@@ -56,13 +56,13 @@ class Findings:
         return self.verdict.winner if self.verdict else None
 
     @property
-    def told(self) -> bool:
+    def conclusive(self) -> bool:
         """Whether configurations and questions are enough for the tie set to mean something."""
         return self.verdict is not None and self.verdict.reason not in (Reason.FEW, Reason.ALONE)
 
     def mark(self, name: str) -> str:
         """`winner`, `=` in the tie set, empty outside it and where nothing can be said."""
-        inside = self.verdict is not None and self.told and name in self.verdict.best
+        inside = self.verdict is not None and self.conclusive and name in self.verdict.best
         return "winner" if inside and name == self.winner else "=" if inside else ""
 
     def price(self, name: str) -> CostedConfiguration | None:
@@ -72,7 +72,7 @@ class Findings:
     @property
     def cheapest(self) -> CostedConfiguration | None:
         """The cheapest configuration of the tie set, the leader included."""
-        tied = self.verdict.best if self.verdict and self.told else [self.first.name] if self.first else []
+        tied = self.verdict.best if self.verdict and self.conclusive else [self.first.name] if self.first else []
         among = [one for name in tied if (one := self.price(name))]
         return min(among, key=lambda one: [one.costs[cost] for cost in _CHEAPNESS], default=None)
 
@@ -126,7 +126,6 @@ def _bounds(run: RunTables, where: Contrast) -> Bounds | None:
 
 
 def _screening(run: RunTables) -> Screening | None:
-    """The screening of a run; None if nothing was screened."""
     about: dict[str, Any] | None = run.manifest.get("screening")
     if about is None:
         return None

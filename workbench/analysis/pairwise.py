@@ -1,23 +1,27 @@
-"""Where two configurations differ: the queries on which each does better, by the cause of the other's miss, and by slice."""
+"""Pairs of configurations: the table of all comparisons, and where two differ, by the cause of the other's miss and by slice."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.questions.miss_causes import causes_by_query
-from workbench.analysis.values import clusters, detail, per_query, slices
+from workbench.analysis.standings import verdict_of
+from workbench.analysis.values import clusters, detail, per_query, slices, small
 from workbench.attribution.causes import CAUSE_NAMES
-from workbench.metrics.coverage import Bools, Ints
+from workbench.metrics.coverage import Bools
 from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
-from workbench.statistics.comparison import paired_difference
+from workbench.results.tables import conform
+from workbench.schemas import SCHEMAS
+from workbench.statistics.comparison import paired_difference, paired_differences
 from workbench.statistics.intervals import Interval
 
 # Values may differ although the loser misses nothing.
 OTHER = "other"
-OTHER_TOLD = "all that was looked for was delivered: the values differ by blanks at seams, by order, or by what else was delivered"
-FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
+OTHER_MEANING = "all that was looked for was delivered: the values differ by blanks at seams, by order, or by what else was delivered"
 # Values that differ by less are the same: rounding.
 _SAME = 1e-9
 
@@ -97,13 +101,6 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
     return Contrast(run.primary, Won(a, of_a), Won(b, of_b), tuple(parts), _judged(run, a, b, both))
 
 
-def small(groups: Ints) -> str:
-    """Why queries in these clusters `groups` (n) are too few to show anything; empty where they are not."""
-    few = [f"fewer than {FEWEST_QUERIES} questions"] if len(groups) < FEWEST_QUERIES else []
-    few += [f"from fewer than {FEWEST_CLUSTERS} documents"] if len(np.unique(groups)) < FEWEST_CLUSTERS else []
-    return ", ".join(few)
-
-
 def _grouped(query_ids: NDArray[np.object_], causes: NDArray[np.object_]) -> dict[str, tuple[str, ...]]:
     """The ids of queries by the cause of a miss, causes in their order, the queries that miss nothing last."""
     found = {cause or OTHER: tuple(query_ids[causes == cause].tolist()) for cause in (*CAUSE_NAMES, "")}
@@ -115,3 +112,38 @@ def _judged(run: RunTables, a: str, b: str, both: Bools) -> tuple[float, float] 
         return None
     shares = [float(detail(run, name, "judged")[both].mean()) for name in (a, b)]
     return shares[0], shares[1]
+
+
+def comparisons_table(run: RunTables) -> pd.DataFrame:
+    """metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters: all pairs on the same queries.
+
+    `p` (clustered paired t) and `p_adjusted` (max-T) are those of the verdict's family: pairs by the primary metric, within the window,
+    with the baseline where there is one. Elsewhere they are null: nothing was tested.
+    """
+    found, names = verdict_of(run), run.names
+    tested = {(str(run.primary), row.a, row.b): (row.p, row.p_adjusted) for row in found.comparisons} if found else {}
+    differences = [(*pair, metric, mean) for metric in run.measures for pair, mean in _differences(run, metric)]
+    rows = [
+        (
+            metric,
+            names[a],
+            names[b],
+            mean.value,
+            mean.low,
+            mean.high,
+            *tested.get((metric, names[a], names[b]), (None, None)),
+            mean.n,
+            mean.clusters,
+        )
+        for a, b, metric, mean in sorted(differences, key=lambda row: row[:2])
+    ]
+    return conform(SCHEMAS["comparisons"], pd.DataFrame(rows, columns=SCHEMAS["comparisons"].names))
+
+
+def _differences(run: RunTables, metric: str) -> Iterator[tuple[tuple[int, int], Interval]]:
+    groups = clusters(run)
+    values = np.array([per_query(run, name, metric) for name in run.names], dtype=np.float64).reshape(len(run.names), len(groups))
+    scored = (~np.isnan(values)).astype(np.float64)
+    pairs = np.argwhere(np.triu(scored @ scored.T > 0, 1))
+    intervals = paired_differences(values[pairs[:, 0]], values[pairs[:, 1]], groups)
+    return zip(((int(a), int(b)) for a, b in pairs), intervals, strict=True)

@@ -23,16 +23,6 @@ class Grid:
     title: str
     cells: Mapping[tuple[int, int], float]
 
-    @property
-    def sizes(self) -> list[int]:
-        """The sizes, rising."""
-        return sorted({size for size, _ in self.cells})
-
-    @property
-    def overlaps(self) -> list[int]:
-        """The overlaps, rising."""
-        return sorted({overlap for _, overlap in self.cells})
-
 
 def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -> list[Grid]:
     """The grids of fixed or recursive chunkings with at least two sizes and two overlaps, one for each choice of all other settings."""
@@ -62,7 +52,6 @@ def _in_common(settings: Settings) -> dict[str, Any]:
 
 
 def _titles(grids: Sequence[dict[str, Any]]) -> list[str]:
-    """A title for each grid: its main settings, then whatever else distinguishes it."""
     titles = [_title(settings) for settings in grids]
     if len(set(titles)) == len(titles):
         return titles

@@ -34,11 +34,6 @@ class Mean:
         """Value and interval."""
         return f"{number(self.value, digits)} {interval(self.low, self.high, digits)}"
 
-    @property
-    def of_attainable(self) -> str:
-        """The value beside the largest possible one."""
-        return number(self.value) if np.isnan(self.attainable) else f"{number(self.value)} of {number(self.attainable)}"
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -106,6 +101,12 @@ def difference(run: RunTables, metric: str, a: str, b: str) -> Interval | None:
     """The mean of a - b on the queries that both have a value for; None without any."""
     first, second = per_query(run, a, metric), per_query(run, b, metric)
     return None if np.isnan(first + second).all() else paired_difference(first, second, clusters(run))
+
+
+def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
+    """The rows of `metrics` of the primary metric, a row for each slice under its name, `all` first."""
+    rows = run.of("metrics", configuration)
+    return rows[rows["metric"] == str(run.primary)].set_index("slice")
 
 
 @lru_cache(maxsize=4)

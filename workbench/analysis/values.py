@@ -12,6 +12,9 @@ from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.statistics.clusters import query_slices
 
+# Fewer show little.
+FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
+
 
 def per_query(run: RunTables, configuration: str, metric: str) -> Floats:
     """(queries) the metric's values, NaN where a query has none."""
@@ -39,6 +42,13 @@ def metadata(run: RunTables) -> Sequence[Mapping[str, Any]]:
 def slices(run: RunTables) -> Mapping[str, Bools]:
     """The members (queries) of `all` and of every slice."""
     return query_slices(metadata(run), len(run.questions))
+
+
+def small(groups: Ints) -> str:
+    """Why queries in these clusters `groups` (n) are too few to show anything; empty where they are not."""
+    few = [f"fewer than {FEWEST_QUERIES} questions"] if len(groups) < FEWEST_QUERIES else []
+    few += [f"from fewer than {FEWEST_CLUSTERS} documents"] if len(np.unique(groups)) < FEWEST_CLUSTERS else []
+    return ", ".join(few)
 
 
 def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:

@@ -98,7 +98,6 @@ def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
 
 @lru_cache(maxsize=4)
 def _sections(labels: Labels) -> tuple[Ints, ...]:
-    """The section borders of every document, the same for every configuration."""
     return tuple(section_borders(text) for text in labels.texts)
 
 
@@ -127,5 +126,4 @@ def _left_out(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> ChunkFa
 
 
 def _solid(text: str) -> int:
-    """The number of characters that are not blank."""
     return sum(map(len, text.split()))

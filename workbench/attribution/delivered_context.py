@@ -6,10 +6,9 @@ import pandas as pd
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Bools, Floats, Ints, meeting
 from workbench.metrics.delivery import Ordered, Slices, delivered, ordered, slices
-from workbench.metrics.evaluate import score
+from workbench.metrics.evaluate import score, unjudged_values
 from workbench.metrics.families.documents import judged
 from workbench.metrics.names import Metric
-from workbench.metrics.unjudged import unjudged_values
 
 # How many slices are listed after the delivered ones: the next ones, and further ones with evidence.
 _NEXT, _FURTHER = 2, 3

@@ -11,12 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.attribution.causes import EVIDENCE_CAUSES
-from workbench.attribution.duplicate_hits import delivered_without_repeats
-from workbench.attribution.embedded_extent import EmbeddedExtent
-from workbench.attribution.evidence_state import evidence_state
+from workbench.attribution.evidence_state import EmbeddedExtent, evidence_state
 from workbench.metrics.case import NO_CUT, Case, Cut
-from workbench.metrics.coverage import Bools, Ints, meeting, totals
-from workbench.metrics.delivery import delivered, delivered_documents, ordered, slices
+from workbench.metrics.coverage import Bools, Ints, meeting, sharing_half, totals
+from workbench.metrics.delivery import Delivered, Ordered, delivered, delivered_documents, ordered, packed_text, slices
 from workbench.metrics.families.documents import first_documents
 from workbench.metrics.families.spans import delivered_characters, met, met_by
 from workbench.metrics.names import Metric
@@ -76,7 +74,6 @@ def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.Dat
 
 
 def _earliest(applies: Mapping[str, Bools]) -> NDArray[np.object_]:
-    """(n) the first cause in precedence that applies."""
     order = [cause.name for cause in EVIDENCE_CAUSES if cause.name in applies]
     return np.select([applies[name] for name in order], order, default="").astype(object)
 
@@ -108,3 +105,43 @@ def missed_documents(case: Case, found: Ints, extent: EmbeddedExtent, queries: B
     listed = pd.Series(ranking["rank"].to_numpy(), index=ranking["query"].to_numpy() * labels.documents + ranking["doc"].to_numpy())
     columns = {"query": pairs // labels.documents, "need": -1, "doc": doc, "cause": cause}
     return pd.DataFrame(columns | {"rank": listed.reindex(pairs, fill_value=0).to_numpy(np.int64)})
+
+
+def delivered_without_repeats(case: Case, cut: Cut, queries: Ints) -> Delivered:
+    """The text that some queries would be delivered under the cut if no hit repeated an earlier one."""
+    hits = case.shared(ordered)
+    rows = np.flatnonzero(np.isin(hits.query, queries))
+    rows = rows[~repeats(case, rows)]
+    return packed_text(case, Ordered(hits.query[rows], hits.position[rows], hits.piece[rows]), cut)
+
+
+def repeats(case: Case, rows: Ints) -> Bools:
+    """(rows) which of these rows of `ordered` repeat an earlier one; `rows` are those of whole queries, rising.
+
+    A slice repeats if its text, blanks at its borders aside, is that of an earlier hit of the query, or if it shares at least half of
+    the shorter of the two with an earlier hit that is not a repeat itself.
+    """
+    hits, table = case.shared(ordered), case.shared(slices)
+    query, piece = hits.query[rows], hits.piece[rows]
+    found: Bools = pd.DataFrame({"query": query, "text": _texts(case, piece)}).duplicated().to_numpy(np.bool_, copy=True)
+    origin = query * case.labels.width
+    starts, ends = origin + table.starts[piece], origin + table.ends[piece]
+    earlier, later = sharing_half(starts, ends, starts, ends)
+    # Rows rise with the rank.
+    earlier, later = earlier[earlier < later], later[earlier < later]
+    # By position, over all queries at once: whether a hit is a repeat must be known before it can make another one.
+    position = hits.position[rows][later]
+    order = np.argsort(position, kind="stable")
+    borders = np.flatnonzero(np.diff(position[order])) + 1
+    for same in np.split(order, borders):
+        found[later[same[~found[earlier[same]]]]] = True
+    return found
+
+
+def _texts(case: Case, piece: Ints) -> Ints:
+    """(piece) a number for the text of each slice, equal for equal texts."""
+    labels, table = case.labels, case.shared(slices)
+    used, of_row = np.unique(piece, return_inverse=True)
+    texts = [labels.texts[doc][start:end].strip() for doc, start, end in labels.places(table.starts[used], table.ends[used])]
+    codes: Ints = pd.factorize(np.array(texts, dtype=object))[0].astype(np.int64)
+    return codes[of_row]

@@ -50,7 +50,7 @@ def sweep(
     from workbench.execution.local import run_experiment
     from workbench.execution.screening import QUERIES, screen
     from workbench.experiment.read import read_experiment
-    from workbench.report.text.screening import screened_lines
+    from workbench.report.text.sentences import screened_lines
 
     spec = read_experiment(experiment, overrides)
     if screening or screen_queries is not None:

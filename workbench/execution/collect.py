@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from workbench import __version__
-from workbench.analysis.comparisons import comparisons_table
+from workbench.analysis.pairwise import comparisons_table
 from workbench.core.distribution import installed_version
 from workbench.execution import tables
 from workbench.execution.local import Outcome

@@ -1,17 +1,44 @@
-"""The attribution of reports, applied to a planted case: the cause of the needs that did not reach the context."""
+"""The confusion matrix of an attribution on planted cases, and the attribution of reports applied to one."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
-from workbench.attribution.causes import earliest
-from workbench.attribution.embedded_extent import EmbeddedExtent
+from workbench.attribution.causes import CAUSE_NAMES, earliest
 from workbench.attribution.evidence_causes import missed_needs
-from workbench.faultbench.cases import NONE, Observation
+from workbench.attribution.evidence_state import EmbeddedExtent
+from workbench.errors import WorkbenchError
+from workbench.faultbench.cases import NONE, Observation, PlantedCase
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.records import Dataset, Document
 
-_COLUMNS = ("doc", "start", "end", "delivered_start", "delivered_end")
+FAILED = "failed"
+_NAMES = (*CAUSE_NAMES, NONE)
+
+Attribution = Callable[[Observation], str]
+
+
+def confusion(cases: Sequence[PlantedCase], attribute: Attribution) -> pd.DataFrame:
+    """Counts of cases: a row a true cause, a column an attributed one, all causes and `none` in both, in order of layer.
+
+    The column `failed` counts where the attribution raised a WorkbenchError or gave a name that is no cause; rows sum to the cases.
+    Another exception is the attribution's own bug and comes through.
+    """
+    counts = Counter((case.cause, _attributed(attribute, case.observation)) for case in cases)
+    attributed = [*_NAMES, FAILED]
+    rows = [[counts[cause, name] for name in attributed] for cause in _NAMES]
+    return pd.DataFrame(rows, index=pd.Index(_NAMES, name="cause"), columns=pd.Index(attributed, name="attributed"))
+
+
+def _attributed(attribute: Attribution, seen: Observation) -> str:
+    try:
+        cause = attribute(seen)
+    except WorkbenchError:
+        return FAILED
+    return cause if cause in _NAMES else FAILED
 
 
 def evidence_cause(seen: Observation) -> str:
@@ -20,7 +47,7 @@ def evidence_cause(seen: Observation) -> str:
     places = {document.doc_id: place for place, document in enumerate(dataset.documents)}
     entries = [entry for entry in seen.entries if entry.chunk.doc_id in places]
     rows = [(places[entry.chunk.doc_id], entry.chunk.start, entry.chunk.end, *entry.chunk.delivered) for entry in entries]
-    chunks = pd.DataFrame(rows, columns=list(_COLUMNS), dtype=np.int64)
+    chunks = pd.DataFrame(rows, columns=["doc", "start", "end", "delivered_start", "delivered_end"], dtype=np.int64)
     of_chunk = {entry.chunk: place for place, entry in enumerate(entries)}
     hits = [(0, hit.rank, of_chunk[hit.chunk], hit.score) for hit in seen.hits]
     table = pd.DataFrame(hits, columns=["query", "rank", "chunk", "score"])

@@ -59,10 +59,7 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
 
 
 def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base]]:
-    """Every question, by lot, with a sound pipeline; then all again with the next pipeline, so that no question is used up first.
-
-    The number is a lot that picks the variant.
-    """
+    """Every question with a pipeline and a lot that picks the variant; then all again with the next one, so that none is used up first."""
     bases = bases_of(dataset, _CHUNKERS, _DEPTHS, seed)
     texts = {document.doc_id: document.text for document in dataset.documents}
     needs: dict[str, list[Need]] = {query.query_id: [] for query in dataset.queries}
@@ -77,7 +74,6 @@ def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base
 
 
 def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Sequence[Changes]]:
-    """By kind, the faults to plant: one, or for a double fault two of different stages, the earlier first."""
     faults = faults_of(question, base, seed)
     pairs = list(itertools.combinations([cause for cause in CAUSE_NAMES if cause in faults], 2))
     random.Random(f"{seed} doubles {question.query.query_id} {base.name}").shuffle(pairs)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.context.packing import DELIVERED
 from workbench.records import Chunk, Need, Query, Span
 
 NONE = "none"
@@ -27,11 +26,6 @@ class RankedChunk:
     rank: int
     score: float
     cut_reason: str
-
-    @property
-    def delivered(self) -> bool:
-        """Whether the chunk is in the context."""
-        return self.cut_reason == DELIVERED
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,6 @@ def _best(index: Index, question: Question, base: Base) -> list[Chunk]:
 
 
 def _cost(question: Question, base: Base, depth: int) -> int:
-    """The tokens of the best chunks."""
     sound = base.sound.index
     return sum(sound.entries[place].tokens for place in sound.best[question.query.query_id][0][:depth].tolist())
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.chunking.base import Chunker
-from workbench.faultbench.broken_components import BrokenChunker, WindowedBm25Retriever
 from workbench.faultbench.pipeline import Pipeline
-from workbench.faultbench.run import Bench, Index
+from workbench.faultbench.run import Bench, BrokenChunker, Index, WindowedBm25Retriever
 from workbench.records import Dataset, Document, Span
 from workbench.retrieval.bm25 import Bm25Retriever
 
@@ -63,7 +62,6 @@ def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, In
 
 
 def _batches(documents: Sequence[Document], seed: int) -> list[set[str]]:
-    """The documents by lot in at most six batches; none if there is only one document."""
     ids = sorted(document.doc_id for document in documents)
     random.Random(f"{seed} batches").shuffle(ids)
     count = min(_BATCHES, len(ids))
@@ -71,7 +69,6 @@ def _batches(documents: Sequence[Document], seed: int) -> list[set[str]]:
 
 
 def _cuts(dataset: Dataset, share: float) -> frozenset[tuple[str, int]]:
-    """A position inside every evidence span, with its document."""
     texts = {document.doc_id: document.text for document in dataset.documents}
     spans = [span for need in dataset.needs for span in need.alternatives if span.end - span.start > 1]
     return frozenset((span.doc_id, _inside(texts[span.doc_id], span, share)) for span in spans)

@@ -68,7 +68,6 @@ def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[Ran
 
 
 def _kept(index: Index, entry: IndexedChunk, tokens: int) -> Span:
-    """The first tokens of the slice that a chunk delivers."""
     start, end = entry.chunk.delivered
     if tokens < entry.tokens:
         starts = index.token_starts[entry.chunk.doc_id]

@@ -71,6 +71,14 @@ def meeting(starts: Ints, ends: Ints, lows: Ints, highs: Ints, *, touching: bool
     return left[kept].astype(np.int64), order[right[kept]].astype(np.int64)
 
 
+def sharing_half(starts: Ints, ends: Ints, lows: Ints, highs: Ints) -> tuple[Ints, Ints]:
+    """The pairs of `meeting` that share at least half of the shorter of the two."""
+    left, right = meeting(starts, ends, lows, highs)
+    shared = np.minimum(ends[right], highs[left]) - np.maximum(starts[right], lows[left])
+    kept = 2 * shared >= np.minimum((ends - starts)[right], (highs - lows)[left])
+    return left[kept], right[kept]
+
+
 def totals(groups: Ints, amounts: Ints | Bools, count: int) -> Floats:
     """(count) the sum of the amounts in each group; exact, since all are integers below 2**53."""
     return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64)

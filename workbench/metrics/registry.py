@@ -7,12 +7,10 @@ from typing import Literal
 from workbench.core.registry import Registry
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools
-from workbench.metrics.families.chunks import chunk_precision
+from workbench.metrics.families.chunks import chunk_precision, hit_precision, hit_recall
 from workbench.metrics.families.documents import average_precision, irrelevant, judged, mrr, ndcg, precision, recall, recall_cap, success
-from workbench.metrics.families.hits import hit_precision, hit_recall
 from workbench.metrics.families.margins import margin, margin_spread
-from workbench.metrics.families.omega import span_precision_omega
-from workbench.metrics.families.spans import complete, need_recall, span_iou, span_precision, span_recall
+from workbench.metrics.families.spans import complete, need_recall, span_iou, span_precision, span_precision_omega, span_recall
 from workbench.metrics.inputs import Labels
 
 Family = Literal["documents", "hits", "chunks", "spans", "other"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.analysis.standings import Mean
-from workbench.core.formatting import count, fitting_digits, interval, number, p_value, shortened, signed
+from workbench.core.formatting import count, fitting_digits, interval, number, p_value, signed
 from workbench.report.model import Bar, Cell, Column, Pairs, Row, Table
 from workbench.statistics.intervals import Interval
 
@@ -118,12 +118,6 @@ def queries_cell(title: str, ids: Sequence[str]) -> Cell:
     """A title with the ids of the first questions below it."""
     more = f"and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
     return Cell(title, queries=tuple(ids[:_MOST_IDS]), note=more)
-
-
-def upright(names: Sequence[str]) -> tuple[list[Column], Pairs]:
-    """Shaded columns with upright titles, and the key of their shortened names."""
-    short = shortened(names, NAME_LENGTH)
-    return [Column(short[name], "shade", upright=True) for name in names], key_of(short)
 
 
 def key_of(short: dict[str, str]) -> Pairs:

@@ -8,8 +8,7 @@ from workbench.analysis.findings import Findings, findings
 from workbench.report.model import Lines, Prose
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
-from workbench.report.sections.budgets import curves, sizes
-from workbench.report.sections.costs import costs
+from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
 from workbench.report.sections.exploratory import exploratory
 from workbench.report.sections.pairs import pair_blocks, pairs, tally

@@ -10,7 +10,7 @@ import pandas as pd
 
 from workbench.core.formatting import count, fitting_digits, interval, listed, number, plural, shortened, signed
 from workbench.report.cells import key_of, text, words
-from workbench.report.figures import trends
+from workbench.report.figures import plots
 from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
@@ -43,7 +43,7 @@ class TrendsView:
         return rows[["run", "time", "commit"]].assign(place=range(1, len(rows) + 1)).reset_index(drop=True)
 
     @cached_property
-    def found(self) -> tuple[trends.Trend, ...]:
+    def found(self) -> tuple[plots.Trend, ...]:
         """The configurations, those of the last run first."""
         rows = self.history[(self.history["experiment"] == self.experiment) & (self.history["metric"] == self.metric)]
         newest_first = rows.iloc[::-1]["run"].drop_duplicates().tolist()
@@ -76,7 +76,7 @@ class TrendsView:
             f"{name} {', '.join(number(value, digits) for value in trend.rows['value'])}" for name, trend in zip(short, drawn, strict=True)
         )
         alt = f"{self.metric} by run from run {oldest}: {values}"
-        return show(Figure("trends", alt, "", trends.trends(drawn, self.metric, dates), key=key_of(short)))
+        return show(Figure("trends", alt, "", plots.trends(drawn, self.metric, dates), key=key_of(short)))
 
     def left_out(self) -> Shown:
         """The runs and configurations that the chart leaves out."""
@@ -156,20 +156,20 @@ class TrendsView:
         runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"
         return Lead(f"{runs}: {level}."), Lines(lines)
 
-    def _trend(self, name: str) -> trends.Trend:
+    def _trend(self, name: str) -> plots.Trend:
         rows = changes(self.history, self.experiment, name, self.metric)
         rows["place"] = rows["run"].map(self.runs.set_index("run")["place"])
         marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in rows[rows["changed"] != ""].to_dict("records")]
-        return trends.Trend(name, rows, marks, change_points(rows.set_index("run")["value"]))
+        return plots.Trend(name, rows, marks, change_points(rows.set_index("run")["value"]))
 
-    def _level(self, trend: trends.Trend, point: ChangePoint) -> list[str]:
+    def _level(self, trend: plots.Trend, point: ChangePoint) -> list[str]:
         (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
         why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
         p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
         return [str(row["place"]), trend.name, number(point.before), number(point.after), p, why]
 
 
-def _pair(trend: trends.Trend) -> list[str]:
+def _pair(trend: plots.Trend) -> list[str]:
     """The interval of the difference is Newcombe's square-and-add of the two intervals, as if their questions were others."""
     before, last = trend.rows.tail(2).to_dict("records")
     difference = last["value"] - before["value"]
@@ -185,19 +185,17 @@ def _named(changed: str, names: Mapping[str, str] = _NAMES) -> str:
     return ", ".join(dict.fromkeys(names.get(name, name) for name in changed.split(", ")))
 
 
-def _run(trend: trends.Trend, row: Mapping[Any, Any]) -> list[str]:
+def _run(trend: plots.Trend, row: Mapping[Any, Any]) -> list[str]:
     return [str(row["place"]), trend.name, f"{row['time']:%Y-%m-%d %H:%M}"]
 
 
 def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
-    """Show the last of the rows that begin with their run."""
     ordered = sorted(rows, key=lambda row: int(row[0]))
     of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
     return _table(caption + of, columns, ordered[-_MOST_ROWS:], none)
 
 
 def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
-    """Show rows of texts as a table, and the sentence `none` without rows."""
     return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(none))
 
 

@@ -64,7 +64,6 @@ def _checked(frame: Any, name: str) -> pd.DataFrame:
 
 
 def _renamed(frame: pd.DataFrame, aliases: Mapping[str, tuple[str, ...]], name: str) -> pd.DataFrame:
-    """Rename the columns to ours; two columns of one meaning are refused."""
     ours = {alias: column for column, others in aliases.items() for alias in others}
     found = [ours.get(column, column) for column in frame.columns]
     for column in [*aliases, *_SHARED]:
@@ -147,7 +146,6 @@ def _given(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequ
 
 
 def _of_queries(frames: Sequence[pd.DataFrame], column: str) -> dict[str, Any]:
-    """The value of a column for each query, the same in all of its rows."""
     found: dict[str, Any] = {}
     for frame in frames:
         for name, value in zip(frame["query_id"], frame[column], strict=True) if column in frame.columns else ():

@@ -1,7 +1,4 @@
-"""Scores of any program's rankings: a dataframe goes in, document metrics with their intervals come out.
-
-Both shapes of a dataframe become one value, `Given`; from there on metrics and statistics are those of the experiments.
-"""
+"""Scores of any program's rankings: a dataframe goes in, document metrics with their intervals come out."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -117,13 +114,9 @@ def _check(given: Given, chosen: Sequence[Metric]) -> None:
 
 
 def _dataset(given: Given) -> Dataset:
-    """Records without texts, for metrics that read none.
-
-    If relevant documents may be unknown, one that nobody retrieved represents them: a query without relevant results then scores 0
-    instead of falling out of the mean.
-    """
     judged = [Qrel(name, doc, grade) for name, grades in given.grades.items() for doc, grade in grades.items()]
     if not given.complete:
+        # Of unknown relevant documents, so that a query without relevant results scores 0 instead of falling out of the mean.
         judged += [Qrel(name, _UNSEEN, 1) for name in given.queries if given.answerable[name]]
     docs = dict.fromkeys(itertools.chain([_UNSEEN], *given.run.values(), *given.grades.values()))
     queries = tuple(Query(name, "", answerable=given.answerable[name]) for name in given.queries)

@@ -66,7 +66,8 @@ def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike) -> list[In
 def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayLike, b_high: npt.ArrayLike) -> Bounds:
     """Bounds of mean(a - b) over queries (q), each value known only to be between `low` and `high` since documents are not judged.
 
-    They are mean(a_low - b_high) and mean(a_high - b_low) over the queries with all four values; NaN without such a query.
+    They are mean(a_low - b_high) and mean(a_high - b_low) over the queries with all four values (`metrics.evaluate.unjudged_values`);
+    NaN without such a query.
     """
     parts = [np.asarray(part, dtype=np.float64) for part in (a_low, a_high, b_low, b_high)]
     if len({part.shape for part in parts}) > 1:

@@ -8,8 +8,7 @@ import workbench
 from tests.analysis.conftest import MEASURE
 from workbench.analysis.questions.miss_causes import cause_meanings, causes_by_query, explains_text, possible_causes
 from workbench.attribution.causes import EVIDENCE_CAUSES
-from workbench.report.page import document_of
-from workbench.report.render.html import rendered
+from workbench.report.render.html import document_of, rendered
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 
 from PIL import Image
 
-from workbench.analysis.questions.highlights import Piece
+from workbench.analysis.questions.passages import Piece
 from workbench.report.figures.plots import Difference, curves, differences
 from workbench.report.model import (
     Answer,

@@ -1,22 +1,23 @@
-"""The meanings of the causes of a run's misses, by one rule, and the cause of each question's miss."""
+"""The causes of a run's misses: their meanings by one rule, the cause of each question's miss, and the failures of one configuration."""
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.values import places
+from workbench.analysis.standings import Mean, mean_of, slice_means
+from workbench.analysis.values import FEWEST_QUERIES, per_query, places
 from workbench.attribution import causes
-from workbench.attribution.causes import EVIDENCE_CAUSES
+from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES
 from workbench.results.run_tables import RunTables
 
 
 def explains_text(run: RunTables) -> bool:
-    """Whether misses are of evidence in the text: the primary metric is over spans or chunks, and there is evidence.
-
-    Otherwise they are of whole documents.
-    """
+    """Whether misses are of evidence, by a primary metric over spans or chunks, and not of whole documents."""
     return run.primary.of_text and bool(run.dataset["needs"])
 
 
@@ -37,3 +38,40 @@ def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
     """(queries) the earliest cause of each query's misses; empty where it misses nothing."""
     misses = run.of("causes", configuration)
     return causes.causes_by_query(misses.assign(query=places(run, misses["query_id"])), len(run.questions))
+
+
+class Weakest(NamedTuple):
+    """The slice (`field=value`) with the worst mean of a metric."""
+
+    slice: str
+    mean: Mean
+
+
+@dataclass(frozen=True)
+class FailureSummary:
+    """Of `of` scored queries those that miss something by each cause: (queries, share), the most frequent first.
+
+    `weakest` is None where no slice has 20 scored queries.
+    """
+
+    of: int
+    causes: dict[str, tuple[int, float]]
+    weakest: Weakest | None
+
+
+def faults_of(run: RunTables, configuration: str) -> FailureSummary:
+    """The faults of a configuration as the primary metric sees them."""
+    scored = ~np.isnan(per_query(run, configuration, str(run.primary)))
+    counts, of = Counter(causes_by_query(run, configuration)[scored].tolist()), int(scored.sum())
+    ordered = sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
+    return FailureSummary(of, {cause: (counts[cause], counts[cause] / of) for cause in ordered}, weakest_slice(run, configuration))
+
+
+def weakest_slice(run: RunTables, configuration: str) -> Weakest | None:
+    """The slice with the worst mean among those of 20 scored queries or more; the first of equals."""
+    table = slice_means(run, configuration)
+    large = table[(table.index != "all") & (table["n"] >= FEWEST_QUERIES)]
+    if large.empty:
+        return None
+    row = large.sort_values("value", ascending=run.primary.higher_is_better, kind="stable").iloc[0]
+    return Weakest(str(row.name), mean_of(row))

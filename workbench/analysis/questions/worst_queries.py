@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.questions.highlights import Piece, Stretch, against_delivered, marked
-from workbench.analysis.questions.passages import passage_of
+from workbench.analysis.questions.passages import Piece, Stretch, against_delivered, marked, passage_of
 from workbench.analysis.values import detail, per_query
 from workbench.metrics.coverage import Floats, Ints
 from workbench.results.run_tables import RunTables
@@ -64,7 +63,6 @@ def worst_queries(run: RunTables, configuration: str, most: int) -> list[ShownQu
 
 
 def _faulty(run: RunTables, configuration: str, values: Floats) -> Ints:
-    """The places of the questions below their attainable value, the worst first."""
     higher = run.primary.higher_is_better
     attainable = detail(run, configuration, "attainable")
     best = np.where(np.isnan(attainable), np.inf, attainable) if higher else np.zeros(len(values))
@@ -101,7 +99,6 @@ def _chunks(run: RunTables, query_id: str, delivered: pd.DataFrame, evidence: Sp
 
 
 def _need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFrame) -> ShownNeed:
-    """The alternative of a need that was delivered best."""
     found = []
     for doc_id, start, end in zip(alternatives["doc_id"], alternatives["start"], alternatives["end"], strict=True):
         passage, here = passage_of(run, doc_id, start, end), delivered[delivered["doc_id"] == doc_id]

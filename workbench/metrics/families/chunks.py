@@ -1,9 +1,9 @@
-"""Precision over delivered chunks, judged by their overlap with evidence."""
+"""Metrics over the first k delivered chunks: their overlap with evidence, and their documents, as most RAG test code counts them."""
 
 import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
-from workbench.metrics.coverage import Ints, meeting, totals
+from workbench.metrics.coverage import Floats, Ints, ratio, sharing_half, totals
 from workbench.metrics.delivery import delivered, delivered_documents, slices
 
 
@@ -25,18 +25,32 @@ def chunk_precision(case: Case, cut: Cut) -> MetricValues:
 def _evident(case: Case, _: Cut) -> Ints:
     """The distinct keys query * slices + slice of all slices that overlap evidence by half of the shorter of the two."""
     labels, table = case.labels, case.shared(slices)
-    lows, highs = labels.alternative_start, labels.alternative_end
-    alternative, piece = meeting(table.starts, table.ends, lows, highs)
-    overlap = np.minimum(table.ends[piece], highs[alternative]) - np.maximum(table.starts[piece], lows[alternative])
-    shorter = np.minimum((table.ends - table.starts)[piece], (highs - lows)[alternative])
-    kept = 2 * overlap >= shorter
-    return np.unique(labels.alternative_query[alternative[kept]] * len(table.starts) + piece[kept])
+    alternative, piece = sharing_half(table.starts, table.ends, labels.alternative_start, labels.alternative_end)
+    return np.unique(labels.alternative_query[alternative] * len(table.starts) + piece)
 
 
 def _available(case: Case, _: Cut) -> Ints:
-    """(queries) the number of relevant slices."""
     labels, table = case.labels, case.shared(slices)
     by_evidence = np.bincount(case.shared(_evident) // max(len(table.starts), 1), minlength=labels.queries)
     query, doc = np.divmod(labels.relevant_pairs, labels.documents)
     by_document = totals(query, np.bincount(table.doc, minlength=labels.documents)[doc], labels.queries)
     return np.where(labels.has_evidence, by_evidence, by_document).astype(np.int64)
+
+
+def hit_recall(case: Case, cut: Cut) -> MetricValues:
+    """Relevant documents among those of the first k chunks / relevant documents; at most min(k, R) / R."""
+    relevant = np.maximum(case.labels.relevant_counts, 1).astype(np.float64)
+    return MetricValues(case.shared(_documents, cut)[0] / relevant, np.minimum(relevant, cut.depth) / relevant)
+
+
+def hit_precision(case: Case, cut: Cut) -> MetricValues:
+    """Relevant documents among those of the first k chunks / distinct documents of these chunks; 0 without results."""
+    found, distinct = case.shared(_documents, cut)
+    return MetricValues(ratio(found, distinct), np.ones(case.labels.queries))
+
+
+def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:
+    """(queries) each: relevant distinct documents, distinct documents."""
+    labels, pairs = case.labels, np.unique(delivered_documents(case, cut))
+    query, good = pairs // labels.documents, np.isin(pairs, labels.relevant_pairs)
+    return totals(query, good, labels.queries), totals(query, np.ones_like(query), labels.queries)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from workbench.attribution.delivered_context import context_rows, context_tokens, query_details
-from workbench.attribution.embedded_extent import embedded_extent
 from workbench.attribution.evidence_causes import context_cut, missed
+from workbench.attribution.evidence_state import embedded_extent
 from workbench.errors import RunError
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric

@@ -1,7 +1,6 @@
 """A summary as Markdown, for a comment on a pull request."""
 
 import re
-from collections.abc import Sequence
 
 from workbench.analysis.findings import findings
 from workbench.report.model import Block, Lines, Prose, Section, Table, Terms
@@ -47,11 +46,7 @@ def markdown_table(table: Table) -> str:
     rows = [[_cell(column.title, column.note) for column in table.columns]]
     rows.append(["--:" if column.kind == "number" else "---" for column in table.columns])
     rows += [[_cell(cell.text, cell.note) for cell in row.cells] for row in table.rows]
-    return "\n".join(_piped(row) for row in rows)
-
-
-def _piped(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _cell(text: str, note: str) -> str:
@@ -59,5 +54,4 @@ def _cell(text: str, note: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape text for Markdown, in one line."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -4,7 +4,7 @@ from workbench.analysis.findings import findings
 from workbench.core.formatting import aligned
 from workbench.report.model import Table
 from workbench.report.sections.ranking import short_table
-from workbench.report.text.screening import screened_sentence
+from workbench.report.text.sentences import screened_sentence
 from workbench.report.text.summary import answers
 from workbench.results.run_tables import RunTables
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.questions.failure_summary import faults_of
-from workbench.analysis.questions.miss_causes import cause_meanings
+from workbench.analysis.questions.miss_causes import cause_meanings, faults_of
 from workbench.analysis.standings import Standing
 from workbench.core.formatting import count, interval, plural, share
 from workbench.report.cells import count_cell, text, value_cell, words

@@ -58,7 +58,7 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
 
 def _outside(found: Findings, tested: Sequence[Comparison]) -> list[Block]:
     """Why a pair can be statistically indistinguishable although one of the two is outside the tie set."""
-    best = found.verdict.best if found.verdict and found.told else ()
+    best = found.verdict.best if found.verdict and found.conclusive else ()
     if not any(apart.p_adjusted > ALPHA and (apart.a in best) != (apart.b in best) for apart in tested):
         return []
     about = (

@@ -181,7 +181,6 @@ class Passages:
 
 
 def _by_query(table: pd.DataFrame, *columns: str) -> dict[str, list[list[Any]]]:
-    """By query id the rows of a table, as the values of these columns."""
     found: dict[str, list[list[Any]]] = {}
     for query_id, *row in zip(*(table[name].tolist() for name in ("query_id", *columns)), strict=True):
         found.setdefault(query_id, []).append(row)
@@ -200,7 +199,6 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _limit(metric: Measure, k: int) -> str:
-    """The limit of the context in words."""
     if metric.tokens is not None:
         return plural(metric.tokens, "token")
     return plural(metric.k if metric.bounded_by_k and metric.k else k, "chunk")

@@ -1,12 +1,13 @@
 """Exploratory metrics: those beside the primary one, and the ranking at a fixed number of chunks."""
 
+import math
+
 from workbench.analysis.findings import Findings
-from workbench.analysis.standings import Standing, difference
-from workbench.core.formatting import plural
+from workbench.analysis.standings import difference
+from workbench.core.formatting import number, plural
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
 from workbench.report.text.sentences import context_sentence
-from workbench.results.measures import Measure
 
 _OF_TEXT = ("spans", "hits", "chunks")
 
@@ -25,7 +26,11 @@ def other_metrics(found: Findings) -> list[Block]:
         return []
     columns = [words("metric"), Column(first.name), Column(other.name), Column("difference"), Column("95 % interval", sorts=False)]
     caption = "Exploratory: intervals are of each difference by itself, nothing is tested or corrected"
-    rows = [_explored(found, metric, first, other) for metric in metrics]
+    rows = []
+    for name in map(str, metrics):
+        apart = difference(found.run, name, first.name, other.name)
+        values = [value_cell(standing.means[name].value) for standing in (first, other)]
+        rows.append(Row([Cell(name), *values, *difference_cells(apart), count_cell(apart.n if apart else 0)]))
     return [Table(caption, [*columns, Column("questions")], rows)]
 
 
@@ -38,16 +43,10 @@ def fixed_k(found: Findings) -> list[Block]:
     rows = []
     for standing in found.standings.by(metrics[0]):
         first, *others = (standing.means[str(metric)] for metric in metrics)
-        cells = [value_cell(mean.value, shown=mean.of_attainable) for mean in others]
+        of = ["" if math.isnan(mean.attainable) else f" of {number(mean.attainable)}" for mean in others]
+        cells = [value_cell(mean.value, shown=f"{number(mean.value)}{most}") for mean, most in zip(others, of, strict=True)]
         rows.append(Row([Cell(standing.name), mean_cell(first), *cells, count_cell(standing.facts["delivered_tokens"])]))
     k = plural(found.standings.ranked[0].facts["k"], "chunk")
     caption = f"Exploratory: by {metrics[0]}; delivered tokens are those of all {k} that retrieval delivers"
     table = Table(caption, [*columns, Column("delivered tokens")], rows)
     return [Prose(context_sentence(found.standings.ranked)), table]
-
-
-def _explored(found: Findings, metric: Measure, first: Standing, other: Standing) -> Row:
-    name = str(metric)
-    apart = difference(found.run, name, first.name, other.name)
-    values = [value_cell(first.means[name].value), value_cell(other.means[name].value)]
-    return Row([Cell(name), *values, *difference_cells(apart), count_cell(apart.n if apart else 0)])

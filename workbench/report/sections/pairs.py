@@ -3,7 +3,7 @@
 import itertools
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import OTHER, OTHER_TOLD, Contrast, Part, contrast
+from workbench.analysis.pairwise import OTHER, OTHER_MEANING, Contrast, Part, contrast
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import interval, p_value, plural, share, signed
@@ -51,7 +51,7 @@ def _fold(found: Findings, where: Contrast, *, opened: bool) -> Fold:
 
 
 def _causes(found: Findings, where: Contrast) -> Table:
-    meanings = {**cause_meanings(found.run), OTHER: OTHER_TOLD}
+    meanings = {**cause_meanings(found.run), OTHER: OTHER_MEANING}
     columns = [words("cause of the miss"), Column(f"{where.a.winner} ahead"), Column(f"{where.b.winner} ahead"), text("which means")]
     rows = []
     for cause in (*CAUSE_NAMES, OTHER):

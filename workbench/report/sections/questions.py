@@ -40,7 +40,6 @@ def worst(run: RunTables, configuration: str) -> list[Block]:
 
 
 def _notes(run: RunTables, configuration: str) -> dict[str, str]:
-    """By query the reason of a missing value of the primary metric."""
     rows = run.of("queries", configuration)
     rows = rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED) & (rows["state"] != "scored")]
     states = rows["state"].str.replace("_", " ")

@@ -9,8 +9,7 @@ from workbench.analysis.standings import Standing
 from workbench.core.formatting import interval, number, plural
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
-from workbench.report.text.screening import difference_text, screened_sentence
-from workbench.report.text.sentences import window_note
+from workbench.report.text.sentences import difference_text, screened_sentence, window_note
 from workbench.results.measures import Measure
 
 _MOST_METRICS = 3
@@ -107,6 +106,5 @@ def _row(found: Findings, place: int, standing: Standing, others: Sequence[Measu
 
 
 def _metrics(found: Findings) -> list[Measure]:
-    """The most informative metrics beside the primary one."""
     candidates = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary) and metric.k is not None]
     return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import FEWEST_QUERIES
-from workbench.analysis.slice_means import slice_means
-from workbench.report.cells import Scale, count_cell, digits_for, gap_cell, mean_cell, upright, words
+from workbench.analysis.standings import slice_means
+from workbench.analysis.values import FEWEST_QUERIES
+from workbench.core.formatting import shortened
+from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
 from workbench.report.model import Block, Cell, Column, Fold, Row, Section, Table
 from workbench.report.sections.pairs import slice_name
 from workbench.statistics.intervals import Interval
@@ -17,7 +18,7 @@ def slices(found: Findings) -> Section | None:
     """The leader by slice, then every configuration; None without a leader."""
     if found.first is None:
         return None
-    means = slice_means(found.run, tuple(standing.name for standing in found.standings.ranked))
+    means = {standing.name: slice_means(found.run, standing.name) for standing in found.standings.ranked}
     table = _map(found, means)
     folded: list[Block] = [Fold("Every configuration by slice", [table])] if table else []
     return Section("By kind of question", "slices", [_first(found, means[found.first.name]), *folded], "Slices")
@@ -47,11 +48,12 @@ def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
     values = pd.DataFrame({name: table["value"] for name, table in means.items()}).loc[labels]
     known = values.to_numpy().ravel().tolist()
     scale, digits = Scale.over(known), digits_for(known)
-    columns, key = upright(list(means))
+    short = shortened(list(means), NAME_LENGTH)
+    columns = [Column(short[name], "shade", upright=True) for name in means]
     counts = next(iter(means.values()))["n"]
     rows = [
         Row([Cell(slice_name(str(label))), count_cell(counts[label]), *scale.shades(values.loc[label].tolist(), digits)])
         for label in labels
     ]
     caption = f"{found.primary} of every configuration by slice; the stronger the colour, the higher"
-    return Table(caption, [words("slice"), Column("questions"), *columns], rows, key=key)
+    return Table(caption, [words("slice"), Column("questions"), *columns], rows, key=key_of(short))

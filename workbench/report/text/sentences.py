@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from workbench.analysis.standings import Mean, Standing
-from workbench.core.formatting import count, number, plural, share
+from workbench.core.formatting import count, interval, listed, number, plural, share, signed
 from workbench.report.cells import digits_for
 from workbench.results.measures import Measure
 from workbench.results.run_tables import RunTables
+from workbench.statistics.screening import Screened, Screening
 
 
 def folder_of(run: RunTables) -> str:
@@ -69,3 +70,27 @@ def context_sentence(standings: Sequence[Standing]) -> str:
         f"{number(tokens[most] / tokens[least], 1)} times what {least} delivers ({count(tokens[least])}). "
         "Larger chunks gain recall here by construction."
     )
+
+
+def screened_sentence(screening: Screening) -> str:
+    """The number of configurations screened out, the margin, the proxies and the questions."""
+    some = f"{count(screening.queries)} of" if screening.queries < screening.of else "all"
+    by = f"by {listed(screening.proxies)} on {some} {plural(screening.of, 'question')}"
+    if not screening.dropped:
+        return f"Nothing was screened out {by}: no configuration of {count(len(screening.rows))} is far enough behind."
+    sentence = f"{count(len(screening.dropped))} of {plural(len(screening.rows), 'configuration')} screened out {by}"
+    return f"{sentence}: with 95 % confidence more than {number(screening.margin)} behind in {screening.metric}, and not run in full."
+
+
+def difference_text(row: Screened) -> str:
+    """The difference of a configuration from the leader by proxy, with its interval."""
+    return f"{signed(row.difference)} {interval(row.low, row.high)}"
+
+
+def screened_lines(screening: Screening | None) -> Sequence[str]:
+    """Lines for the terminal: the sentence, the difference of each, and configurations that are equal by proxy; none without a screening."""
+    if screening is None:
+        return []
+    behind = [f"  {row.configuration}: {difference_text(row)} against {row.first}" for row in screening.dropped]
+    alike = [f"indistinguishable by proxy, so screened together: {listed(names)}" for names in screening.alike]
+    return [screened_sentence(screening), *behind, *alike]

@@ -1,10 +1,27 @@
-"""The eight questions about a sweep, each answered by a sentence."""
+"""The eight questions about a sweep, each answered by a sentence and its detail."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from workbench.analysis.findings import Findings
+from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration
+from workbench.analysis.questions.miss_causes import cause_meanings, explains_text
+from workbench.attribution.causes import CAUSES
+from workbench.core.formatting import amount, count, interval, listed, number, plural, share
 from workbench.report.model import Answer, Answered, Lead
-from workbench.report.text import leader, verdict
+from workbench.report.text import verdict
+from workbench.report.text.sentences import about_dataset
+
+_PRICES: dict[Cost, str] = {
+    "encoding": "{} s of encoding",
+    "index": "{} MB of index",
+    "delivered": "{} tokens of delivered text a question",
+    "p95": "{} ms a question (95th percentile)",
+}
+# What became of the evidence, after "misses evidence ... because".
+_BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
 
 class Answers(NamedTuple):
@@ -26,11 +43,11 @@ def answers(found: Findings) -> Answers:
         Answer("What won?", *verdict.won(found)),
         Answer("By how much?", *verdict.margin(found)),
         Answer("How sure is that?", *verdict.certainty(found)),
-        Answer("What does it cost?", *leader.cost(found)),
-        Answer("What mostly goes wrong?", *leader.faults(found)),
-        Answer("Where is it weakest?", *leader.weakest(found)),
+        Answer("What does it cost?", *cost(found)),
+        Answer("What mostly goes wrong?", *faults(found)),
+        Answer("Where is it weakest?", *weakest(found)),
         Answer("How many more questions would be needed?", *verdict.more(found)),
-        Answer("On which data?", *leader.data(found)),
+        Answer("On which data?", *data(found)),
     )
 
 
@@ -49,3 +66,68 @@ def opening(found: Findings) -> list[str]:
 def answered(found: Findings) -> Answered:
     """The other questions with their answers."""
     return Answered(list(answers(found))[1:-1])
+
+
+def cost(found: Findings) -> tuple[str, str]:
+    """The costs of the leader, and those of the cheapest configuration of the tie set."""
+    first, cheapest = found.price(found.first.name) if found.first else None, found.cheapest
+    if first is None or cheapest is None or found.verdict is None:
+        return "There is no configuration to name a cost of.", ""
+    meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in map(COSTS.__getitem__, _PRICES))
+    # At equal context all deliver as much, and it goes without saying.
+    kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
+    sentence = f"{first.name} costs {_priced(first, kinds)}"
+    if cheapest.name != first.name:
+        return f"{sentence}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(cheapest, kinds)}.", meaning
+    least = found.conclusive and len(found.verdict.best) > 1
+    return f"{sentence}{'; no other configuration of the tie set costs less to encode' if least else ''}.", meaning
+
+
+def faults(found: Findings) -> tuple[str, str]:
+    """What the leader misses, and the most frequent cause."""
+    first, missed = found.first, found.faults
+    if first is None or missed is None:
+        return "There is no configuration to find faults with.", ""
+    if not found.primary.higher_is_better:
+        return f"{found.primary} counts faults itself and has no causes.", ""
+    what, questions = "evidence" if explains_text(found.run) else "a relevant document", plural(missed.of, "question")
+    if not missed.causes:
+        return f"Nothing: {first.name} misses {what} on none of {questions}.", ""
+    (cause, (most, _)), *_ = missed.causes.items()
+    queries = sum(many for many, _ in missed.causes.values())
+    mostly = "each time" if most == queries else f"on {count(most)} of these"
+    by = f"{mostly} because {_BECAUSE[cause]}"
+    meanings = cause_meanings(found.run)
+    detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
+    return f"{first.name} misses {what} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.", f"{detail}."
+
+
+def weakest(found: Findings) -> tuple[str, str]:
+    """The slice in which the leader scores worst."""
+    first, missed = found.first, found.faults
+    if first is None or missed is None:
+        return "There is no configuration to slice.", ""
+    if missed.weakest is None:
+        return "No slice of the questions has 20 of them, and smaller ones are not informative.", ""
+    whole, part = first.means[str(found.primary)], missed.weakest.mean
+    value = f"{number(part.value)} {interval(part.low, part.high)}"
+    where = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
+    return (
+        f"{first.name} is weakest on {where}: {found.primary} {value}, against {number(whole.value)} on all.",
+        "Of the slices with 20 questions or more; of several slices one is the lowest by chance alone.",
+    )
+
+
+def data(found: Findings) -> tuple[str, str]:
+    """The documents and questions, and how many questions the primary metric is a mean of."""
+    if found.first is None:
+        return about_dataset(found.run), ""
+    mean = found.first.means[str(found.primary)]
+    unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
+    over = f"{plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}"
+    return about_dataset(found.run), f"{found.primary} is over {over}{unscored}."
+
+
+def _priced(costed: CostedConfiguration, kinds: Sequence[Cost]) -> str:
+    known = {kind: costed.costs[kind] for kind in kinds if not np.isnan(costed.costs[kind])}
+    return listed([_PRICES[kind].format(count(value) if kind == "delivered" else amount(value)) for kind, value in known.items()])

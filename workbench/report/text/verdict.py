@@ -10,8 +10,6 @@ from workbench.core.formatting import about, count, interval, listed, number, p_
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.verdict import CONDITIONAL, FEWEST_QUERIES, MOST_QUERIES, Reason, Verdict
 
-Told = tuple[str, str]
-
 # Metrics whose bounds are exact; what the others divide by depends on what both retrieved.
 _BOUNDED = ("success", "precision", "mrr")
 _MOST_NAMES, _FEW_NAMES = 8, 3
@@ -19,12 +17,12 @@ _MOST_LETTERS = 200
 _POWER = "80 % power, two-sided paired t test at 5 %, with the observed difference and its spread, uncorrected for other pairs."
 
 
-def won(found: Findings) -> Told:
+def won(found: Findings) -> tuple[str, str]:
     """The winner, or the tie set without one; as detail the configurations that are not ranked."""
     return (_verdict(found, found.verdict) if found.verdict else f"No winner: {_why_none(found)}."), _beside(found)
 
 
-def margin(found: Findings) -> Told:
+def margin(found: Findings) -> tuple[str, str]:
     """The difference of the leader from the other; as detail the leader's value corrected for selection."""
     first, second, apart = found.first, found.other, found.margin
     if first is None:
@@ -44,7 +42,7 @@ def margin(found: Findings) -> Told:
     return f"{apart.a} and {_role(found)}{apart.b} differ by {difference} {questions}{_zero(found, apart)}: {values}.", _selected(found)
 
 
-def certainty(found: Findings) -> Told:
+def certainty(found: Findings) -> tuple[str, str]:
     """The result of the tests; as detail the other p values and the bounds under complete judgements."""
     verdict, apart = found.verdict, found.margin
     if verdict is None or apart is None:
@@ -56,7 +54,7 @@ def certainty(found: Findings) -> Told:
     return f"{_sure(verdict, apart)}.{limited}", f"{apart.a} against {apart.b}: {tests}.{_bounded(found)}"
 
 
-def more(found: Findings) -> Told:
+def more(found: Findings) -> tuple[str, str]:
     """The number of questions that would separate the first two configurations."""
     verdict, second = found.verdict, found.second
     if verdict is None or second is None:
@@ -135,7 +133,6 @@ def _zero(found: Findings, apart: Comparison) -> str:
 
 
 def _selected(found: Findings) -> str:
-    """The leader's value corrected for selection."""
     verdict, first = found.verdict, found.first
     if verdict is None or first is None or verdict.selected is None or len(verdict.ranked) < 2:
         return ""

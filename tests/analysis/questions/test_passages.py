@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.questions.highlights import against_delivered, disjoint, marked
+from workbench.analysis.questions.passages import against_delivered, disjoint, marked
 
 TEXT = "alpha beta gamma delta epsilon"
 
