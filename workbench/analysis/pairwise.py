@@ -9,8 +9,7 @@ from workbench.analysis.questions.miss_causes import causes_by_query
 from workbench.analysis.values import clusters, detail, per_query, slices
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.metrics.coverage import Bools, Ints
-from workbench.results.measures import Measure
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 

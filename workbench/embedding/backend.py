@@ -5,7 +5,7 @@ import importlib.util
 from pathlib import Path
 from typing import Literal
 
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.embedding import openvino_model
 from workbench.embedding.base import Encoder
 from workbench.embedding.openvino_conversion import Output, conversion_of

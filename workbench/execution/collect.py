@@ -11,7 +11,7 @@ import pandas as pd
 
 from workbench import __version__
 from workbench.analysis.comparisons import comparisons_table
-from workbench.core.distribution import installed_version
+from workbench.core.environment import installed_version
 from workbench.execution import tables
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 import yaml
 
-from workbench.core.suggestions import meant
+from workbench.core.formatting import meant
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import ExperimentError, InputError
 from workbench.experiment.expand import configurations_of

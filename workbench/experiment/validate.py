@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.core.suggestions import meant
+from workbench.core.formatting import meant
 from workbench.embedding.base import Embedder
 from workbench.errors import InputError
 from workbench.metrics.names import Metric

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import batching
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate

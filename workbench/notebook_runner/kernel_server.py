@@ -20,7 +20,7 @@ from typing import NoReturn
 
 import psutil
 
-from workbench.core.processes import skip_schema_grammar
+from workbench.core.environment import skip_schema_grammar
 
 _SET_PARENT_DEATH_SIGNAL = 1
 

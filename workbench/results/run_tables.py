@@ -12,7 +12,6 @@ import pandas as pd
 from workbench.core.files import write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
-from workbench.results.measures import Measure
 from workbench.results.tables import conform, empty, read_table, write_table
 from workbench.schemas import SCHEMAS
 
@@ -20,6 +19,34 @@ MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
 # Timings that describe one run and not the speed of the configuration.
 _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric as a run's manifest records it; `str` is its name with its cut, such as `recall@5`.
+
+    `family` is what it counts: documents, hits, chunks, spans or other. `k` and `tokens` are its cut. `bounded_by_k` says whether it looks
+    at k delivered chunks. A metric that is not `higher_is_better` counts faults; the values of a `proportion` are in [0, 1].
+    """
+
+    label: str
+    name: str
+    family: str
+    k: int | None
+    tokens: int | None
+    higher_is_better: bool
+    proportion: bool
+    bounded_by_k: bool
+    definition: str
+    source: str
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def of_text(self) -> bool:
+        """Whether it looks for pieces of text rather than for documents."""
+        return self.family in ("spans", "chunks")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,7 @@ from dataclasses import replace
 from multiprocessing import resource_tracker
 from typing import Any
 
-from workbench.core import cpu
-from workbench.core.distribution import advice
-from workbench.core.processes import skip_schema_grammar
+from workbench.core.environment import advice, skip_schema_grammar, usable_cores
 from workbench.errors import InputError
 from workbench.execution.dask.tasks import JobContext, WorkerInfo, worker_info
 from workbench.execution.dask.workers import Workers
@@ -47,7 +45,7 @@ def _here(jobs: int) -> Iterator[Workers]:
     from distributed import Client, LocalCluster
 
     # BLAS reads its number of threads when it is imported.
-    threads = {name: str(max(1, cpu.usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    threads = {name: str(max(1, usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with _interrupts_held():
         cluster = LocalCluster(
             n_workers=jobs,

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench import __version__
-from workbench.core import cpu
-from workbench.core.distribution import installed_version
+from workbench.core.environment import installed_version, usable_cores
 from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.embedding.base import Embedder, Role
 from workbench.embedding.memory_cache import MemoryVectorCache
@@ -71,7 +70,7 @@ class WorkerInfo(NamedTuple):
 def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> WorkerInfo:
     """Describe the process that runs this. Errors: ModelError where one of the models is missing."""
     identities = [embedder_identity(embedder) for embedder in embedders]
-    return WorkerInfo(socket.gethostname(), cpu.usable_cores(), versions(), identities, sees(outputs, store, mark))
+    return WorkerInfo(socket.gethostname(), usable_cores(), versions(), identities, sees(outputs, store, mark))
 
 
 def versions() -> dict[str, str]:
@@ -129,7 +128,7 @@ _EQUAL = "install the same versions and models on every machine, and of a model 
 
 def _set_threads(job: JobContext) -> int:
     """Take this process's share of its machine's cores; all of them on a machine that came later."""
-    threads = job.threads.get(socket.gethostname(), cpu.usable_cores())
+    threads = job.threads.get(socket.gethostname(), usable_cores())
     # Dask's nanny sets one thread; OpenVINO's models read this when they are first compiled.
     os.environ["OMP_NUM_THREADS"] = str(threads)
     return threads

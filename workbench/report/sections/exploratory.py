@@ -6,7 +6,7 @@ from workbench.core.formatting import plural
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
 from workbench.report.text.sentences import context_sentence
-from workbench.results.measures import Measure
+from workbench.results.run_tables import Measure
 
 _OF_TEXT = ("spans", "hits", "chunks")
 

@@ -11,7 +11,7 @@ from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cel
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.screening import difference_text, screened_sentence
 from workbench.report.text.sentences import window_note
-from workbench.results.measures import Measure
+from workbench.results.run_tables import Measure
 
 _MOST_METRICS = 3
 _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
