@@ -18,7 +18,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.results.history import commit
 from workbench.results.run_tables import RunTables
-from workbench.results.tables import joined
+from workbench.results.tables import empty
 from workbench.retrieval.rank import SEED
 from workbench.schemas import SCHEMAS
 
@@ -61,7 +61,7 @@ def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
     """A table of all finished configurations."""
     make = tables.CONFIGURATION_TABLES[name]
     parts = [make(outcome.context, result).assign(configuration=result.configuration.name) for result in outcome.results]
-    return joined(SCHEMAS[name], parts)
+    return pd.concat(parts, ignore_index=True) if parts else empty(SCHEMAS[name])
 
 
 def _configurations(outcome: Outcome) -> pd.DataFrame:

@@ -33,10 +33,7 @@ _ALWAYS_WRITTEN = "timings"
 
 
 def publish(outcome: Outcome, say: Say, remember: bool = True) -> tuple[Path, Sequence[str], Sequence[str]]:
-    """Write everything that a run leaves; `remember` appends it to the history.
-
-    Returns the report, the lines for the terminal, and the errors of notebooks and of the history: the run itself is complete without them.
-    """
+    """Write all that a run leaves; `remember` adds it to the history. Returns the report, the terminal's lines, and errors that end nothing."""
     run, store, folder, errors = write_outputs(outcome), outcome.context.workspace.store, outcome.folder, list[str]()
     if remember:
         try:

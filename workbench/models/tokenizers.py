@@ -56,10 +56,7 @@ _cached_tokens = 0
 
 
 def tokenise(texts: Sequence[str], vocabulary: str) -> list[Tokens]:
-    """The tokens of each text, without special tokens.
-
-    `vocabulary` is `characters`, `cl100k` (OpenAI's, offline from `bpe-openai`) or the name or folder of a model.
-    """
+    """The tokens of each text, without special ones; `vocabulary`: `characters`, `cl100k` (OpenAI's, from `bpe-openai`), a model or its folder."""
     global _cached_tokens
     missing = list(dict.fromkeys(text for text in texts if (vocabulary, text) not in _cache))
     if missing and _cached_tokens > _CACHE_TOKENS:

@@ -24,10 +24,7 @@ _LAUNCHER = [sys.executable, "-m", "ipykernel_launcher"]
 
 
 class Kernels(contextlib.AbstractContextManager["Kernels"]):
-    """Starts a run's kernels, from several threads. `modules` are what its notebooks import; `say` reports once that forking ended.
-
-    On exit, or when it is closed, its kernels end and no further one is started.
-    """
+    """Starts a run's kernels, from several threads, and ends them on exit. `modules` are what notebooks import; `say` reports the end of forking."""
 
     def __init__(self, modules: Sequence[str], say: Callable[[str], None], fork: bool = sys.platform == "linux") -> None:
         self._modules, self._say, self._can_fork = modules, say, fork
@@ -47,10 +44,7 @@ class Kernels(contextlib.AbstractContextManager["Kernels"]):
         return self._server.process.pid if self._server else None
 
     def fork(self, command: list[str], environment: Mapping[str, str], folder: str) -> ForkedProcess | None:
-        """Fork a kernel; None if a plain one must be started: forks are not possible, or the kernel has another Python.
-
-        Errors: NotebookError after the run was closed.
-        """
+        """Fork a kernel; None if it must be started plainly, without forks or for another Python. Errors: NotebookError after the end of the run."""
         if command[:3] != _LAUNCHER:
             return None
         with self._lock:

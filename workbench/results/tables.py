@@ -1,6 +1,5 @@
 """Give tables the columns and types of their schemas, write them whole, and check them when they are read."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -23,15 +22,9 @@ def empty(schema: TableSchema) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.dtypes.items()})
 
 
-def joined(schema: TableSchema, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Join parts, one below the other, into a table of the schema."""
-    return conform(schema, pd.concat(parts, ignore_index=True)) if parts else empty(schema)
-
-
 def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:
-    """Write `<name>.parquet`, whole or not at all."""
-    checked = conform(schema, table)
-    write_atomically(folder / f"{schema.name}.parquet", lambda aside: checked.to_parquet(aside, index=False))
+    """Write `<name>.parquet`, whole or not at all; `table` conforms to the schema."""
+    write_atomically(folder / f"{schema.name}.parquet", lambda aside: table.to_parquet(aside, index=False))
 
 
 def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:

@@ -120,11 +120,6 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _place(run: RunContext) -> str:
-    """The store as workers name it."""
-    return run.workspace.url or str(run.workspace.store_root.resolve())
-
-
 @contextmanager
 def marked(run: RunContext) -> Iterator[str]:
     """A file in the store, and in outputs, while the sweep runs; a worker that sees it sees the same store."""
@@ -143,7 +138,7 @@ def marked(run: RunContext) -> Iterator[str]:
 
 def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
     """The context of all tasks, for workers of which each sees the store and computes what the driver would. Errors: InputError for others."""
-    outputs, store = run.workspace.outputs.resolve(), _place(run)
+    outputs, store = run.workspace.outputs.resolve(), run.workspace.url or str(run.workspace.store_root.resolve())
     embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
     infos, own = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
     faults = [f"the worker {address} {fault}" for address, info in infos.items() if (fault := _fault(info, own, store))]

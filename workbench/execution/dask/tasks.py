@@ -45,10 +45,7 @@ class WorkerWorkspace(Workspace):
 
 @dataclass(frozen=True, eq=False)
 class JobContext:
-    """Shared by all tasks of a sweep: the run, the places of outputs and store, and the threads of each machine's workers.
-
-    `mark` is the name of a file that the driver keeps in the store while it runs: a worker that sees it sees the same store.
-    """
+    """Shared by all tasks: the run, the places of results, each machine's threads, and the `mark` by which a worker recognises the store."""
 
     outputs: Path
     store: str
@@ -69,15 +66,10 @@ class WorkerInfo(NamedTuple):
 
 def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> WorkerInfo:
     """Describe the process that runs this. Errors: ModelError where one of the models is missing."""
+    versions = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
+    versions |= {name: installed_version(name) or "missing" for name in _PACKAGES}
     identities = [embedder_identity(embedder) for embedder in embedders]
-    return WorkerInfo(socket.gethostname(), usable_cores(), versions(), identities, sees(outputs, store, mark))
-
-
-def versions() -> dict[str, str]:
-    """The versions of Python, of Workbench by its code, and of the packages that decide results."""
-
-    own = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
-    return own | {name: installed_version(name) or "missing" for name in _PACKAGES}
+    return WorkerInfo(socket.gethostname(), usable_cores(), versions, identities, sees(outputs, store, mark))
 
 
 def embedder_identity(embedder: Embedder) -> str:

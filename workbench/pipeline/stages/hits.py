@@ -46,7 +46,7 @@ class HitsStage(Stage):
             draft.table(f"{search}_ranking", ranking.ranking)
             draft.table(f"{search}_about", ranking.queries)
             draft.array(f"{search}_seconds", ranking.seconds)
-        size = folder_bytes(inputs.entry("index").folder) if inputs.has("index") else 0
+        size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
 
@@ -60,12 +60,12 @@ def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
 
 def _queries(inputs: Inputs) -> QueryBatch:
     texts = [query.text for query in inputs.run.dataset.queries]
-    return QueryBatch(texts, np.asarray(inputs.entry("queries").array("vectors"))) if inputs.has("queries") else QueryBatch(texts)
+    return QueryBatch(texts, np.asarray(inputs.entry("queries").array("vectors"))) if "queries" in inputs.entries else QueryBatch(texts)
 
 
 def _corpus(inputs: Inputs) -> Corpus:
     chunks, table = inputs.run.chunks(inputs.entry("chunks")), inputs.entry("chunks").table("chunks")
-    embedded = {"vectors": np.asarray(inputs.entry("vectors").array("vectors"))} if inputs.has("vectors") else {}
+    embedded = {"vectors": np.asarray(inputs.entry("vectors").array("vectors"))} if "vectors" in inputs.entries else {}
     return Corpus(
         ids=chunks.ids,
         doc=table["doc"].to_numpy(np.int64),
@@ -74,7 +74,7 @@ def _corpus(inputs: Inputs) -> Corpus:
         chunk_breakers=tie_breakers(chunks.ids),
         document_breakers=tie_breakers([document.doc_id for document in inputs.run.dataset.documents]),
         texts=chunks.inputs,
-        index=inputs.entry("index").folder if inputs.has("index") else None,
+        index=inputs.entry("index").folder if "index" in inputs.entries else None,
         **embedded,
     )
 
