@@ -7,8 +7,7 @@ import pandas as pd
 
 from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, per_query
-from workbench.results.run_tables import RunTables
-from workbench.results.tables import conform
+from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
 from workbench.statistics.comparison import paired_differences
 from workbench.statistics.intervals import Interval

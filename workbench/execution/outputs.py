@@ -20,8 +20,7 @@ from workbench.models.tokenizers import Ints
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.pipeline.context import RunContext
 from workbench.results.history import append
-from workbench.results.run_tables import RunTables
-from workbench.results.tables import write_table
+from workbench.results.run_tables import RunTables, write_table
 from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import Draft, Store

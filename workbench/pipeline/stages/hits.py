@@ -39,8 +39,10 @@ class HitsStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Rank chunks and documents for all queries by every way to search."""
-        configuration = inputs.configuration
-        ranked = configuration.retrieval.searches(_queries(inputs), _corpus(inputs), search_depth(configuration, inputs.run))
+        configuration, texts = inputs.configuration, [query.text for query in inputs.run.dataset.queries]
+        vectors = np.asarray(inputs.entry("queries").array("vectors")) if "queries" in inputs.entries else None
+        queries = QueryBatch(texts) if vectors is None else QueryBatch(texts, vectors)
+        ranked = configuration.retrieval.searches(queries, _corpus(inputs), search_depth(configuration, inputs.run))
         for search, ranking in ranked.items():
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
@@ -56,11 +58,6 @@ def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     documents = [metric.k for metric in run.metrics if metric.family == "documents" and metric.k is not None]
     budgets = [metric.tokens for metric in run.metrics if metric.tokens is not None]
     return SearchDepth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
-
-
-def _queries(inputs: Inputs) -> QueryBatch:
-    texts = [query.text for query in inputs.run.dataset.queries]
-    return QueryBatch(texts, np.asarray(inputs.entry("queries").array("vectors"))) if "queries" in inputs.entries else QueryBatch(texts)
 
 
 def _corpus(inputs: Inputs) -> Corpus:
