@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.claims import failed
 from benchmarks.record import commit, load, machine, versions
 from benchmarks.shown import lines
-from workbench.core.locations import data_folder
+from workbench.core.environment import data_folder
 
 RESULTS = Path(__file__).with_name("results")
 BENCHMARKS = {

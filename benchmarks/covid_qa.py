@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from workbench.core.locations import data_folder
+from workbench.core.environment import data_folder
 from workbench.datasets.sources import BeirSource
 from workbench.records import Dataset
 

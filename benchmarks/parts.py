@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from workbench.core.processes import skip_schema_grammar
+from workbench.core.environment import skip_schema_grammar
 
 ROOT = Path(__file__).parents[1]
 MODULES = (

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from workbench import __version__
-from workbench.core.cpu import usable_cores
+from workbench.core.environment import usable_cores
 
 _PACKAGES = (
     "torch",

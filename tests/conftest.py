@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, settings
 
-from workbench.core.locations import cache_folder
+from workbench.core.environment import cache_folder
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder

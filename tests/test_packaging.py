@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from workbench import __version__
-from workbench.core.distribution import NAME, advice
+from workbench.core.environment import NAME, advice
 
 ROOT = Path(__file__).parent.parent
 # Runs the command of the unpacked wheel where no import can reach the checkout, and says where it came from.

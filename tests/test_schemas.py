@@ -7,8 +7,7 @@ import pytest
 import workbench
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
-from workbench.results.run_tables import RunTables
-from workbench.results.tables import empty
+from workbench.results.run_tables import RunTables, empty
 from workbench.schemas import SCHEMAS
 from workbench.statistics.screening import Screened, Screening
 

@@ -14,7 +14,6 @@ WorkbenchError             exit 3, what happened; the fix
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 
 class WorkbenchError(Exception):
@@ -23,13 +22,13 @@ class WorkbenchError(Exception):
     exit_code = 3
 
     def __init__(self, what: str, fix: str = "") -> None:
-        super().__init__(f"{what}; {fix}" if fix else what)
+        # The arguments, by which another process unpickles the error.
+        super().__init__(what, fix)
         self.what = what
         self.fix = fix
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the error by its arguments, so that another process can raise it."""
-        return type(self), (self.what, self.fix)
+    def __str__(self) -> str:
+        return f"{self.what}; {self.fix}" if self.fix else self.what
 
     @property
     def lines(self) -> list[str]:
@@ -50,10 +49,7 @@ class FaultsError(InputError):
         super().__init__("\n".join(faults))
         self.where = where
         self.faults = tuple(faults)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the error by its arguments, so that another process can raise it."""
-        return type(self), (self.where, self.faults)
+        self.args = (where, self.faults)
 
     @property
     def lines(self) -> list[str]:

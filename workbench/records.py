@@ -1,7 +1,4 @@
-"""The values that flow from stage to stage; all of them frozen.
-
-Positions are half-open [start, end) and count Unicode code points of `Document.text`.
-"""
+"""The frozen values that flow from stage to stage. Positions are half-open [start, end), in Unicode code points of `Document.text`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -12,7 +12,7 @@ from workbench.chunking.base import embedded_text
 from workbench.chunking.foreign import library
 from workbench.chunking.foreign.langchain import LangChainChunker, short_name
 from workbench.chunking.recursive import RecursiveChunker
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.errors import InputError
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import input_lengths

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.embedding.embed import embed
 from workbench.embedding.openai import OpenAIEmbedder
 from workbench.embedding.registry import EMBEDDERS

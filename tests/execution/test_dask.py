@@ -23,7 +23,7 @@ import psutil
 import pytest
 from distributed import Client
 
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.errors import InputError
 from workbench.execution.dask.cluster import connected
 from workbench.execution.dask.precompute import precompute

@@ -9,8 +9,7 @@ from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.questions.miss_causes import FailureSummary, faults_of
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
-from workbench.results.measures import Measure
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
 from workbench.statistics.screening import Screened, Screening
 from workbench.statistics.verdict import Reason, Verdict

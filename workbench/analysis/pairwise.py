@@ -12,9 +12,7 @@ from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, detail, per_query, slices, small
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.metrics.coverage import Bools
-from workbench.results.measures import Measure
-from workbench.results.run_tables import RunTables
-from workbench.results.tables import conform
+from workbench.results.run_tables import Measure, RunTables, conform
 from workbench.schemas import SCHEMAS
 from workbench.statistics.comparison import paired_difference, paired_differences
 from workbench.statistics.intervals import Interval

@@ -8,8 +8,7 @@ from typing import Any
 
 from workbench.analysis.standings import Standing
 from workbench.errors import WorkbenchError
-from workbench.results.measures import Measure
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import Measure, RunTables
 
 _KINDS = ("fixed", "recursive")
 _VARIED = ("size", "overlap")

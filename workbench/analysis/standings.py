@@ -10,8 +10,7 @@ import pandas as pd
 
 from workbench.analysis.values import clusters, per_query
 from workbench.core.formatting import interval, number
-from workbench.results.measures import Measure
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 from workbench.statistics.verdict import Verdict, verdict

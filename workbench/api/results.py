@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.analysis.findings import Findings, findings
 from workbench.analysis.questions.miss_causes import cause_meanings
-from workbench.core.suggestions import meant
+from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Verdict

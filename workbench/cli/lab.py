@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import click
 
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.errors import InputError
 
 _EXECUTED = Path("notebooks", "comparison.ipynb")

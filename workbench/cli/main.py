@@ -8,10 +8,9 @@ import click
 
 from workbench import __version__
 from workbench.cli.dataset import dataset
-from workbench.cli.export import export
 from workbench.cli.lab import lab
-from workbench.cli.sweep import plan, report, sweep
-from workbench.core.processes import skip_schema_grammar
+from workbench.cli.sweep import export, plan, report, sweep
+from workbench.core.environment import skip_schema_grammar
 from workbench.errors import WorkbenchError
 
 _SHOWN_FAULTS = 100

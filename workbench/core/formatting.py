@@ -1,5 +1,6 @@
 """Numbers and names as text for people: fixed digits, thousands separated, a dash for a missing number."""
 
+import difflib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -96,6 +97,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         cells = [cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row, widths, right, strict=True)]
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def nearest_word(word: str, known: Iterable[str], likeness: float = 0.5) -> str | None:
+    """Find the known word that is most like `word`; None if no similarity reaches `likeness` (0 to 1)."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)), None)
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Ask in brackets whether the nearest known word was meant; empty if no word is near."""
+    close = nearest_word(word, known)
+    return f" (did you mean {close!r}?)" if close else ""
 
 
 def _middle_cut(name: str, most: int) -> str:

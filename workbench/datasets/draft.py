@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workbench.core.formatting import listed
-from workbench.core.suggestions import meant, nearest_word
+from workbench.core.formatting import listed, meant, nearest_word
 from workbench.errors import InputError
 from workbench.records import Document, Qrel, Query, Span
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workbench.core.locations import expand
+from workbench.core.environment import expand
 from workbench.datasets.anchoring import with_recurrences
 from workbench.datasets.checks import dataset_of
 from workbench.datasets.draft import DatasetDraft, first_file

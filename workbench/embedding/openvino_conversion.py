@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
+from workbench.core.environment import cache_folder
 from workbench.core.fingerprint import fingerprint
-from workbench.core.locations import cache_folder
 from workbench.embedding import openvino_model
 from workbench.embedding.openvino_model import Precision
 from workbench.embedding.torch_model import model_modules, model_settings, positions, read

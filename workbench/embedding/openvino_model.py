@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from workbench.core import batching, cpu
+from workbench.core import batching
+from workbench.core.environment import requested_threads
 from workbench.embedding.torch_model import padding_id, positions
 from workbench.models.tokenizers import Ints, model_tokenizer, padded
 from workbench.storage.vector_cache import Vectors
@@ -53,7 +54,7 @@ def compiled(graph: Path, precision: Precision) -> Any:
     """A converted model ready to run, on OMP_NUM_THREADS cores, else on all."""
     # Pinned, two processes of one thread each would both take the first core.
     settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision], "ENABLE_CPU_PINNING": False}
-    if threads := cpu.requested_threads():
+    if threads := requested_threads():
         settings["INFERENCE_NUM_THREADS"] = threads
     return runtime().Core().compile_model(str(graph), "CPU", settings)
 

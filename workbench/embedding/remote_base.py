@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from workbench.core import batching
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.errors import ModelError, RunError, WorkbenchError
 from workbench.models.files import MINILM

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.embedding import openvino_model
 from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
 from workbench.embedding.late.windows import LATE, unpoolable

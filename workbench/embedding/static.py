@@ -11,8 +11,8 @@ from pydantic import Field
 from tqdm import tqdm
 
 from workbench.core import batching
+from workbench.core.environment import cache_folder
 from workbench.core.fingerprint import fingerprint
-from workbench.core.locations import cache_folder
 from workbench.embedding.base import NO_WINDOW, Embedder, Role
 from workbench.embedding.torch_model import model_settings, token_states
 from workbench.errors import ModelError

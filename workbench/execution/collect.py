@@ -11,14 +11,13 @@ import pandas as pd
 
 from workbench import __version__
 from workbench.analysis.pairwise import comparisons_table
-from workbench.core.distribution import installed_version
+from workbench.core.environment import installed_version
 from workbench.execution import tables
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.results.history import commit
-from workbench.results.run_tables import RunTables
-from workbench.results.tables import joined
+from workbench.results.run_tables import RunTables, empty
 from workbench.retrieval.rank import SEED
 from workbench.schemas import SCHEMAS
 
@@ -61,7 +60,7 @@ def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
     """A table of all finished configurations."""
     make = tables.CONFIGURATION_TABLES[name]
     parts = [make(outcome.context, result).assign(configuration=result.configuration.name) for result in outcome.results]
-    return joined(SCHEMAS[name], parts)
+    return pd.concat(parts, ignore_index=True) if parts else empty(SCHEMAS[name])
 
 
 def _configurations(outcome: Outcome) -> pd.DataFrame:

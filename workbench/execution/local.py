@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
-from workbench.errors import WorkbenchError
+from workbench.core.files import write_text
+from workbench.errors import StoreError, WorkbenchError
 from workbench.execution.result import Result
 from workbench.experiment.read import Experiment
 from workbench.metrics.names import Metric
@@ -62,10 +63,7 @@ def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:
 
 
 def run_experiment(experiment: Experiment, outputs: Path, say: Say, precompute: Precompute | None = None) -> Outcome:
-    """Run all configurations in order; record the error of one that fails and go on.
-
-    `precompute` lets workers compute missing results first.
-    """
+    """Run all configurations in order, after `precompute`; record the error of one that fails and go on."""
     graph = Graph(context_of(experiment, outputs))
     outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset))
     errors = precompute(graph, experiment.configurations, say) if precompute else {}
@@ -79,7 +77,9 @@ def run_experiment(experiment: Experiment, outputs: Path, say: Say, precompute: 
             message = outcome.results[-1].computed_stages
         except Exception as error:  # one configuration's failure, of whatever kind, must not take the others with it
             outcome.failures[name] = error_line(error)
-            _write_trace(outcome.folder / "errors" / f"{name}.txt")
+            # The disk may be the cause of the failure; the one-line error is kept in any case.
+            with contextlib.suppress(OSError, StoreError):
+                write_text(outcome.folder / "errors" / f"{name}.txt", traceback.format_exc())
             message = f"FAILED, {outcome.failures[name]}"
         say(f"[{number}/{total}] {name}: {message}")
     return outcome
@@ -89,10 +89,3 @@ def error_line(error: BaseException) -> str:
     """An error of any kind as one line."""
     line = "; ".join(error.lines) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
     return " ".join(line.split())
-
-
-def _write_trace(path: Path) -> None:
-    # The disk may be the cause of the failure; the one-line error is kept in any case.
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(traceback.format_exc(), "utf-8")

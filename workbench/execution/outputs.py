@@ -20,8 +20,7 @@ from workbench.models.tokenizers import Ints
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.pipeline.context import RunContext
 from workbench.results.history import append
-from workbench.results.run_tables import RunTables
-from workbench.results.tables import write_table
+from workbench.results.run_tables import RunTables, write_table
 from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import Draft, Store
@@ -33,10 +32,7 @@ _ALWAYS_WRITTEN = "timings"
 
 
 def publish(outcome: Outcome, say: Say, remember: bool = True) -> tuple[Path, Sequence[str], Sequence[str]]:
-    """Write everything that a run leaves; `remember` appends it to the history.
-
-    Returns the report, the lines for the terminal, and the errors of notebooks and of the history: the run itself is complete without them.
-    """
+    """Write all that a run leaves; `remember` adds it to the history. Returns the report, the terminal's lines, and errors that end nothing."""
     run, store, folder, errors = write_outputs(outcome), outcome.context.workspace.store, outcome.folder, list[str]()
     if remember:
         try:

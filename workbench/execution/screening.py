@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.core.fingerprint import fingerprint
-from workbench.embedding.base import NO_WINDOW, Embedder
+from workbench.embedding.base import NO_WINDOW
 from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
@@ -59,10 +59,7 @@ class Proxies:
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The names that may be compared by proxy: those of one embedder and one kind of retrieval.
-
-        Each embedder loses another amount to its proxy, and BM25, which is its own proxy, loses nothing.
-        """
+        """The names that may be compared by proxy: those of one embedder and kind of retrieval, which lose the same to their proxies."""
         parts = {
             one.name: (one.embedding.model_dump() if one.embedding else None, one.retrieval.kind) for one in self.experiment.configurations
         }
@@ -136,14 +133,11 @@ def proxy_of(configuration: Configuration) -> Configuration:
         return configuration
     usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformersEmbedder) else MINILM)
     hidden = model_settings(usual.model, "config.json").get("hidden_size", usual.dimensions)
-    fitting = {"dimensions": min(usual.dimensions, hidden), "max_tokens": _content_tokens(embedder)}
-    return replace(configuration, embedding=usual.model_copy(update=fitting))
-
-
-def _content_tokens(embedder: Embedder) -> int | None:
-    """The tokens of its window that are left to the text: a proxy has no special tokens and no prompt."""
+    # A proxy has no special tokens and no prompt.
     window = embedder.window()
-    return max(8, window - int(embedder.lengths([""], "document")[0])) if window < NO_WINDOW else None
+    most = max(8, window - int(embedder.lengths([""], "document")[0])) if window < NO_WINDOW else None
+    fitting = {"dimensions": min(usual.dimensions, hidden), "max_tokens": most}
+    return replace(configuration, embedding=usual.model_copy(update=fitting))
 
 
 def _sampled(dataset: Dataset, places: list[int]) -> Dataset:

@@ -94,11 +94,7 @@ def queries_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """All ranked hits.
-
-    `chunk_id` names the slice that was searched; `start` and `end` are those of the slice delivered for it, which is larger
-    where children are searched and parents delivered.
-    """
+    """All ranked hits: `chunk_id` names the slice that was searched, `start` and `end` delimit the slice that is delivered for it."""
     hits, chunks = result.all_hits, result.chunks_table
     doc_ids = context.doc_ids[chunks["doc"]]
     chunk_ids = np.array([f"{doc}:{start}-{end}" for doc, start, end in zip(doc_ids, chunks["start"], chunks["end"], strict=True)], object)

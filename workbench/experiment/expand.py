@@ -6,14 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from workbench.chunking.base import Chunker
 from workbench.chunking.registry import CHUNKERS
-from workbench.embedding.base import Embedder
 from workbench.embedding.registry import EMBEDDERS, chunk_encoder
 from workbench.experiment.naming import named
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
 from workbench.pipeline.configuration import Configuration
-from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
 
 STAGES: dict[str, Mapping[str, type[BaseModel]]] = {"chunking": CHUNKERS, "embedding": EMBEDDERS, "retrieval": RETRIEVERS}
@@ -37,7 +34,9 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
     for chunking, (number, embedding), retrieval in itertools.product(chunkings, enumerate(embeddings), retrievals):
         # A retriever without vectors makes one configuration, however many embedders are swept.
         if retrieval.uses_vectors or number == 0:
-            configurations.append(_joined(chunking, embedding, retrieval))
+            # `tokens: model` counts in the vocabulary of the model that embeds.
+            counted = chunking.model_copy(update={"model": embedding.vocabulary})
+            configurations.append(Configuration(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval))
             if retrieval.uses_vectors and chunking.enrich and (fault := chunk_encoder(embedding).refuses_headers()):
                 faults.append(fault)
     return named(configurations, faults)
@@ -49,11 +48,7 @@ def as_list(swept: Any) -> list[Any]:
 
 
 def alternatives(swept: Any, default: Settings) -> list[Settings]:
-    """The settings of each alternative of a stage, in the order of the file.
-
-    `swept` is one mapping or a list of them; a field that holds a list takes each of its values. A mapping that names no
-    `kind` is the default with these fields changed.
-    """
+    """The settings of each alternative of a stage, in order: a field's list takes each value, a mapping without `kind` changes the default."""
     choices = []
     for item in as_list(swept):
         settings = dict(item) if "kind" in item else default | item
@@ -78,9 +73,3 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
         faults += [f"pipeline.{stage}.{key} is a list; what varies belongs under sweep" for key in lists]
     made = [component(stage, usual | choice, table, faults) for choice in alternatives(swept, default)]
     return [one for one in made if one is not None and usable(one, faults)]
-
-
-def _joined(chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Configuration:
-    # `tokens: model` counts in the vocabulary of the model that embeds.
-    counted = chunking.model_copy(update={"model": embedding.vocabulary})
-    return Configuration(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval)

@@ -36,10 +36,7 @@ def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[C
 
 
 def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
-    """Every value that can be added to a name, by its owner and field.
-
-    The owner of a chunker's fields is its name, so that they are added only if chunkings of one name differ in them.
-    """
+    """Every value that can be added to a name, by its owner and field; a chunker's fields count only among chunkings of its name."""
     chunking = configuration.chunking
     fields: dict[tuple[str, str], JsonValue] = {("", "enrich"): chunking.enrich, ("", "tokens"): chunking.tokens}
     own = chunking.model_dump(mode="json", exclude=_OF_CHUNKERS)

@@ -12,10 +12,7 @@ from workbench.experiment.validate import Settings, is_mapping
 
 
 def apply_overrides(settings: Settings, overrides: Sequence[str]) -> list[str]:
-    """Change settings in place and return the faults of overrides that have no effect.
-
-    Errors: InputError where an override is not `path.to.key=value` or its path does not fit the settings.
-    """
+    """Change settings in place and return the faults of overrides without effect. Errors: InputError for an override that cannot be applied."""
     paths = [_apply(settings, override) for override in overrides]
     return [fault for override, path in zip(overrides, paths, strict=True) if (fault := _shadowed(settings, path, override))]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 import yaml
 
-from workbench.core.suggestions import meant
+from workbench.core.formatting import meant
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import ExperimentError, InputError
 from workbench.experiment.expand import configurations_of
@@ -26,10 +26,7 @@ _LARGEST = 200_000
 
 @dataclass(frozen=True)
 class Experiment:
-    """The configurations to compare, their dataset and metrics; without a `primary` the data decide which metric is primary.
-
-    `screening` says why further configurations of the file were set aside.
-    """
+    """The configurations to compare, their dataset and metrics; without a `primary` the data decide. `screening` lists those set aside."""
 
     name: str
     dataset: Source

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.core.suggestions import meant
+from workbench.core.formatting import meant
 from workbench.embedding.base import Embedder
 from workbench.errors import InputError
 from workbench.metrics.names import Metric
@@ -17,10 +17,7 @@ Settings = dict[str, Any]
 def component(
     stage: str, settings: Any, table: Mapping[str, type[BaseModel]], faults: list[str], partial: bool = False
 ) -> BaseModel | None:
-    """Make a component from its settings by the `kind` in its table; return None, and add its faults, if they do not make one.
-
-    Of `partial` settings only the values are checked: they need not be complete, nor go together.
-    """
+    """Make a component by the `kind` in its table, or add its faults and return None; `partial` settings need not be complete."""
     if not is_mapping(settings):
         faults.append(f"{stage} is missing or not a mapping with a 'kind' ({', '.join(table)})")
         return None

@@ -1,8 +1,4 @@
-"""Answer a question with its sources from this folder: python retrieve.py "a question".
-
-It needs the packages of requirements.txt and the files of this folder: the index or the collection with its model, the passages, the
-settings and the packing rule.
-"""
+"""Answer a question with its sources from this folder and the packages of its requirements.txt: python retrieve.py "a question"."""
 
 import json
 import sys

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from workbench.core.suggestions import nearest_word
+from workbench.core.formatting import nearest_word
 from workbench.errors import InputError
 from workbench.metrics.case import Cut
 from workbench.metrics.registry import KINDS, Family, Kind

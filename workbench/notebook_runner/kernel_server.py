@@ -1,6 +1,6 @@
 """A process that imports what notebooks need and forks a kernel for each request: imports are paid once a sweep.
 
-Started by `workbench.notebook_runner.forks` as `python -m workbench.notebook_runner.kernel_server DESCRIPTOR MODULE...`. It imports and does
+Started by `workbench.notebook_runner.kernels` as `python -m workbench.notebook_runner.kernel_server DESCRIPTOR MODULE...`. It imports and does
 nothing else: a fork after a torch operation hangs, and an open Chroma client would be shared. A request is a line of JSON (argv, environment,
 folder) on the socket DESCRIPTOR, its answer a line with the process id. When the other end closes, all kernels are killed.
 """
@@ -20,7 +20,7 @@ from typing import NoReturn
 
 import psutil
 
-from workbench.core.processes import skip_schema_grammar
+from workbench.core.environment import skip_schema_grammar
 
 _SET_PARENT_DEATH_SIGNAL = 1
 

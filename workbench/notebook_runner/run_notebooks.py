@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 from jupyter_core.utils import ensure_event_loop
 
-from workbench.core import cpu
+from workbench.core.environment import usable_cores
 from workbench.errors import WorkbenchError
 from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import imported_modules, notebook_path, run_notebook
@@ -53,7 +53,7 @@ def notebook_jobs(run: RunTables) -> list[NotebookJob]:
 
 def at_once() -> int:
     """The number of notebooks to run at once: two, or one without a second core or enough memory."""
-    return max(1, min(_AT_ONCE, cpu.usable_cores(), int(psutil.virtual_memory().available) // _BYTES_EACH))
+    return max(1, min(_AT_ONCE, usable_cores(), int(psutil.virtual_memory().available) // _BYTES_EACH))
 
 
 def execute(

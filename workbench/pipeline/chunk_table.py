@@ -1,7 +1,4 @@
-"""A table of chunks as later stages read it: records, ids and embedder inputs, each made when it is read.
-
-A corpus of a million chunks is a few arrays and its documents; a list of a million records or texts would take gigabytes.
-"""
+"""A table of chunks as later stages read it: records, ids and embedder inputs are made when read, since lists of them would take gigabytes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, overload

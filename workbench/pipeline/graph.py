@@ -16,10 +16,7 @@ from workbench.storage.result_store import Entry
 
 
 class Graph:
-    """The stages of a run in the order of their inputs, and the key of every result.
-
-    `precomputed` holds the seconds of results that workers computed, by task, until a walk counts them as computed by its configuration.
-    """
+    """The stages of a run in the order of their inputs, and the key of every result; `precomputed` has the seconds of workers by task."""
 
     def __init__(self, run: RunContext, stages: Mapping[str, Stage] = STAGES) -> None:
         self.run = run

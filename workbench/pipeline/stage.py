@@ -36,10 +36,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs of a stage: the run, the node with its key, and the finished results of earlier stages.
-
-    `peers` gives the inputs of the same stage for the run's other configurations whose result is not in the store.
-    """
+    """The run, a node with its key, and the results of its inputs; `peers` are the inputs of other configurations' results that are missing."""
 
     run: RunContext
     node: Node
@@ -52,13 +49,9 @@ class Inputs:
         """The node's configuration."""
         return self.node.configuration
 
-    def has(self, stage: str) -> bool:
-        """Whether a stage is among the inputs."""
-        return stage in self.entries
-
     def entry(self, stage: str) -> Entry:
         """The result of a stage that is stored in one part. Errors: StoreError where the stage is not among the inputs."""
-        if not self.has(stage):
+        if stage not in self.entries:
             raise StoreError(f"the stage {self.node.stage} has no input {stage}", "name it in the stage's inputs")
         return self.entries[stage][""]
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from workbench.core.formatting import listed
-from workbench.core.locations import find_upwards
-from workbench.core.suggestions import nearest_word
+from workbench.core.environment import find_upwards
+from workbench.core.formatting import listed, nearest_word
 from workbench.errors import InputError
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView

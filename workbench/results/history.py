@@ -65,10 +65,7 @@ def append(run: RunTables, outputs: Path, when: datetime) -> str:
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """The history, oldest run first: the columns of COLUMNS, `time` in UTC.
-
-    Errors: InputError if the file does not exist, StoreError if it is corrupt.
-    """
+    """The history by COLUMNS, oldest run first, in UTC. Errors: InputError if the file does not exist, StoreError if it is corrupt."""
     if not path.exists():
         raise InputError(f"{path} does not exist", "every workbench sweep appends to it: run one")
     table: pd.DataFrame = _read(path).to_pandas()

@@ -8,18 +8,46 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
-from workbench.core.files import write_text
+from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
-from workbench.results.measures import Measure
-from workbench.results.tables import conform, empty, read_table, write_table
-from workbench.schemas import SCHEMAS
+from workbench.schemas import SCHEMAS, TableSchema
 
+_FIX = "make the outputs again with workbench sweep"
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
 # Timings that describe one run and not the speed of the configuration.
 _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric as a run's manifest records it; `str` is its name with its cut, such as `recall@5`.
+
+    `family` is what it counts: documents, hits, chunks, spans or other. `k` and `tokens` are its cut. `bounded_by_k` says whether it looks
+    at k delivered chunks. A metric that is not `higher_is_better` counts faults; the values of a `proportion` are in [0, 1].
+    """
+
+    label: str
+    name: str
+    family: str
+    k: int | None
+    tokens: int | None
+    higher_is_better: bool
+    proportion: bool
+    bounded_by_k: bool
+    definition: str
+    source: str
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def of_text(self) -> bool:
+        """Whether it looks for pieces of text rather than for documents."""
+        return self.family in ("spans", "chunks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,3 +173,35 @@ class RunTables:
         """The rows of a table that belong to one configuration, their index from 0."""
         table = self.table(name)
         return table[table["configuration"] == configuration].reset_index(drop=True)
+
+
+def conform(schema: TableSchema, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the schema's columns, in its order and types; a column that is missing is a KeyError."""
+    return table[schema.names].astype(dict(schema.dtypes))
+
+
+def empty(schema: TableSchema) -> pd.DataFrame:
+    """The table without rows."""
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.dtypes.items()})
+
+
+def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:
+    """Write `<name>.parquet`, whole or not at all; `table` conforms to the schema."""
+    write_atomically(folder / f"{schema.name}.parquet", lambda aside: table.to_parquet(aside, index=False))
+
+
+def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
+    """Read `<name>.parquet`; InputError if it is missing, unreadable or not of the schema."""
+    path = folder / f"{schema.name}.parquet"
+    try:
+        table = pd.read_parquet(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist", _FIX) from error
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is not a readable table ({type(error).__name__})", _FIX) from error
+    dtypes = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
+    wrong = [name for name, dtype in schema.dtypes.items() if dtypes.get(name) != dtype]
+    wrong += [name for name in dtypes if name not in schema.dtypes]
+    if wrong or list(dtypes) != schema.names:
+        raise InputError(f"{path} is not a table of this version (columns: {', '.join(wrong) or 'in another order'})", _FIX)
+    return table

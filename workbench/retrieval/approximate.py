@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.core import batching, cpu
+from workbench.core import batching
+from workbench.core.environment import requested_threads, usable_cores
 from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table, timed
@@ -71,7 +72,7 @@ def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth) -> Ints
 
 def _ask(collection: Any, queries: Vectors, width: int, searched: Corpus) -> list[_Answer]:
     """Chroma's nearest for each query, in our strict order; a search of Chroma's takes one thread, so every thread asks."""
-    threads = cpu.requested_threads() or cpu.usable_cores()
+    threads = requested_threads() or usable_cores()
 
     def some(part: slice) -> list[_Answer]:
         answer = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])

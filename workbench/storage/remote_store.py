@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from workbench.core.distribution import advice
+from workbench.core.environment import advice, cache_folder
 from workbench.core.fingerprint import file_digest, fingerprint
-from workbench.core.locations import cache_folder
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.storage.result_store import MANIFEST, Draft, Entry, Store
 

@@ -118,8 +118,7 @@ class Store:
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
         """The entry from the store, computed if the store lacks it."""
-        entry = self.get(kind, key)
-        if entry:
+        if entry := self.get(kind, key):
             return entry
         with self._lock(kind, key):
             return self.get(kind, key) or self._compute(kind, key, compute)
@@ -129,7 +128,14 @@ class Store:
             started = time.perf_counter()
             compute(Draft(aside))
             seconds = time.perf_counter() - started
-            _seal(aside, {"kind": kind, "key": key, "seconds": seconds})
+            files = {}
+            for path in sorted(aside.iterdir()):
+                sync(path)
+                files[path.name] = (path.stat().st_size, file_digest(path, "blake2b"))
+            about = {"kind": kind, "key": key, "seconds": seconds, "files": files}
+            (aside / MANIFEST).write_text(json.dumps(about), "utf-8")
+            sync(aside / MANIFEST)
+            sync(aside)
         return Entry(self.root / kind / key, seconds, computed=True)
 
     @contextmanager
@@ -153,13 +159,3 @@ class Store:
             sync(final.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
-
-
-def _seal(folder: Path, about: dict[str, Any]) -> None:
-    files = {}
-    for path in sorted(folder.iterdir()):
-        sync(path)
-        files[path.name] = (path.stat().st_size, file_digest(path, "blake2b"))
-    (folder / MANIFEST).write_text(json.dumps(about | {"files": files}), "utf-8")
-    sync(folder / MANIFEST)
-    sync(folder)

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from workbench.chunking.foreign.base import ForeignChunker, reason
 from workbench.chunking.text.headers import Headers
 from workbench.core.fingerprint import file_digest
-from workbench.core.suggestions import meant
+from workbench.core.formatting import meant
 
 # Reading the metadata of all packages takes a third of a second.
 _packages = functools.cache(importlib.metadata.packages_distributions)

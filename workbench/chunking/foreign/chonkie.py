@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from workbench.chunking.foreign.library import LibraryChunker, token_counter
 from workbench.chunking.text.headers import Headers
-from workbench.core.suggestions import meant
+from workbench.core.formatting import meant
 from workbench.models.tokenizers import tokenise
 
 

@@ -13,8 +13,8 @@ from workbench.chunking.base import Size
 from workbench.chunking.foreign.base import ForeignChunker, reason
 from workbench.chunking.text.headers import Headers
 from workbench.chunking.text.packing import shrunk
-from workbench.core.distribution import advice
-from workbench.core.suggestions import meant
+from workbench.core.environment import advice
+from workbench.core.formatting import meant
 from workbench.models.tokenizers import CHARACTERS, count
 
 

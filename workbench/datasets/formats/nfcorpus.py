@@ -13,8 +13,8 @@ import requests
 from filelock import FileLock
 from tqdm import tqdm
 
+from workbench.core.environment import cache_folder, data_folder
 from workbench.core.fingerprint import file_digest
-from workbench.core.locations import cache_folder, data_folder
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.beir import read_beir
 from workbench.errors import InputError

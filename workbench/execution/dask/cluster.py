@@ -11,9 +11,7 @@ from dataclasses import replace
 from multiprocessing import resource_tracker
 from typing import Any
 
-from workbench.core import cpu
-from workbench.core.distribution import advice
-from workbench.core.processes import skip_schema_grammar
+from workbench.core.environment import advice, skip_schema_grammar, usable_cores
 from workbench.errors import InputError
 from workbench.execution.dask.tasks import JobContext, WorkerInfo, worker_info
 from workbench.execution.dask.workers import Workers
@@ -47,7 +45,7 @@ def _here(jobs: int) -> Iterator[Workers]:
     from distributed import Client, LocalCluster
 
     # BLAS reads its number of threads when it is imported.
-    threads = {name: str(max(1, cpu.usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    threads = {name: str(max(1, usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with _interrupts_held():
         cluster = LocalCluster(
             n_workers=jobs,
@@ -122,11 +120,6 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _place(run: RunContext) -> str:
-    """The store as workers name it."""
-    return run.workspace.url or str(run.workspace.store_root.resolve())
-
-
 @contextmanager
 def marked(run: RunContext) -> Iterator[str]:
     """A file in the store, and in outputs, while the sweep runs; a worker that sees it sees the same store."""
@@ -145,7 +138,7 @@ def marked(run: RunContext) -> Iterator[str]:
 
 def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
     """The context of all tasks, for workers of which each sees the store and computes what the driver would. Errors: InputError for others."""
-    outputs, store = run.workspace.outputs.resolve(), _place(run)
+    outputs, store = run.workspace.outputs.resolve(), run.workspace.url or str(run.workspace.store_root.resolve())
     embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
     infos, own = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
     faults = [f"the worker {address} {fault}" for address, info in infos.items() if (fault := _fault(info, own, store))]

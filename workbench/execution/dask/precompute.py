@@ -123,10 +123,7 @@ class _Sweep:
 def precompute(
     graph: Graph, configurations: Sequence[Configuration], say: Say, jobs: int | None = None, scheduler: str | None = None
 ) -> dict[str, BaseException]:
-    """Compute missing results on `jobs` processes here or on the workers of a scheduler; return the first error of each configuration.
-
-    Errors: InputError, before anything runs, without workers, or if one of them would compute something else.
-    """
+    """Compute missing results on workers; return each configuration's first error. Errors: InputError without workers, or for unequal ones."""
     sweep = _Sweep(graph, configurations)
     if not sweep.missing():
         return {}

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench import __version__
-from workbench.core import cpu
-from workbench.core.distribution import installed_version
+from workbench.core.environment import installed_version, usable_cores
 from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import MemoryVectorCache
@@ -46,10 +45,7 @@ class WorkerWorkspace(Workspace):
 
 @dataclass(frozen=True, eq=False)
 class JobContext:
-    """Shared by all tasks of a sweep: the run, the places of outputs and store, and the threads of each machine's workers.
-
-    `mark` is the name of a file that the driver keeps in the store while it runs: a worker that sees it sees the same store.
-    """
+    """Shared by all tasks: the run, the places of results, each machine's threads, and the `mark` by which a worker recognises the store."""
 
     outputs: Path
     store: str
@@ -70,15 +66,10 @@ class WorkerInfo(NamedTuple):
 
 def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> WorkerInfo:
     """Describe the process that runs this. Errors: ModelError where one of the models is missing."""
+    versions = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
+    versions |= {name: installed_version(name) or "missing" for name in _PACKAGES}
     identities = [embedder_identity(embedder) for embedder in embedders]
-    return WorkerInfo(socket.gethostname(), cpu.usable_cores(), versions(), identities, sees(outputs, store, mark))
-
-
-def versions() -> dict[str, str]:
-    """The versions of Python, of Workbench by its code, and of the packages that decide results."""
-
-    own = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
-    return own | {name: installed_version(name) or "missing" for name in _PACKAGES}
+    return WorkerInfo(socket.gethostname(), usable_cores(), versions, identities, sees(outputs, store, mark))
 
 
 def embedder_identity(embedder: Embedder) -> str:
@@ -129,7 +120,7 @@ _EQUAL = "install the same versions and models on every machine, and of a model 
 
 def _set_threads(job: JobContext) -> int:
     """Take this process's share of its machine's cores; all of them on a machine that came later."""
-    threads = job.threads.get(socket.gethostname(), cpu.usable_cores())
+    threads = job.threads.get(socket.gethostname(), usable_cores())
     # Dask's nanny sets one thread; OpenVINO's models read this when they are first compiled.
     os.environ["OMP_NUM_THREADS"] = str(threads)
     return threads

@@ -22,10 +22,7 @@ _TICK_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Task:
-    """A call by name, on a worker (after the shared value that all get) or `here`, once the tasks that it `needs` have succeeded.
-
-    `given` makes its arguments when it starts, so that those of waiting tasks take no memory.
-    """
+    """A call by name, on a worker (after the shared value) or `here`, once its `needs` have succeeded; `given` makes its arguments when it starts."""
 
     name: str
     work: Callable[..., Any]

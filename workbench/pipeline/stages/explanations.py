@@ -7,7 +7,6 @@ from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import embedded_extent
 from workbench.errors import RunError
 from workbench.metrics.case import Case
-from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
@@ -36,7 +35,9 @@ class ExplanationsStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Explain the ranking that the configuration is evaluated by."""
-        retrieval, labels, metric = inputs.configuration.retrieval, inputs.run.labels, _primary(inputs.run)
+        retrieval, labels, metric = inputs.configuration.retrieval, inputs.run.labels, inputs.run.primary
+        if metric is None:
+            raise RunError("the run has no primary metric, by which results are explained", "name one")
         case = Case(labels, retrieved(inputs.entry("chunks"), inputs.entry("hits"), retrieval.evaluated), inputs.run.spans)
         cut, embedding = context_cut(metric, retrieval.k), inputs.configuration.embedding
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs
@@ -46,9 +47,3 @@ class ExplanationsStage(Stage):
         draft.table("misses", missed(case, metric, extent, retrieval.k))
         draft.table("details", query_details(case, metric))
         draft.values("tokens", context_tokens(case, cut))
-
-
-def _primary(run: RunContext) -> Metric:
-    if run.primary is None:
-        raise RunError("the run has no primary metric, by which results are explained", "name one")
-    return run.primary

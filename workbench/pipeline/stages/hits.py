@@ -39,14 +39,16 @@ class HitsStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Rank chunks and documents for all queries by every way to search."""
-        configuration = inputs.configuration
-        ranked = configuration.retrieval.searches(_queries(inputs), _corpus(inputs), search_depth(configuration, inputs.run))
+        configuration, texts = inputs.configuration, [query.text for query in inputs.run.dataset.queries]
+        vectors = np.asarray(inputs.entry("queries").array("vectors")) if "queries" in inputs.entries else None
+        queries = QueryBatch(texts) if vectors is None else QueryBatch(texts, vectors)
+        ranked = configuration.retrieval.searches(queries, _corpus(inputs), search_depth(configuration, inputs.run))
         for search, ranking in ranked.items():
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
             draft.table(f"{search}_about", ranking.queries)
             draft.array(f"{search}_seconds", ranking.seconds)
-        size = folder_bytes(inputs.entry("index").folder) if inputs.has("index") else 0
+        size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
 
@@ -58,14 +60,9 @@ def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     return SearchDepth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
 
 
-def _queries(inputs: Inputs) -> QueryBatch:
-    texts = [query.text for query in inputs.run.dataset.queries]
-    return QueryBatch(texts, np.asarray(inputs.entry("queries").array("vectors"))) if inputs.has("queries") else QueryBatch(texts)
-
-
 def _corpus(inputs: Inputs) -> Corpus:
     chunks, table = inputs.run.chunks(inputs.entry("chunks")), inputs.entry("chunks").table("chunks")
-    embedded = {"vectors": np.asarray(inputs.entry("vectors").array("vectors"))} if inputs.has("vectors") else {}
+    embedded = {"vectors": np.asarray(inputs.entry("vectors").array("vectors"))} if "vectors" in inputs.entries else {}
     return Corpus(
         ids=chunks.ids,
         doc=table["doc"].to_numpy(np.int64),
@@ -74,7 +71,7 @@ def _corpus(inputs: Inputs) -> Corpus:
         chunk_breakers=tie_breakers(chunks.ids),
         document_breakers=tie_breakers([document.doc_id for document in inputs.run.dataset.documents]),
         texts=chunks.inputs,
-        index=inputs.entry("index").folder if inputs.has("index") else None,
+        index=inputs.entry("index").folder if "index" in inputs.entries else None,
         **embedded,
     )
 

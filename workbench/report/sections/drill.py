@@ -21,8 +21,7 @@ from workbench.metrics.coverage import Floats
 from workbench.report.cells import digits_for, key_of
 from workbench.report.model import Drill, Prose, Section
 from workbench.report.text.sentences import folder_of
-from workbench.results.measures import Measure
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import Measure, RunTables
 
 # In characters of base64; the page has to stay below 5 MB.
 MOST = 3_500_000

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from workbench.analysis.standings import Mean, Standing
 from workbench.core.formatting import count, interval, listed, number, plural, share, signed
 from workbench.report.cells import digits_for
-from workbench.results.measures import Measure
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.screening import Screened, Screening
 
 

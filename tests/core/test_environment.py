@@ -1,4 +1,4 @@
-from workbench.core.locations import find_upwards
+from workbench.core.environment import find_upwards
 
 
 def test_a_relative_path_is_looked_for_here_and_then_above(tmp_path, monkeypatch):
