@@ -10,7 +10,7 @@ from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 
 MEASURE = {"k": None, "tokens": None, "higher_is_better": True, "proportion": True, "bounded_by_k": False, "definition": "", "source": ""}
-_FILLED = {"text": "", "integer": 0, "number": 0.0, "flag": False, "integer or none": 0, "flag or none": False}
+_FILLED = {"str": "", "int64": 0, "float64": 0.0, "bool": False, "Int64": 0, "boolean": False}
 
 
 @pytest.fixture
@@ -35,5 +35,5 @@ def tables() -> Callable[..., RunTables]:
 
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     schema = SCHEMAS[name]
-    filled = [{column: _FILLED[kind] for column, kind in schema.columns} | dict(row) for row in rows]
+    filled = [{column: _FILLED[kind] for column, kind in schema.dtypes.items()} | dict(row) for row in rows]
     return pd.DataFrame(filled, columns=schema.names)

@@ -91,17 +91,19 @@ def test_the_frontier_is_drawn_against_a_cost(view):
 
 
 def test_the_figure_of_a_cost_names_every_configuration_and_says_which_are_not_ranked(view, made):
-    (told,) = [line for line in view.costs().alt.splitlines() if "against encoding" in line]
-    assert all(name in told for name in view.run.names)
-    assert re.findall(r"(fixed-64\S*) [^;]* \(not ranked\)", told) == [name for name in view.run.names if name.startswith("fixed-64")]
+    (line,) = [line for line in view.costs().alt.splitlines() if "against encoding" in line]
+    assert all(name in line for name in view.run.names)
+    assert re.findall(r"(fixed-64[^\s:]*): [^;]*on the frontier not ranked", line) == [
+        name for name in view.run.names if name.startswith("fixed-64")
+    ]
     assert ComparisonView(collect(made.ran(1))).costs().alt == ""
 
 
 @pytest.mark.parametrize(
     ("baseline", "reference", "heading"),
-    [("fixed-16-0", "fixed-16-0", "minus the baseline"), (None, "fixed-24-0", "minus the first")],
+    [("fixed-16-0", "fixed-16-0", "minus the baseline"), (None, "fixed-24-0", "minus the leader")],
 )
-def test_ranking_and_differences_are_against_the_baseline_or_else_the_first(made, baseline, reference, heading):
+def test_ranking_and_differences_are_against_the_baseline_or_else_the_leader(made, baseline, reference, heading):
     values = np.random.default_rng(6).random((2, 120)) * 0.5
     shown = ComparisonView(made.valued([values[0], values[0] + 0.3, values[1] / 5], baseline=baseline))
     (ranking,) = [block for block in shown.ranking().blocks if isinstance(block, Table)]

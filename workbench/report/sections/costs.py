@@ -79,6 +79,10 @@ def costs_table(found: Findings) -> Table:
     return Table("What each configuration costs", columns, rows, note)
 
 
+def _place(point: plots.Point) -> str:
+    return ("yes" if point.best else "no") if point.ranked else "not ranked"
+
+
 def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
     """Plot the primary metric against a cost; None if fewer than two configurations have both."""
     kind, metric = COSTS[cost], str(found.primary)
@@ -92,9 +96,7 @@ def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
     short = shortened([point.label for point in known if point.best or len(known) <= MOST_NAMES], NAME_LENGTH)
     drawing = plots.frontier([point._replace(label=short.get(point.label, "")) for point in known], metric, f"{kind.label}, {kind.unit}")
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
-    rows = [
-        Row([Cell(point.label), amount_cell(point.cost), value_cell(point.quality), Cell("yes" if point.best else "no")]) for point in known
-    ]
+    rows = [Row([Cell(point.label), amount_cell(point.cost), value_cell(point.quality), Cell(_place(point))]) for point in known]
     data = Table(f"{metric} against {kind.label}", columns, rows)
     caption = f"Solid points: no other configuration has as much for less ({listed([point.label for point in known if point.best], 6)})."
     caption += " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
