@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError, StoreError
-from workbench.notebook_runner.trends import write_trends
+from workbench.notebook_runner.run_notebooks import write_trends
 from workbench.report.figures.plots import label_rows
 from workbench.report.open import open_trends
 from workbench.storage.result_store import Store

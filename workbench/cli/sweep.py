@@ -81,7 +81,7 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
     spec = read_experiment(experiment, overrides)
     if trends:
-        from workbench.notebook_runner.trends import write_trends
+        from workbench.notebook_runner.run_notebooks import write_trends
         from workbench.pipeline.context import Workspace
 
         click.echo(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).store)}")

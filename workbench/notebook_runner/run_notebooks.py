@@ -11,9 +11,13 @@ import psutil
 from jupyter_core.utils import ensure_event_loop
 
 from workbench.core.environment import usable_cores
+from workbench.core.fingerprint import file_digest
 from workbench.errors import WorkbenchError
 from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import imported_modules, notebook_path, run_notebook
+from workbench.report.open import open_trends
+from workbench.report.render.html import write_page
+from workbench.results.history import history_path
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
 
@@ -83,3 +87,11 @@ def execute(
             kernels.close()
             raise
     return errors
+
+
+def write_trends(outputs: Path, experiment: str, store: Store) -> Path:
+    """Run the trends notebook on the history into `<outputs>/<experiment>/trends.ipynb`; write and return `trends.html`."""
+    view, folder = open_trends(outputs, experiment), outputs / experiment
+    parameters = {"outputs": "..", "experiment": experiment}
+    run_notebook(store, notebook_path("trends"), parameters, file_digest(history_path(outputs)), folder / "trends.ipynb")
+    return write_page(view.document(), folder / "trends.html")

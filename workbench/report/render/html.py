@@ -1,18 +1,19 @@
 """Render report.html: one self-contained file with one script, which requests nothing."""
 
 import base64
+import functools
 import hashlib
 import itertools
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from workbench.analysis.findings import findings
 from workbench.core.files import write_text
 from workbench.report.model import Report
-from workbench.report.render.environment import TEMPLATES, environment
 from workbench.report.render.svg import inline_svg
 from workbench.report.sections.cards import cards
 from workbench.report.sections.costs import costs, curves, sizes
@@ -27,6 +28,7 @@ from workbench.report.text.sentences import folder_of
 from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
+_TEMPLATES = Path(__file__).parents[1] / "templates"
 # In the order in which they are read.
 _SECTIONS = (ranking, differences, curves, sizes, costs, slices, pairs, drill_section, exploratory, cards, method, provenance)
 # Letters of a name that stay on one line.
@@ -51,9 +53,17 @@ def document_of(run: RunTables) -> Report:
     return Report(run.name, folder_of(run), [*run.names, *run.failures], headline(found), opening(found), answered(found), sections)
 
 
+@functools.cache
+def environment() -> Environment:
+    """The package's templates: values are escaped by default, and undefined names are refused."""
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
 def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
-    script, style = ((TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
+    script, style = ((_TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
     about = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(about | shown)

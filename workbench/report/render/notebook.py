@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from workbench.report.figures.canvas import WIDTH_INCHES
 from workbench.report.model import Beside, Block, Figure, Section
-from workbench.report.render.environment import environment
+from workbench.report.render.html import environment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
