@@ -85,8 +85,6 @@ class MarkdownChunker(CuttingChunker):
 
 @dataclass(frozen=True)
 class _MarkdownCutter:
-    """Blocks of one text into slices that fit."""
-
     text: str
     tokens: Tokens
     room: TokenBudget

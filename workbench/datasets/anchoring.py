@@ -41,8 +41,6 @@ class TextSearch:
 
 
 class _Joined:
-    """Texts end to end."""
-
     def __init__(self, texts: list[str]) -> None:
         self._text = _END.join(texts)
         self._starts = list(accumulate((len(text) + 1 for text in texts), initial=0))

@@ -93,7 +93,6 @@ def embed(
 
 
 def _missing(keys: Keys, cache: VectorCache) -> Bools:
-    """Which keys the cache lacks: bool (n)."""
     missing = np.ones(len(keys), dtype=np.bool_)
     for part in batching.blocks(len(keys), _TEXTS):
         some = keys[part].tolist()

@@ -57,7 +57,6 @@ def collect(outcome: Outcome) -> RunTables:
 
 
 def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
-    """A table of all finished configurations."""
     make = tables.CONFIGURATION_TABLES[name]
     parts = [make(outcome.context, result).assign(configuration=result.configuration.name) for result in outcome.results]
     return pd.concat(parts, ignore_index=True) if parts else empty(SCHEMAS[name])

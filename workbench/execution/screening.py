@@ -77,7 +77,6 @@ class Proxies:
 
 
 def _grouped(labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """The names of each label."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name, label in labels.items():
         groups[label].append(name)
@@ -206,7 +205,6 @@ def _description(configuration: Configuration, proxy: Configuration) -> str:
 
 
 def _without(experiment: Experiment, entry: Entry) -> Experiment:
-    """The experiment after the screening in a store entry."""
     screening = Screening.of_json(entry.values("screening"))
     dropped = {row.configuration for row in screening.dropped}
     kept = tuple(one for one in experiment.configurations if one.name not in dropped)

@@ -181,8 +181,6 @@ def _kill(process: Any) -> None:
 
 
 class _RunProvisioner(LocalProvisioner):  # type: ignore[misc]  # Jupyter is not typed here
-    """Jupyter's provisioner of local kernels, with forked processes."""
-
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         kernels: Kernels = self.parent.kernels
         folder = kwargs.get("cwd") or os.getcwd()
@@ -196,8 +194,6 @@ class _RunProvisioner(LocalProvisioner):  # type: ignore[misc]  # Jupyter is not
 
 
 class _RunKernelManager(AsyncKernelManager):  # type: ignore[misc]  # Jupyter is not typed here
-    """Jupyter's kernel manager with the run's provisioner."""
-
     kernels: Kernels
 
     def __init__(self, **kwargs: Any) -> None:

@@ -88,7 +88,6 @@ def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
 
 
 def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path, kernels: Kernels | None) -> Any:
-    """Run a notebook and return its record."""
     import papermill
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets.config import Config

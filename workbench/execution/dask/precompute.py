@@ -73,7 +73,6 @@ class _Sweep:
         return Task(name, tasks.compute, lambda: (node, self.graph.key(node)), needs)
 
     def _encode(self, workers: Workers, stages: Sequence[str]) -> None:
-        """Encode the texts of the missing nodes of these stages."""
         wanted: dict[tuple[Embedder, Role], dict[Node, Sequence[str]]] = defaultdict(dict)
         for node in self.missing(stages):
             stage = self.graph.stages[node.stage]

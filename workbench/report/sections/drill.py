@@ -187,7 +187,6 @@ def _by_query(table: pd.DataFrame, *columns: str) -> dict[str, list[list[Any]]]:
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans that meet as one."""
     found: list[tuple[int, int]] = []
     for low, high in sorted(spans):
         if found and low <= found[-1][1]:
