@@ -136,9 +136,13 @@ def marked(run: RunContext) -> Iterator[str]:
         yield mark
 
 
+def _place(run: RunContext) -> str:
+    return run.workspace.url or str(run.workspace.store_root.resolve())
+
+
 def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
     """The context of all tasks, for workers of which each sees the store and computes what the driver would. Errors: InputError for others."""
-    outputs, store = run.workspace.outputs.resolve(), run.workspace.url or str(run.workspace.store_root.resolve())
+    outputs, store = run.workspace.outputs.resolve(), _place(run)
     embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
     infos, own = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
     faults = [f"the worker {address} {fault}" for address, info in infos.items() if (fault := _fault(info, own, store))]
