@@ -40,3 +40,5 @@ def test_a_long_name_loses_its_middle_and_stays_itself():
     assert list(short.values()) == ["short", "aaaaa…bbbbb"]
     alike = shortened(["a" * 20 + "1" + "b" * 20, "a" * 20 + "2" + "b" * 20], 11)
     assert list(alike.values()) == ["1: aaaa…bbb", "2: aaaa…bbb"]
+    mixed = shortened(["short", "a" * 20 + "1" + "b" * 20, "a" * 20 + "2" + "b" * 20, "c" * 20], 11)
+    assert list(mixed.values()) == ["short", "2: aaaa…bbb", "3: aaaa…bbb", "4: cccc…ccc"]

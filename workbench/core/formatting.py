@@ -2,7 +2,6 @@
 
 import difflib
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 NONE = "–"
@@ -78,12 +77,13 @@ def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> in
 
 
 def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
-    """Shorten names to `most` characters by cutting their middle; names that would look equal are numbered."""
+    """Shorten names to `most` characters by cutting their middle; if two would look equal, those cut are numbered."""
     whole = list(dict.fromkeys(names))
     short = {name: _middle_cut(name, most) for name in whole}
-    seen = Counter(short.values())
+    if len(set(short.values())) == len(whole):
+        return short
     return {
-        name: f"{place}: {_middle_cut(name, most - len(f'{place}: '))}" if seen[short[name]] > 1 else short[name]
+        name: name if short[name] == name else f"{place}: {_middle_cut(name, most - len(f'{place}: '))}"
         for place, name in enumerate(whole, 1)
     }
 

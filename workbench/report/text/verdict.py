@@ -112,7 +112,7 @@ def _beside(found: Findings) -> str:
     if found.screening and found.screening.dropped:
         parts.append(f"{plural(len(found.screening.dropped), 'other')} screened out before")
     if found.failures:
-        parts.append(f"failed: {listed(list(found.failures))}")
+        parts.append(f"failed: {listed(list(found.failures), 2)}")
     if found.unbased:
         parts.append(f"the baseline {found.unbased} cannot be compared, so all pairs were")
     notes = "; ".join(parts)
