@@ -1,4 +1,4 @@
-"""The findings on a sweep, collected once: terminal, notebooks and report read the same value."""
+"""Collect the findings on a sweep once, for the terminal, the notebooks and the report alike."""
 
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -14,23 +14,23 @@ from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
 from workbench.statistics.screening import Screened, Screening
 from workbench.statistics.verdict import Reason, Verdict
 
-# Costs that decide which of two configurations is cheaper, the first that differs; none depends on the machine.
+# The first of these costs that differs decides which configuration is cheaper. None depends on the machine.
 _CHEAPNESS: tuple[Cost, ...] = ("encoded", "index", "delivered")
-# Two configurations differ significantly up to this corrected p.
+# Two configurations differ significantly if their corrected p is at most this.
 ALPHA = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What may be said about the configurations of a run by its primary metric.
+    """The conclusions about the configurations of a run, based on its primary metric.
 
-    `standings.ranked` is in the verdict's order. `verdict` is None if no configuration fits its embedder's window and has a score; then
-    all that follows from it is None too. `first` is the leader, which need not differ from the `second`. `other` is the configuration it
-    is compared with: the baseline if that is another one, else the second; `reference` the one that tables and figures compare all others
-    with: the baseline of the verdict's family, else the leader. `margin` is the leader minus `other`, `contrast` where the two differ,
-    `bounds` those of the margin if the two found different shares of judged documents. `faults` are the leader's. `priced` are all
-    finished configurations, `cheapest` is the cheapest of the tie set. `unbased` is the baseline that the experiment names, if it cannot
-    be compared. `screening` is what a proxy put aside before the run, if anything was screened.
+    `standings.ranked` is in the verdict's order. `verdict` is None if no configuration both fits its embedder's window and has a score;
+    so is everything derived from it. `first` is the leader, which may not differ from `second`. `other` is the configuration it
+    is compared with: the baseline, or the second if the leader is the baseline. `reference` is the one that tables and figures compare all
+    others with: the baseline of the verdict's family, else the leader. `margin` is the leader minus `other`, `contrast` where they differ,
+    `bounds` the margin's bounds if the two retrieved different shares of judged documents. `faults` are the leader's. `priced` are all
+    finished configurations, `cheapest` is the cheapest of the tie set. `unbased` is the experiment's baseline if it cannot be
+    compared. `screening` is the result of the screening before the run, if there was one.
     """
 
     run: RunTables
@@ -51,16 +51,16 @@ class Findings:
 
     @property
     def winner(self) -> str | None:
-        """The configuration that differs significantly from all others; None without one."""
+        """The configuration that differs significantly from all others, or None."""
         return self.verdict.winner if self.verdict else None
 
     @property
     def conclusive(self) -> bool:
-        """Whether configurations and questions are enough for the tie set to mean something."""
+        """Whether the run has enough configurations and questions for a meaningful tie set."""
         return self.verdict is not None and self.verdict.reason not in (Reason.FEW, Reason.ALONE)
 
     def mark(self, name: str) -> str:
-        """`winner`, `=` in the tie set, empty outside it and where nothing can be said."""
+        """Return `winner`, `=` for the tie set, or an empty string outside it or without a meaningful tie set."""
         inside = self.verdict is not None and self.conclusive and name in self.verdict.best
         return "winner" if inside and name == self.winner else "=" if inside else ""
 
@@ -81,7 +81,7 @@ class Findings:
         return self.against(self.first.name, self.other.name) if self.first and self.other else None
 
     def against(self, name: str, other: str) -> Comparison | None:
-        """The comparison of two configurations as `name` minus `other`; None where the verdict's family has none."""
+        """Return the comparison `name` minus `other`, or None if the verdict's family does not contain it."""
         found = self.verdict.between(name, other) if self.verdict else None
         if found is None or found.a == name:
             return found
@@ -91,7 +91,7 @@ class Findings:
 
 @lru_cache(maxsize=4)
 def findings(run: RunTables) -> Findings:
-    """The findings on a finished run; kept for the last few runs, since every view reads them."""
+    """Compute the findings on a finished run. Cached for the last few runs because every view reads them."""
     found, order = verdict_of(run), standings(run)
     compared = found.ranked if found else ()
     first, second, *_ = [*order.ranked[: len(compared)], None, None]

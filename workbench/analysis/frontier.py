@@ -1,4 +1,4 @@
-"""Quality against cost: the configurations that no other one beats at the same cost or less, and recall as more text is delivered."""
+"""Quality against cost: the configurations that no other beats at the same or lower cost, and recall by amount of delivered text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ COSTS: dict[Cost, CostKind] = {
 }
 # Budgets in tokens at which recall is measured in every run on data with evidence.
 CURVE = (500, 1000, 2000, 4000)
-# Measured times repeat no better than this, so smaller differences decide nothing.
+# Measured times are not reproducible beyond this, so smaller differences are ignored.
 _TIMED: tuple[Cost, ...] = ("encoding", "p50", "p95")
 _TIMED_DIGITS = 2
 _SAME_DIGITS = 9
@@ -47,7 +47,7 @@ class CostedConfiguration:
     """A configuration's mean of the primary metric and its costs (NaN: unknown).
 
     `frontier` names the costs for which no other configuration has at least its quality at less cost, or more quality at no more
-    cost. One beyond the embedder's window is not `ranked`: it is on no frontier and excludes no other.
+    cost. A configuration beyond the embedder's window is not `ranked`: it is on no frontier and excludes no other.
     """
 
     name: str
@@ -58,7 +58,7 @@ class CostedConfiguration:
 
 
 def frontier(run: RunTables, found: Standings) -> tuple[CostedConfiguration, ...]:
-    """All finished configurations with their costs, the ranked ones first and in their order."""
+    """All finished configurations with their costs, the ranked ones first in ranking order."""
     standings, sign = (*found.ranked, *found.windowed), 1 if run.primary.higher_is_better else -1
     means, costs = [one.means[str(run.primary)] for one in standings], [costs_of(run, one) for one in standings]
     quality = np.array([np.nan if one.beyond_window else sign * mean.value for one, mean in zip(standings, means, strict=True)])
@@ -70,7 +70,7 @@ def frontier(run: RunTables, found: Standings) -> tuple[CostedConfiguration, ...
 
 
 def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]]:
-    """By configuration its recall of evidence at the budgets of `CURVE`; empty without evidence."""
+    """Map each configuration to its recall of evidence at the budgets of `CURVE`. Empty if the data have no evidence."""
     names = [f"span_recall@{tokens}t" for tokens in CURVE]
     return {one.name: [one.means[name].value for name in names] for one in standings if all(name in one.means for name in names)}
 
@@ -90,15 +90,15 @@ def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
 
 
 def timings_of(run: RunTables, configuration: str) -> dict[str, float]:
-    """The values of `timings` of a configuration by their names."""
+    """The `timings` of a configuration by name."""
     rows = run.of("timings", configuration)
     return dict(zip(rows["name"].tolist(), rows["value"].tolist(), strict=True))
 
 
 def undominated(quality: Floats, cost: Floats) -> Bools:
-    """(n) whether no other has at least this quality at less cost, or more quality at no more cost; False where either is NaN.
+    """Mark the points that no other beats with at least their quality at less cost or more quality at no more cost.
 
-    Those that are equal in both stay together.
+    Shape (n,), False where either value is NaN. Points equal in both values are all kept or all dropped.
     """
     known = np.isfinite(quality) & np.isfinite(cost)
     better, cheaper = quality[:, None] > quality[None, :], cost[:, None] < cost[None, :]
@@ -108,7 +108,7 @@ def undominated(quality: Floats, cost: Floats) -> Bools:
 
 
 def _comparable(cost: Cost, values: Floats) -> Floats:
-    """Costs as they are compared: times to two significant digits, the others as they are."""
+    """Round costs for comparison: times to two significant digits, others not at all."""
     if cost not in _TIMED:
         return values.round(_SAME_DIGITS)
     return np.array([float(f"{value:.{_TIMED_DIGITS}g}") for value in values])

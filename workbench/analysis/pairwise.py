@@ -1,4 +1,4 @@
-"""Pairs of configurations: the table of all comparisons, and where two differ, by the cause of the other's miss and by slice."""
+"""Pairs of configurations: the table of all comparisons, and the queries on which two differ, by cause of the miss and by slice."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from workbench.schemas import SCHEMAS
 from workbench.statistics.comparison import paired_difference, paired_differences
 from workbench.statistics.intervals import Interval
 
-# Values may differ although the loser misses nothing.
+# Values can differ even if the loser misses nothing.
 OTHER = "other"
 OTHER_MEANING = "all that was looked for was delivered: the values differ by blanks at seams, by order, or by what else was delivered"
-# Values that differ by less are the same: rounding.
+# Smaller differences are rounding errors.
 _SAME = 1e-9
 
 
 @dataclass(frozen=True)
 class Won:
-    """The ids of the queries on which one configuration does better, by the cause of the other's miss, causes in their order."""
+    """The ids of the queries on which one configuration does better, by the cause of the other's miss, in order of precedence."""
 
     winner: str
     causes: dict[str, tuple[str, ...]]
@@ -39,10 +39,10 @@ class Won:
 
 @dataclass(frozen=True)
 class Part:
-    """A slice of the queries that both have a value for, `all` or `field=value`.
+    """A slice (`all` or `field=value`) of the queries that both configurations have a value for.
 
     `difference` is the mean of a - b with its interval and n; `won_by_a` and `won_by_b` count queries by the cause of the other's miss.
-    `small` says why the slice is too small to show anything; empty where it is not.
+    `small` says why the slice is too small to be conclusive, and is empty otherwise.
     """
 
     name: str
@@ -57,8 +57,8 @@ class Part:
 class Contrast:
     """Two configurations on one metric; the first part holds all queries.
 
-    `judged` are the shares of a's and of b's first k documents that have a judgement, for metrics over documents: where they differ,
-    so do the documents that the metric could count. None for the others.
+    For metrics over documents, `judged` are the shares of a's and b's first k documents that have a judgement: if they differ,
+    so do the documents that the metric can count. None for other metrics.
     """
 
     metric: Measure
@@ -69,12 +69,12 @@ class Contrast:
 
     @property
     def ties(self) -> int:
-        """The number of queries on which both do equally well."""
+        """The number of queries on which both are equal."""
         return self.parts[0].ties
 
 
 def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
-    """Compare two configurations query by query by the primary metric; None if no query has a value for both."""
+    """Compare two configurations on each query by the primary metric. Returns None if no query has a value for both."""
     values, groups = [per_query(run, name, str(run.primary)) for name in (a, b)], clusters(run)
     both = ~np.isnan(values[0] + values[1])
     if not both.any():
@@ -84,7 +84,7 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
     query_ids = run.questions["query_id"].to_numpy(object)
 
     def by_cause(members: Bools) -> list[dict[str, tuple[str, ...]]]:
-        """For each side the members it wins, by the cause of the other's miss."""
+        """The members that each side wins, by the cause of the other's miss."""
         sides = ((members & wins, causes_by_query(run, loser)) for wins, loser in zip(won, (b, a), strict=True))
         return [_grouped(query_ids[rows], causes[rows]) for rows, causes in sides]
 
@@ -100,7 +100,7 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
 
 
 def _grouped(query_ids: NDArray[np.object_], causes: NDArray[np.object_]) -> dict[str, tuple[str, ...]]:
-    """The ids of queries by the cause of a miss, causes in their order, the queries that miss nothing last."""
+    """Group query ids by the cause of a miss in order of precedence, those that miss nothing last."""
     found = {cause or OTHER: tuple(query_ids[causes == cause].tolist()) for cause in (*CAUSE_NAMES, "")}
     return {cause: ids for cause, ids in found.items() if ids}
 
@@ -113,10 +113,10 @@ def _judged(run: RunTables, a: str, b: str, both: Bools) -> tuple[float, float] 
 
 
 def comparisons_table(run: RunTables) -> pd.DataFrame:
-    """metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters: all pairs on the same queries.
+    """Tabulate all pairs on the same queries: metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters.
 
-    `p` (clustered paired t) and `p_adjusted` (max-T) are those of the verdict's family: pairs by the primary metric, within the window,
-    with the baseline where there is one. Elsewhere they are null: nothing was tested.
+    `p` (clustered paired t) and `p_adjusted` (max-T) cover the verdict's family: pairs by the primary metric, within the window,
+    with the baseline if the experiment has one. Other rows are not tested, and have null.
     """
     found, names = verdict_of(run), run.names
     tested = {(str(run.primary), row.a, row.b): (row.p, row.p_adjusted) for row in found.comparisons} if found else {}

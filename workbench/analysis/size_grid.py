@@ -17,14 +17,14 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Grid:
-    """Values by (size, overlap); `title` names the settings that all its configurations have in common."""
+    """Values by (size, overlap). `title` names the settings that all configurations of the grid share."""
 
     title: str
     cells: Mapping[tuple[int, int], float]
 
 
 def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -> list[Grid]:
-    """The grids of fixed or recursive chunkings with at least two sizes and two overlaps, one for each choice of all other settings."""
+    """The grids of fixed or recursive chunkings with at least two sizes and two overlaps, one per combination of the other settings."""
     cells: dict[str, dict[tuple[int, int], float]] = {}
     common: dict[str, dict[str, Any]] = {}
     for standing in standings:
@@ -45,7 +45,7 @@ def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -
 
 
 def _in_common(settings: Settings) -> dict[str, Any]:
-    """Every setting except size and overlap, as `stage.field`; a chunker's model is its embedder's."""
+    """Every setting except size and overlap, as `stage.field`. A chunker uses its embedder's model."""
     flat = {f"{stage}.{field}": value for stage, fields in settings.items() for field, value in (fields or {}).items()}
     return {name: value for name, value in flat.items() if name not in {f"chunking.{field}" for field in (*_VARIED, "model")}}
 

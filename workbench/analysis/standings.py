@@ -1,4 +1,4 @@
-"""The means of a run's configurations with intervals, and their order by the verdict on the primary metric."""
+"""The means of a run's configurations with intervals, ordered by the verdict on the primary metric."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from workbench.statistics.verdict import Verdict, verdict
 
 @dataclass(frozen=True)
 class Mean:
-    """A metric's mean over the scored queries with its interval, clustered by document; NaN without any."""
+    """A metric's mean over the scored queries with its interval, clustered by document. NaN if no query is scored."""
 
     metric: str
     value: float
@@ -36,7 +36,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Standing:
-    """One configuration with the means of its metrics by name and its `facts`, a row of the table `configurations`."""
+    """A configuration with the means of its metrics by name and its `facts`, a row of the table `configurations`."""
 
     name: str
     means: Mapping[str, Mean]
@@ -44,15 +44,15 @@ class Standing:
 
     @property
     def beyond_window(self) -> bool:
-        """Whether any chunk is longer than the embedder's window: then scores measure the window, not the chunking."""
+        """Whether any chunk is longer than the embedder's window, so that scores measure the window, not the chunking."""
         return bool(self.facts["truncated_chunks"])
 
 
 @dataclass(frozen=True)
 class Standings:
-    """Configurations in the verdict's order, those without a score last; those beyond the embedder's window are apart and unordered.
+    """Configurations in the verdict's order, those without a score last. Those beyond the embedder's window are separate and unordered.
 
-    `baseline` is the one that the experiment names, or the first if that cannot be compared.
+    `baseline` is the experiment's baseline, or the first configuration if that cannot be compared.
     """
 
     ranked: tuple[Standing, ...]
@@ -73,9 +73,9 @@ def standing_of(run: RunTables, configuration: str) -> Standing:
 
 @lru_cache(maxsize=4)
 def verdict_of(run: RunTables) -> Verdict | None:
-    """The verdict on the configurations whose chunks all fit their embedder's window; None if none of them has a score.
+    """The verdict on the configurations whose chunks all fit their embedder's window. None if none of them has a score.
 
-    The family is all against the baseline if that is among them, else all pairs.
+    The family is every configuration against the baseline if that is among them, else all pairs.
     """
     metric, fitting = run.primary, (name for name in run.names if not standing_of(run, name).beyond_window)
     values = {name: per_query(run, name, str(metric)) for name in fitting}
@@ -97,13 +97,13 @@ def standings(run: RunTables) -> Standings:
 
 
 def difference(run: RunTables, metric: str, a: str, b: str) -> Interval | None:
-    """The mean of a - b on the queries that both have a value for; None without any."""
+    """The mean of a - b on the queries that both have a value for. None if there are none."""
     first, second = per_query(run, a, metric), per_query(run, b, metric)
     return None if np.isnan(first + second).all() else paired_difference(first, second, clusters(run))
 
 
 def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
-    """The rows of `metrics` of the primary metric, a row for each slice under its name, `all` first."""
+    """The rows of `metrics` for the primary metric, one per slice and indexed by its name, `all` first."""
     rows = run.of("metrics", configuration)
     return rows[rows["metric"] == str(run.primary)].set_index("slice")
 
@@ -118,6 +118,6 @@ def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
 
 
 def mean_of(row: "pd.Series[Any]") -> Mean:
-    """A row of the table `metrics` as a mean."""
+    """Convert a row of the table `metrics`."""
     bounds = (float(row["value"]), float(row["low"]), float(row["high"]))
     return Mean(str(row["metric"]), *bounds, int(row["n"]), int(row["clusters"]), int(row["unscored"]), float(row["attainable"]))

@@ -12,47 +12,47 @@ from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.statistics.clusters import query_slices
 
-# Fewer show little.
+# Fewer are not conclusive.
 FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
 
 
 def per_query(run: RunTables, configuration: str, metric: str) -> Floats:
-    """(queries) the metric's values, NaN where a query has none."""
+    """The metric's values. Shape (queries,), NaN for a query without one."""
     return _values(run).get((configuration, metric), np.full(len(run.questions), np.nan))
 
 
 def detail(run: RunTables, configuration: str, name: str) -> Floats:
-    """(queries) a column of `query_details`."""
+    """A column of `query_details`. Shape (queries,)."""
     rows = run.of("query_details", configuration).set_index("query_id")
     return rows[name].reindex(run.questions["query_id"]).to_numpy(np.float64)
 
 
 def clusters(run: RunTables) -> Ints:
-    """(queries) the cluster of each question: questions with the same source document are not independent."""
+    """The cluster of each question, since questions on one source document are not independent. Shape (queries,)."""
     return run.questions["cluster"].to_numpy(np.int64)
 
 
 @lru_cache(maxsize=4)
 def metadata(run: RunTables) -> Sequence[Mapping[str, Any]]:
-    """(queries) the fields that define slices."""
+    """The metadata of each question, whose fields define the slices."""
     return [json.loads(text) for text in run.questions["metadata"]]
 
 
 @lru_cache(maxsize=4)
 def slices(run: RunTables) -> Mapping[str, Bools]:
-    """The members (queries) of `all` and of every slice."""
+    """Boolean masks of `all` and of every slice. Shape (queries,)."""
     return query_slices(metadata(run), len(run.questions))
 
 
 def small(groups: Ints) -> str:
-    """Why queries in these clusters `groups` (n) are too few to show anything; empty where they are not."""
+    """Say why the queries in the clusters `groups` (n) are too few to be conclusive. Empty if they are enough."""
     few = [f"fewer than {FEWEST_QUERIES} questions"] if len(groups) < FEWEST_QUERIES else []
     few += [f"from fewer than {FEWEST_CLUSTERS} documents"] if len(np.unique(groups)) < FEWEST_CLUSTERS else []
     return ", ".join(few)
 
 
 def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
-    """The position of each query id among the questions."""
+    """The position of each query id among the questions. Shape (query_ids,)."""
     found: Ints = pd.Index(run.questions["query_id"]).get_indexer(pd.Index(query_ids)).astype(np.int64)
     return found
 

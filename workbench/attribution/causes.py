@@ -1,4 +1,4 @@
-"""The causes of a failure in order of precedence: of several that apply to a question, the one of the earliest layer counts."""
+"""The causes of a failure in order of precedence: if several apply to a question, the one of the earliest layer counts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Layer = Literal["indexing", "chunking", "embedding", "retrieval", "packing", "an
 class Cause:
     """A cause: its layer, its meaning, and `because`, which completes "misses evidence because …".
 
-    `of_documents` is its meaning if only relevant documents are labelled; empty if only evidence can show the cause.
+    `of_documents` is the meaning if only relevant documents are labelled. Empty if the cause can be identified only from evidence.
     """
 
     name: str
@@ -72,17 +72,17 @@ CAUSES: tuple[Cause, ...] = (
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
 )
 CAUSE_NAMES = tuple(cause.name for cause in CAUSES)
-# The causes that keep evidence from the context; the others come after it.
+# The causes that keep evidence out of the context. The others occur later.
 EVIDENCE_CAUSES = tuple(cause for cause in CAUSES if cause.layer != "answering")
 
 
 def earliest(names: Iterable[str]) -> str:
-    """The cause that takes precedence; empty without any."""
+    """The cause that takes precedence, or an empty string."""
     return min((name for name in names if name), key=CAUSE_NAMES.index, default="")
 
 
 def causes_by_query(misses: pd.DataFrame, queries: int) -> NDArray[np.object_]:
-    """(queries) the earliest cause of each query's misses (`query`, `cause`); empty where it misses nothing."""
+    """The earliest cause of each query's misses (`query`, `cause`). Shape (queries,), an empty string if it misses nothing."""
     codes = np.full(queries, len(CAUSE_NAMES), dtype=np.int64)
     np.minimum.at(codes, misses["query"].to_numpy(np.int64), misses["cause"].map(CAUSE_NAMES.index).to_numpy(np.int64))
     return np.array([*CAUSE_NAMES, ""], dtype=object)[codes]

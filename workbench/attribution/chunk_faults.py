@@ -1,4 +1,4 @@
-"""Faults of a chunking that can be counted without a question."""
+"""Faults of a chunking that can be counted without any questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from workbench.metrics.coverage import Bools, Ints, Union
 from workbench.metrics.inputs import Labels
 from workbench.records import Dataset
 
-# A short sentence; a smaller chunk says little by itself.
+# The length of a short sentence. A smaller chunk says little by itself.
 FEWEST_TOKENS = 16
-# The share of a chunk's characters from which a second section counts.
+# A second section counts from this share of a chunk's characters.
 SECOND_TOPIC = 0.2
 _EXAMPLES = 3
 _PLACE = ("doc", "start", "end")
@@ -23,7 +23,7 @@ _PLACE = ("doc", "start", "end")
 
 @dataclass(frozen=True)
 class ChunkFault:
-    """A fault: how many of the things counted have it, its definition, and the first examples."""
+    """A fault: the number of affected items, its definition, and the first examples."""
 
     name: str
     found: int
@@ -38,8 +38,8 @@ def chunk_faults(
 ) -> list[ChunkFault]:
     """All faults of a configuration's chunks.
 
-    `inputs` (chunks) are the embedder's inputs, `lengths` (chunks) their tokens before its `window` cuts them; `window` is None if nothing
-    is embedded, or all of it.
+    `inputs` (chunks) are the embedder's inputs, `lengths` (chunks) their tokens before truncation. `window` is None if nothing is embedded,
+    or if the embedder does not truncate.
     """
 
     def of_chunks(name: str, chosen: Bools, definition: str) -> ChunkFault:
@@ -79,7 +79,7 @@ def _cut_evidence(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> Chu
 
 
 def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
-    """(chunks) whether a chunk covers several sections; None if no document has headings."""
+    """Whether each chunk covers several sections. Shape (chunks,), or None if no document has headings."""
     found = np.zeros(len(chunks), dtype=np.bool_)
     any_headings = False
     docs = chunks["doc"].to_numpy()
@@ -102,11 +102,11 @@ def _sections(labels: Labels) -> tuple[Ints, ...]:
 
 
 def section_borders(text: str) -> Ints:
-    """The starts of a text's sections, and its end; a heading with nothing under it belongs to the section that follows."""
+    """The starts of a text's sections, and its end. A heading with nothing under it belongs to the next section."""
     borders, headed = [0], False
     for heading in outline(text):
         above = text[borders[-1] : heading.start]
-        # Without its first line, if that is a heading.
+        # Skip the first line if it is a heading.
         if (above.lstrip().partition("\n")[2] if headed else above).strip():
             borders.append(heading.start)
         headed = True
@@ -115,7 +115,7 @@ def section_borders(text: str) -> Ints:
 
 def _left_out(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> ChunkFault:
     starts, ends = labels.positions(chunks, "start", "end")
-    # The empty position after each document counts as covered, so that no gap reaches from one into the next.
+    # The empty position after each document counts as covered, so that no gap crosses into the next document.
     held = Union.of(np.concatenate([starts, labels.offsets[1:] - 1]), np.concatenate([ends, labels.offsets[1:]]))
     gaps = labels.places(np.concatenate([labels.offsets[:1], held.ends[:-1]]), held.starts)
     outside = [(doc, count) for doc, low, high in gaps if (count := _solid(labels.texts[doc][low:high]))]

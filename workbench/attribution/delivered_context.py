@@ -1,4 +1,4 @@
-"""The context of each query, with the slices that nearly reached it, and the details that a mean hides."""
+"""The context of each query, with the slices that narrowly missed it, and per-query details that a mean hides."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from workbench.metrics.evaluate import score, unjudged_values
 from workbench.metrics.families.documents import judged
 from workbench.metrics.names import Metric
 
-# How many slices are listed after the delivered ones: the next ones, and further ones with evidence.
+# The number of slices listed after the delivered ones: the next ones, and further ones with evidence.
 _NEXT, _FURTHER = 2, 3
 _MARGINS = ("margin", "margin_spread")
 
@@ -39,13 +39,13 @@ def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
 
 
 def context_tokens(case: Case, cut: Cut) -> float:
-    """The mean number of tokens delivered to a query up to the cut; text that is delivered twice counts twice."""
+    """The mean number of tokens delivered for a query up to the cut. Text that is delivered twice counts twice."""
     text = case.shared(delivered, cut)
     return float(case.labels.tokens_in(text.starts, text.ends).sum()) / case.labels.queries
 
 
 def query_details(case: Case, metric: Metric) -> pd.DataFrame:
-    """A row for each query: the share of the first k that is judged and the metric's bounds, over documents, and the margins."""
+    """Tabulate for each query the judged share of the first k documents, the bounds of document metrics, and the margins."""
     unknown = np.full(case.labels.queries, np.nan)
     found = dict.fromkeys(("judged", "unjudged_low", "unjudged_high"), unknown)
     if metric.family == "documents" and metric.k is not None:
@@ -55,7 +55,7 @@ def query_details(case: Case, metric: Metric) -> pd.DataFrame:
 
 
 def _evident(case: Case, hits: Ordered, table: Slices) -> Bools:
-    """(hits) which slices share a character with evidence of their query."""
+    """Whether each slice shares a character with evidence of its query. Shape (hits,)."""
     labels, width = case.labels, case.labels.width
     starts, ends = hits.query * width + table.starts[hits.piece], hits.query * width + table.ends[hits.piece]
     found = np.zeros(len(hits.query), dtype=np.bool_)
@@ -64,7 +64,7 @@ def _evident(case: Case, hits: Ordered, table: Slices) -> Bools:
 
 
 def _scores(case: Case, table: Slices, keys: Ints) -> Floats:
-    """(n) the best score among the chunks that a slice, by its key, is delivered for."""
+    """The best score among the chunks that each slice (by key) is delivered for. Shape (n,)."""
     hits = case.retrieved.hits
     own = hits["query"].to_numpy(np.int64) * len(table.starts) + table.of_chunk[hits["chunk"].to_numpy(np.int64)]
     best: Floats = pd.Series(hits["score"].to_numpy(np.float64)).groupby(own).max().reindex(keys).to_numpy()

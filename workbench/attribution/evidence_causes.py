@@ -1,7 +1,7 @@
-"""The causes of missed evidence: one for each piece that a metric looks for and that the context lacks.
+"""The causes of missed evidence: one for each piece that a metric needs and the context lacks.
 
-A cause applies if a repair of its layer alone would deliver the evidence; of several, the one of the earliest layer is named. A need with
-several alternatives is judged by its soundest one.
+A cause applies if repairing its layer alone would deliver the evidence. If several apply, the earliest layer counts. A need with
+several alternatives is judged by its soundest alternative.
 """
 
 from collections.abc import Mapping
@@ -23,17 +23,17 @@ _COLUMNS = ["query", "need", "doc", "cause", "rank"]
 
 
 def context_cut(metric: Metric, k: int) -> Cut:
-    """The end of the context for a metric: its own cut if it reads delivered text, else the k chunks retrieved."""
+    """Where the context ends for a metric: at its cut if it reads delivered text, else after the k chunks retrieved."""
     reads_text = metric.family in ("spans", "chunks", "hits") and metric.cut != NO_CUT
     return metric.cut if reads_text else Cut(k=k)
 
 
 def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.DataFrame:
-    """A row for each missed piece: `query, need, doc, cause, rank`, by query; `k` chunks are retrieved.
+    """Tabulate every missed piece by query: `query, need, doc, cause, rank`, with `k` chunks retrieved.
 
-    Span and chunk metrics miss needs (`doc` is -1), the others relevant documents (`need` is -1), as does a chunk metric for queries
-    without evidence. `rank` is the best one of a delivered slice with all of the evidence, else of one with a part, or that of the
-    document; 0 if it is not listed. Hits are listed down to the deepest cut of any metric of the run, so no repeat or rank beyond that is
+    Span and chunk metrics miss needs (`doc` is -1). Others miss relevant documents (`need` is -1), as does a chunk metric for queries
+    without evidence. `rank` is the best rank of a delivered slice with all of the evidence, else of one with a part, or the rank of the
+    document, 0 if it is not listed. Hits are listed down to the deepest cut of any metric of the run, so no repeat or rank beyond that is
     known. A metric that counts faults misses nothing.
     """
     if not metric.higher_is_better:
@@ -49,7 +49,7 @@ def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.Dat
 
 
 def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.DataFrame:
-    """The needs that are not delivered whole up to the cut, each with its cause; `k` chunks are retrieved."""
+    """Find the needs that are not delivered whole up to the cut, each with its cause, if `k` chunks are retrieved."""
     labels = case.labels
     lost = ~case.shared(met, cut) & labels.answerable[labels.need_query]
     rows = np.flatnonzero(lost[labels.alternative_need])
@@ -79,7 +79,7 @@ def _earliest(applies: Mapping[str, Bools]) -> NDArray[np.object_]:
 
 
 def _need_ranks(case: Case, rows: Ints, needs: int) -> Ints:
-    """(needs) the best rank of a listed slice that holds all of an alternative of `rows`, else of one that holds a part, else 0."""
+    """The best rank of a listed slice with all of an alternative of `rows`, else of one with a part, else 0. Shape (needs,)."""
     labels, hits, table = case.labels, case.shared(ordered), case.shared(slices)
     query, need = labels.alternative_query[rows], labels.alternative_need[rows]
     listed = np.flatnonzero(np.isin(hits.query, query))
@@ -108,7 +108,7 @@ def missed_documents(case: Case, found: Ints, extent: EmbeddedExtent, queries: B
 
 
 def delivered_without_repeats(case: Case, cut: Cut, queries: Ints) -> Delivered:
-    """The text that some queries would be delivered under the cut if no hit repeated an earlier one."""
+    """The text delivered for some queries under the cut if no hit repeated an earlier one."""
     hits = case.shared(ordered)
     rows = np.flatnonzero(np.isin(hits.query, queries))
     rows = rows[~repeats(case, rows)]
@@ -116,9 +116,9 @@ def delivered_without_repeats(case: Case, cut: Cut, queries: Ints) -> Delivered:
 
 
 def repeats(case: Case, rows: Ints) -> Bools:
-    """(rows) which of these rows of `ordered` repeat an earlier one; `rows` are those of whole queries, rising.
+    """Whether each of these rows of `ordered` repeats an earlier one. `rows` are ascending and cover whole queries. Shape (rows,).
 
-    A slice repeats if its text, blanks at its borders aside, is that of an earlier hit of the query, or if it shares at least half of
+    A slice is a repeat if its stripped text equals that of an earlier hit of the query, or if it shares at least half of
     the shorter of the two with an earlier hit that is not a repeat itself.
     """
     hits, table = case.shared(ordered), case.shared(slices)
@@ -127,9 +127,9 @@ def repeats(case: Case, rows: Ints) -> Bools:
     origin = query * case.labels.width
     starts, ends = origin + table.starts[piece], origin + table.ends[piece]
     earlier, later = sharing_half(starts, ends, starts, ends)
-    # Rows rise with the rank.
+    # Rows are in order of rank.
     earlier, later = earlier[earlier < later], later[earlier < later]
-    # By position, over all queries at once: whether a hit is a repeat must be known before it can make another one.
+    # Position by position over all queries: a hit's status must be known before it can make another hit a repeat.
     position = hits.position[rows][later]
     order = np.argsort(position, kind="stable")
     borders = np.flatnonzero(np.diff(position[order])) + 1
@@ -139,7 +139,7 @@ def repeats(case: Case, rows: Ints) -> Bools:
 
 
 def _texts(case: Case, piece: Ints) -> Ints:
-    """(piece) a number for the text of each slice, equal for equal texts."""
+    """Number the text of each slice, equal texts alike. Shape (pieces,)."""
     labels, table = case.labels, case.shared(slices)
     used, of_row = np.unique(piece, return_inverse=True)
     texts = [labels.texts[doc][start:end].strip() for doc, start, end in labels.places(table.starts[used], table.ends[used])]

@@ -1,4 +1,4 @@
-"""How much of each chunk was embedded, and how much of each piece of evidence indexing, chunking and embedding keep.
+"""How much of each chunk was embedded, and how much of each piece of evidence survives indexing, chunking and embedding.
 
 Positions of evidence count non-blank characters.
 """
@@ -17,9 +17,9 @@ from workbench.models.tokenizers import tokenise
 
 
 class EmbeddedExtent(NamedTuple):
-    """The end of each chunk's searched text in its document, `ends` (chunks), and whether a window cut it, `cut` (chunks).
+    """`ends` (chunks): where each chunk's searched text ends in its document. `cut` (chunks): whether a window cut it.
 
-    The end of a cut chunk that shares no character with any evidence stays that of the chunk: no attribution reads it.
+    For a cut chunk without a character of evidence it is the chunk's own end, since no attribution reads it.
     """
 
     ends: Ints
@@ -27,7 +27,7 @@ class EmbeddedExtent(NamedTuple):
 
 
 def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str | None) -> EmbeddedExtent:
-    """Locate the end of what was embedded of each chunk.
+    """Locate where the embedded text of each chunk ends.
 
     `truncated` (chunks) counts the tokens beyond the window, in the embedder's `vocabulary`, of each of its `inputs` (chunks). Without an
     embedder chunks are searched to their ends, `truncated` is empty and `vocabulary` None.
@@ -42,8 +42,8 @@ def embedded_extent(labels: Labels, chunks: pd.DataFrame, truncated: Ints, input
 
 
 def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], vocabulary: str) -> Ints:
-    """(chunks) the end of each chunk's embedded text in its document; arguments as in `embedded_extent`."""
-    # The window cuts off the end of the input, so tokens are counted from there: prompt and special tokens do not matter.
+    """Where each chunk's embedded text ends in its document. Shape (chunks,). Arguments as in `embedded_extent`."""
+    # The window cuts the end of the input, so counting tokens from there avoids the prompt and special tokens.
     pairs = zip((tokens.starts for tokens in tokenise(inputs, vocabulary)), truncated.tolist(), map(len, inputs), strict=True)
     kept = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
     lengths = np.fromiter(map(len, inputs), dtype=np.int64, count=len(inputs))
@@ -53,9 +53,9 @@ def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], 
 
 
 class EvidenceState(NamedTuple):
-    """(alternatives) `chunked`: all of it is in searched chunks. `whole`: some delivered slice holds all of it besides.
+    """(alternatives) `chunked`: all of it is in searched chunks. `whole`: a delivered slice also contains all of it.
 
-    `embedded`: all of it was embedded, for a `whole` one in chunks that deliver one slice with all of it.
+    `embedded`: all of it was embedded; if `whole`, in chunks that deliver one slice with all of it.
     """
 
     chunked: Bools
@@ -74,10 +74,10 @@ def evidence_state(case: Case, extent: EmbeddedExtent, rows: Ints) -> EvidenceSt
 
 
 def whole_alternatives(labels: Labels, chunks: pd.DataFrame) -> Bools:
-    """(alternatives) whether some delivered slice holds the alternative whole, blanks at its borders aside."""
+    """Whether a delivered slice contains each alternative, apart from blanks at its borders. Shape (alternatives,)."""
     starts, ends = map(labels.solid, labels.positions(chunks, "delivered_start", "delivered_end"))
     order = np.argsort(starts, kind="stable")
-    # Of all slices that start at or before a span, the one that reaches farthest decides.
+    # The slice that reaches farthest decides, among those that start at or before a span.
     reach = np.concatenate([[-1], np.maximum.accumulate(ends[order])])
     before = np.searchsorted(starts[order], labels.solid(labels.alternative_start), side="right")
     whole: Bools = reach[before] >= labels.solid(labels.alternative_end)
@@ -85,20 +85,20 @@ def whole_alternatives(labels: Labels, chunks: pd.DataFrame) -> Bools:
 
 
 def whole_needs(labels: Labels, chunks: pd.DataFrame) -> Bools:
-    """(needs) whether some delivered slice holds one of the need's alternatives whole, blanks at its borders aside."""
+    """Whether a delivered slice contains an alternative of each need, apart from blanks at its borders. Shape (needs,)."""
     held: Bools = np.bincount(labels.alternative_need[whole_alternatives(labels, chunks)], minlength=len(labels.need_query)) > 0
     return held
 
 
 def _embedded_whole(case: Case, extent: EmbeddedExtent, lows: Ints, highs: Ints) -> Bools:
-    """(n) whether a slice holds [low, high) whole and no window cut any of that off the chunks that deliver the slice."""
+    """Whether a slice contains [low, high) and no window cut any of it from the chunks that deliver the slice. Shape (n,)."""
     labels, table, chunks = case.labels, case.shared(slices), case.retrieved.chunks
     starts, ends = labels.solid(table.starts), labels.solid(table.ends)
     span, piece = meeting(starts, ends, lows, highs)
     whole = (starts[piece] <= lows[span]) & (ends[piece] >= highs[span])
     span, piece = span[whole], piece[whole]
     intact = np.bincount(table.of_chunk[extent.cut], minlength=len(starts))[piece] == 0
-    # A line of characters for each slice holds what was embedded of the chunks that deliver it.
+    # Each slice has a line of characters with the embedded text of the chunks that deliver it.
     rows = np.flatnonzero(np.isin(table.of_chunk, piece[~intact]))
     origin = table.of_chunk[rows] * labels.width
     starts, seen_ends = map(labels.solid, labels.positions(chunks.assign(seen_end=extent.ends).iloc[rows], "start", "seen_end"))

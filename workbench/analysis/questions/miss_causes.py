@@ -1,4 +1,4 @@
-"""The causes of a run's misses: their meanings by one rule, the cause of each question's miss, and the failures of one configuration."""
+"""The causes of a run's misses: their meanings, the cause of each question's miss, and the failures of one configuration."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from workbench.results.run_tables import RunTables
 
 
 def explains_text(run: RunTables) -> bool:
-    """Whether misses are of evidence, by a primary metric over spans or chunks, and not of whole documents."""
+    """Whether the primary metric, over spans or chunks, misses evidence rather than whole documents."""
     return run.primary.of_text and bool(run.dataset["needs"])
 
 
@@ -28,14 +28,14 @@ def cause_meanings(run: RunTables) -> Mapping[str, str]:
 
 
 def possible_causes(run: RunTables) -> Mapping[str, str]:
-    """The causes that misses of this run can have, with their meanings: without evidence only some can be named."""
+    """The possible causes of misses in this run, with their meanings. Without evidence only some can be identified."""
     of_text, meanings = explains_text(run), cause_meanings(run)
     return {cause.name: meanings[cause.name] for cause in EVIDENCE_CAUSES if of_text or cause.of_documents}
 
 
 @lru_cache(maxsize=64)
 def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
-    """(queries) the earliest cause of each query's misses; empty where it misses nothing."""
+    """The earliest cause of each query's misses. Shape (queries,), an empty string for a query that misses nothing."""
     misses = run.of("causes", configuration)
     return causes.causes_by_query(misses.assign(query=places(run, misses["query_id"])), len(run.questions))
 
@@ -49,9 +49,9 @@ class Weakest(NamedTuple):
 
 @dataclass(frozen=True)
 class FailureSummary:
-    """Of `of` scored queries those that miss something by each cause: (queries, share), the most frequent first.
+    """How many of `of` scored queries miss something by each cause: (queries, share), the most frequent first.
 
-    `weakest` is None where no slice has 20 scored queries.
+    `weakest` is None if no slice has 20 scored queries.
     """
 
     of: int
@@ -60,7 +60,7 @@ class FailureSummary:
 
 
 def faults_of(run: RunTables, configuration: str) -> FailureSummary:
-    """The faults of a configuration as the primary metric sees them."""
+    """The faults of a configuration by the primary metric."""
     scored = ~np.isnan(per_query(run, configuration, str(run.primary)))
     counts, of = Counter(causes_by_query(run, configuration)[scored].tolist()), int(scored.sum())
     ordered = sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
@@ -68,7 +68,7 @@ def faults_of(run: RunTables, configuration: str) -> FailureSummary:
 
 
 def weakest_slice(run: RunTables, configuration: str) -> Weakest | None:
-    """The slice with the worst mean among those of 20 scored queries or more; the first of equals."""
+    """The slice with the worst mean among those with at least 20 scored queries. The first one wins a tie."""
     table = slice_means(run, configuration)
     large = table[(table.index != "all") & (table["n"] >= FEWEST_QUERIES)]
     if large.empty:

@@ -1,4 +1,4 @@
-"""The passages of a run, and the evidence in them as stretches that were delivered or missed."""
+"""The passages of a run, with delivered and missed evidence marked."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from workbench.results.run_tables import RunTables
 Role = Literal["plain", "delivered", "missed"]
 Stretch = tuple[int, int, Role]
 
-# Characters of plain text that are kept beside a mark, and in a text without marks.
+# Characters of plain text to keep beside a mark, and in a text without marks.
 BESIDE = 120
 ALONE = 260
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of a document from `start` on; `passage[low:high]` is the text between two positions of the document."""
+    """A stretch of a document that begins at `start`. `passage[low:high]` slices it by document positions."""
 
     start: int
     text: str
@@ -34,7 +34,7 @@ class Passage:
 
 
 def passage_of(run: RunTables, doc_id: str, start: int, end: int) -> Passage:
-    """The stretch that holds [start, end) of a document; InputError without one in the run."""
+    """The passage that contains [start, end) of a document. Raises InputError if the run has none."""
     found = _by_document(run).get(doc_id, [])
     place = bisect_right(found, start, key=lambda passage: passage.start) - 1
     if place < 0 or end > found[place].end:
@@ -57,7 +57,7 @@ def _by_document(run: RunTables) -> Mapping[str, list[Passage]]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of plain text with its role; templates escape it."""
+    """A stretch of plain text with its role. Templates escape the text."""
 
     text: str
     role: Role = "plain"
@@ -66,7 +66,7 @@ class Piece:
 def marked(
     text: str | Passage, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE
 ) -> list[Piece]:
-    """The slice [start, end) of a text with its stretches marked and long plain parts cut to `beside` characters next to a mark."""
+    """Mark the stretches in the slice [start, end) of a text, and cut long plain parts to `beside` characters next to a mark."""
     pieces, position = [], start
     inside = [(max(low, start), min(high, end), role) for low, high, role in disjoint(stretches) if low < end and high > start]
     for low, high, role in inside:
@@ -79,7 +79,7 @@ def marked(
 
 
 def against_delivered(text: str | Passage, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
-    """The span [start, end) as stretches that were delivered or missed; blanks between two stretches belong to the first."""
+    """Split the span [start, end) into delivered and missed stretches. Blanks between two stretches belong to the first."""
     found: list[Stretch] = []
     position = start
     for low, high in sorted(delivered):
@@ -99,7 +99,7 @@ def against_delivered(text: str | Passage, start: int, end: int, delivered: Sequ
 
 
 def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Stretches by their start, each without the text of the earlier ones."""
+    """Sort stretches by start and remove their overlaps with earlier ones."""
     found: list[Stretch] = []
     reach = 0
     for low, high, role in sorted(stretches):
@@ -111,7 +111,7 @@ def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _between(text: str, *, left: bool, right: bool, most: int) -> str:
-    """Plain text with its far parts replaced by an ellipsis; `left` and `right` are the sides with a mark."""
+    """Shorten plain text with an ellipsis far from a mark. `left` and `right` are the sides with a mark."""
     if left and right:
         return text if len(text) <= 2 * most + 20 else f"{_head(text, most)} … {_tail(text, most)}"
     if right:
@@ -120,7 +120,7 @@ def _between(text: str, *, left: bool, right: bool, most: int) -> str:
 
 
 def _head(text: str, most: int) -> str:
-    # Whole words, unless the last one begins too far back.
+    # Cut at a word boundary unless the last word begins too far back.
     kept = text[:most]
     return kept.rsplit(None, 1)[0] if " " in kept[-30:] else kept
 

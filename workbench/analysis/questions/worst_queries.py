@@ -1,4 +1,4 @@
-"""The questions that a configuration serves worst, with what was delivered for them and what was missed."""
+"""The worst questions of a configuration, with the evidence delivered and missed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from workbench.analysis.values import detail, per_query
 from workbench.metrics.coverage import Floats, Ints
 from workbench.results.run_tables import RunTables
 
-# Chunks by rank that are shown whatever they hold; later ones only with evidence.
+# The first chunks by rank are always shown, later ones only if they contain evidence.
 _SHOWN = 4
 _BESIDE = 60
 Spans = Sequence[tuple[str, int, int]]
@@ -20,7 +20,7 @@ Spans = Sequence[tuple[str, int, int]]
 
 @dataclass(frozen=True)
 class ShownNeed:
-    """A piece of evidence by the alternative that was delivered best; `others` counts its further alternatives."""
+    """A piece of evidence, shown by the alternative that was delivered best. `others` counts its other alternatives."""
 
     state: Literal["delivered", "partly delivered", "missed"]
     doc_id: str
@@ -32,7 +32,7 @@ class ShownNeed:
 
 @dataclass(frozen=True)
 class ShownChunk:
-    """A delivered slice by rank; `relevance` is its document's judgement, `skipped` counts the slices before it that are not shown."""
+    """A delivered slice with its rank and its document's `relevance`. `skipped` counts the hidden slices before it."""
 
     rank: int
     doc_id: str
@@ -46,7 +46,7 @@ class ShownChunk:
 
 @dataclass(frozen=True)
 class ShownQuery:
-    """A question with its value, its evidence and the slices delivered for it; `skipped` counts those after the last one shown."""
+    """A question with its value, evidence and delivered slices. `skipped` counts the slices after the last one shown."""
 
     query_id: str
     text: str
@@ -57,7 +57,7 @@ class ShownQuery:
 
 
 def worst_queries(run: RunTables, configuration: str, most: int) -> list[ShownQuery]:
-    """Up to `most` questions with the worst values of the primary metric; those that reach their attainable value are left out."""
+    """Up to `most` questions with the worst values of the primary metric, without those that reach their attainable value."""
     values = per_query(run, configuration, str(run.primary))
     return [_shown(run, configuration, place, float(values[place])) for place in _faulty(run, configuration, values)[:most].tolist()]
 
