@@ -1,4 +1,4 @@
-"""Cells of tables: sortable numbers, intervals as small bars, shades, links to questions."""
+"""Table cells: sortable numbers, intervals as small bars, shades, links to questions."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,30 +10,30 @@ from workbench.report.model import Bar, Cell, Column, Pairs, Row, Table
 from workbench.statistics.intervals import Interval
 
 NAME_LENGTH = 28
-# Shades go from 0, the faintest, to this.
+# The strongest shade; 0 is the faintest.
 _STRONGEST = 8
-# A small difference must not look like a large one.
+# The least width of a scale, so that a small difference does not look like a large one.
 _LEAST_SPAN = 0.2
 _MOST_IDS = 12
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From `low` to `high` over the width of a cell, or from the faintest to the strongest shade."""
+    """A scale from `low` to `high` over the width of a cell, or from the faintest to the strongest shade."""
 
     low: float
     high: float
 
     @classmethod
     def over(cls, numbers: Iterable[float], *, zero: bool = False) -> "Scale":
-        """The scale of all finite numbers, and of zero if asked for; 0.2 wide at least."""
+        """The scale of all finite numbers, optionally with zero, at least 0.2 wide."""
         known = [value for value in numbers if math.isfinite(value)] + ([0.0] if zero else [])
         low, high = min(known, default=0.0), max(known, default=1.0)
         missing = max(0.0, _LEAST_SPAN - (high - low)) / 2
         return cls(low - missing, high + missing)
 
     def bar(self, value: float, low: float, high: float, *, zero: bool = False) -> Bar | None:
-        """The bar of a value; None for NaN."""
+        """The bar of a value, or None for NaN."""
         if not math.isfinite(value):
             return None
         bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else (value, value)
@@ -44,7 +44,7 @@ class Scale:
         return Cell("", bar=self.bar(found.value, found.low, found.high, zero=zero))
 
     def shades(self, values: Sequence[float], digits: int) -> list[Cell]:
-        """Cells whose background is stronger the higher their number; NaN has none."""
+        """Build cells whose background is stronger for higher numbers, and absent for NaN."""
         return [value_cell(value, digits, shade=self._shade(value)) for value in values]
 
     def column(self) -> Column:
@@ -52,7 +52,7 @@ class Scale:
         return Column("", "bar", sorts=False, note=f"{number(self.low, 2)} to {number(self.high, 2)}")
 
     def _at(self, value: float) -> float:
-        # Half a marker's width stays free on both sides.
+        # Leave half a marker's width free on both sides.
         return round(4 + 92 * (value - self.low) / (self.high - self.low), 1)
 
     def _shade(self, value: float) -> int | None:
@@ -71,7 +71,7 @@ def text(title: str) -> Column:
 
 
 def value_cell(value: float, digits: int = 3, shown: str | None = None, note: str = "", shade: int | None = None) -> Cell:
-    """A number that sorts its row."""
+    """A cell that sorts numerically."""
     return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note, shade=shade)
 
 
@@ -82,7 +82,7 @@ def count_cell(value: float | None) -> Cell:
 
 
 def amount_cell(value: float) -> Cell:
-    """A measured amount, with fewer digits the larger it is."""
+    """A measured amount, with fewer decimals for larger amounts."""
     return value_cell(value, 0 if value >= 100 or value == 0 else 1 if value >= 10 else 2)
 
 
@@ -92,7 +92,7 @@ def mean_cell(found: Mean | Interval) -> Cell:
 
 
 def gap_cell(found: Interval | None) -> Cell:
-    """A difference with its interval below it; a dash where None."""
+    """A difference with its interval below it, or a dash for None."""
     if found is None:
         return Cell("–", sort=math.nan)
     return value_cell(found.value, shown=signed(found.value), note=interval(found.low, found.high))
@@ -105,33 +105,33 @@ def difference_cells(found: Interval | None) -> list[Cell]:
 
 
 def p_cell(value: float) -> Cell:
-    """A p value without its letter, which the heading has; a dash for NaN."""
+    """A p value without `p`, which is in the heading. A dash for NaN."""
     return Cell("–" if math.isnan(value) else p_value(value).removeprefix("p = ").removeprefix("p "), sort=float(value))
 
 
 def question_row(query_id: str, values: Iterable[float], text_: str) -> Row:
-    """A question's id, which opens it, its values and its text."""
+    """A question's id, linked to its drill-down, with its values and text."""
     return Row([Cell("", query_id, queries=(query_id,)), *map(value_cell, values), Cell(text_)])
 
 
 def queries_cell(title: str, ids: Sequence[str]) -> Cell:
-    """A title with the ids of the first questions below it."""
+    """A title above the ids of the first questions."""
     more = f"and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
     return Cell(title, queries=tuple(ids[:_MOST_IDS]), note=more)
 
 
 def key_of(short: dict[str, str]) -> Pairs:
-    """The key of a table or figure: shortened names with their full ones."""
+    """The key of a table or figure, which maps shortened names to full ones."""
     return tuple((shown, name) for name, shown in short.items() if shown != name)
 
 
 def described(table: Table) -> str:
-    """A figure's table in words, for readers who do not see the figure."""
+    """A figure's table in words, for readers who cannot see the figure."""
     titles = [column.title for column in table.columns[1:]]
     rows = [(row.cells[0].text, zip(titles, row.cells[1:], strict=True)) for row in table.rows]
     return f"{table.caption}: " + "; ".join(f"{name}: {', '.join(f'{title} {cell.text}' for title, cell in cells)}" for name, cells in rows)
 
 
 def digits_for(values: Iterable[float]) -> int:
-    """Two digits, or three if two would make different values, or a value and zero, look equal."""
+    """Two digits, or three if with two different values, or a value and zero, look equal."""
     return fitting_digits([0.0, *values])

@@ -1,4 +1,4 @@
-"""The comparison notebook: the sections of the report as outputs of cells."""
+"""The comparison notebook, which shows the sections of the report as cell outputs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,11 +74,11 @@ class ComparisonView:
         return show(curves(self.findings) or Prose(missing))
 
     def sizes(self) -> Shown:
-        """The primary metric by size and overlap, if both were varied."""
+        """The primary metric by size and overlap, if the experiment varies both."""
         return show(sizes(self.findings) or Prose("Size and overlap were not both varied, so there is no map of them."))
 
     def costs(self) -> Shown:
-        """Costs of each configuration, and the primary metric against them."""
+        """The costs of each configuration, and the primary metric against them."""
         return show(costs(self.findings) or Prose("No configuration was finished."))
 
     def record(self, run_id: str) -> Record:

@@ -54,7 +54,7 @@ class ConfigurationView:
         return show(questions_table(self.run, self.name))
 
     def lengths(self) -> Shown:
-        """Lengths of the chunks against the embedder's window."""
+        """The lengths of the chunks compared with the embedder's window."""
         return show(lengths_figure(self.run, self.standing))
 
     def faults(self) -> Shown:

@@ -1,4 +1,4 @@
-"""Presentation model of a run: tables, figures and sentences as values, in sections. Section builders make them, renderers show them."""
+"""Presentation model of a run: sections of tables, figures and sentences, made by section builders and shown by renderers."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Bar:
-    """Positions of a value, its bounds and zero, in per cent of a cell's width; a value without bounds has its own position for both."""
+    """Positions of a value, its bounds and zero, in per cent of a cell's width. Without bounds, both equal the value's position."""
 
     low: float
     value: float
@@ -26,7 +26,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: the kind of its cells, whether rows can be sorted by it, and whether its title is written upwards."""
+    """A column: the kind of its cells, whether rows can be sorted by it, and whether its title is vertical."""
 
     title: str
     kind: Kind = "number"
@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Sort key for the script; an empty one puts the row at the end."""
+        """Sort key for the script. An empty key puts the row at the end."""
         if isinstance(self.sort, float):
             return "" if math.isnan(self.sort) else f"{self.sort:.9g}"
         return self.text if self.sort is None else str(self.sort)
@@ -61,7 +61,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """The first cell names the row; `level` marks a configuration of the tie set."""
+    """A row, named by its first cell. `level` marks a configuration of the tie set."""
 
     cells: Sequence[Cell]
     level: bool = False
@@ -69,7 +69,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns; `note` says how to read them, `key` gives the full names of shortened ones."""
+    """Rows under columns. `note` says how to read them, `key` maps shortened names to full ones."""
 
     caption: str
     columns: Sequence[Column]
@@ -80,7 +80,7 @@ class Table:
 
     @property
     def ranked(self) -> bool:
-        """Whether its rows are the ranking of configurations."""
+        """Whether the rows are the ranking of configurations."""
         return self.classes == "ranked"
 
     @property
@@ -91,7 +91,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A drawing with its content in words (`alt`), a caption on how to read it, its numbers and the full names of shortened ones."""
+    """A drawing with its alternative text (`alt`), a caption on how to read it, its numbers and a key of shortened names."""
 
     name: str
     alt: str
@@ -103,7 +103,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Lead:
-    """The sentence that matters most; `aside` is set in a quieter type."""
+    """The headline. `aside` is set in a lighter type."""
 
     text: str
     aside: str = ""
@@ -118,14 +118,14 @@ class Prose:
 
 @dataclass(frozen=True)
 class Lines:
-    """Sentences as a list."""
+    """A list of sentences."""
 
     items: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Term:
-    """A name with a text and a note about it; `text` is source where `code`, `pieces` are of a document."""
+    """A name with a text and a note. `text` is source code if `code`, `pieces` come from a document."""
 
     name: str
     text: str
@@ -136,7 +136,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """Names with their texts; `label` is the word before pieces that are marked and not missed."""
+    """Names with their texts. `label` is the word before pieces that are marked and not missed."""
 
     items: Sequence[Term]
     classes: str = ""
@@ -152,7 +152,7 @@ class Answer(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The sentence and its detail."""
+        """The answer's sentence followed by its detail."""
         return f"{self.sentence} {self.detail}".strip()
 
 
@@ -165,7 +165,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Drill:
-    """The packed drill-down of `kept` of `queries` questions, for a page with a script; `key` gives the full names of configurations."""
+    """The packed drill-down of `kept` of `queries` questions, for a page with a script. `key` maps shortened names to full ones."""
 
     packed: str
     kept: int
@@ -175,7 +175,7 @@ class Drill:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks that a reader unfolds."""
+    """Collapsed blocks that a reader can open."""
 
     title: str
     blocks: "Sequence[Block]"
@@ -193,7 +193,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under a title; `short` is the title in the list of contents."""
+    """Blocks under a title. `short` is the title in the table of contents."""
 
     title: str
     anchor: str
@@ -203,7 +203,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a run: headline, answers, sections; `names` are those of its configurations."""
+    """The report of a run: headline, answers, sections, and the `names` of its configurations."""
 
     title: str
     folder: str

@@ -15,13 +15,13 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 def open_comparison(results: str | Path) -> ComparisonView:
     """Open all configurations of the run in the folder `results`, such as `outputs/quickstart`.
 
-    A relative path is resolved against the working directory, then against each of its parents. InputError if no run is found.
+    A relative path is resolved against the working directory, then each of its parents. Raises InputError if no run is found.
     """
     return ComparisonView(_run_at(results))
 
 
 def open_configuration(results: str | Path, configuration: str) -> ConfigurationView:
-    """Open one configuration of a run by its name; InputError if the run has no such configuration, or if it failed."""
+    """Open one configuration of a run by name. Raises InputError if the run does not contain it, or if it failed."""
     run = _run_at(results)
     if configuration in run.failures:
         raise InputError(f"the configuration {configuration} failed: {run.failures[configuration]}")
@@ -29,10 +29,10 @@ def open_configuration(results: str | Path, configuration: str) -> Configuration
 
 
 def open_trends(outputs: str | Path = "outputs", experiment: str = "", metric: str = "") -> TrendsView:
-    """Open the history of a metric of an experiment; a relative `outputs` is resolved like the folder of a run.
+    """Open the history of a metric of an experiment. A relative `outputs` is resolved like the folder of a run.
 
-    `experiment` is its name, by default that of the last run; `metric` is by default the one that was primary in the last run.
-    Errors: InputError without a history, or without such an experiment or metric in it; StoreError if it is corrupt.
+    `experiment` defaults to that of the last run, `metric` to the primary metric of the experiment's last run.
+    Errors: InputError if the history does not exist or lacks the experiment or metric; StoreError if it is corrupt.
     """
     history = read_history(find_upwards(history_path(Path(outputs))) or history_path(Path(outputs)))
     history = history[(history["condition"] == RETRIEVED) & (history["slice"] == "all")]

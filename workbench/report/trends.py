@@ -1,4 +1,4 @@
-"""The trends notebook: one metric over the runs of a history, what changed between runs, and changes of its level."""
+"""The trends notebook: a metric over the runs of a history, the changes between runs, and changes of its level."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +17,12 @@ from workbench.report.render.notebook import Shown, show
 from workbench.results.history import EXACT, changes
 from workbench.statistics.change_points import FEWEST_RUNS, ChangePoint, change_points
 
-# Fingerprints under other names than their columns'.
+# Fingerprints whose names differ from their columns'.
 _NAMES = {"embedding": "model"}
 _DATASET = dict.fromkeys(("corpus", "questions", "labels"), "dataset")
 _MOST_RUNS = 60
 _MOST_PANELS = 8
-# Letters of a panel's title that its frame holds.
+# The longest title, in letters, that fits a panel.
 _TITLE_LENGTH = 38
 _MOST_ROWS = 40
 _RUN = (words("run"), words("configuration"), words("time, UTC"))
@@ -51,11 +51,11 @@ class TrendsView:
         return tuple(trend for name in names if len((trend := self._trend(name)).rows))
 
     def overview(self) -> Shown:
-        """The number of runs, the changes of level, and the meaning of a value that changes without a reason."""
+        """The number of runs, the changes of level, and an explanation of values that change without a reason."""
         return show(*self._overview())
 
     def chart(self) -> Shown:
-        """The metric over the runs, a panel for each configuration."""
+        """The metric over the runs, one panel per configuration."""
         dates = [(row["place"], f"{row['time']:%d %b}".lstrip("0")) for row in self.runs.tail(_MOST_RUNS).to_dict("records")]
         oldest = dates[0][0]
         recent = [trend for trend in self.found if trend.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
@@ -86,7 +86,7 @@ class TrendsView:
         return show(Lines(lines) if lines else None)
 
     def changes(self) -> Shown:
-        """Every run in which a fingerprint differs from the run before, with the change of the value."""
+        """Every run with a fingerprint that differs from the run before, and the change of the value."""
         rows = [
             [*_run(trend, row), _named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
             for trend in self.found
@@ -96,7 +96,7 @@ class TrendsView:
         return _newest("Changes since the configuration's run before", columns, rows, "Nothing was changed between runs.")
 
     def levels(self) -> Shown:
-        """The change points of the level, with the fingerprints that changed in the same run."""
+        """The change points, with the fingerprints that changed in the same run."""
         rows = [self._level(trend, point) for trend in self.found for point in trend.levels.points]
         enough = any(trend.levels.enough for trend in self.found)
         none = f"No change of level was found{'' if enough else f': that takes {FEWEST_RUNS} runs of a configuration'}."
@@ -104,7 +104,7 @@ class TrendsView:
         return _table(f"The first runs of a new level of {self.metric}", columns, rows, none)
 
     def unexplained(self) -> Shown:
-        """The runs whose value differs from the run before although no fingerprint does."""
+        """The runs whose value differs from the run before although every fingerprint is the same."""
         rows = [
             [*_run(trend, row), number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
             for trend in self.found
@@ -115,7 +115,7 @@ class TrendsView:
         return _newest(caption, columns, rows, "Every change of a value came with a change of a fingerprint.")
 
     def last_two(self) -> Shown:
-        """The last run of each configuration minus the one before it, by their intervals alone."""
+        """The last run of each configuration minus the one before, computed from their intervals alone."""
         rows = [_pair(trend) for trend in self.found if len(trend.rows) > 1]
         columns = [words("configuration"), words("runs"), Column("before"), Column("last"), Column("difference"), Column("95 % interval")]
         caption = f"{self.metric} of each configuration's last two runs, not paired"
@@ -128,7 +128,7 @@ class TrendsView:
         return Record(run_id, values, f"{plural(len(points), 'change')} of level in {plural(len(self.runs), 'run')}")
 
     def document(self) -> Report:
-        """Everything as a page."""
+        """The whole notebook as a page."""
         lead, lines = self._overview()
         sections = [
             Section("The metric over the runs", "runs", [*self.chart().blocks, *self.left_out().blocks], "Runs"),
@@ -170,7 +170,7 @@ class TrendsView:
 
 
 def _pair(trend: plots.Trend) -> list[str]:
-    """The interval of the difference is Newcombe's square-and-add of the two intervals, as if their questions were others."""
+    """The interval is Newcombe's square-and-add of the two, as if the runs had independent questions."""
     before, last = trend.rows.tail(2).to_dict("records")
     difference = last["value"] - before["value"]
     low = difference - hypot(last["value"] - last["low"], before["high"] - before["value"])

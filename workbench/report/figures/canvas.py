@@ -1,4 +1,4 @@
-"""Style of all figures: colours that also differ in lightness, letters that are legible on a telephone."""
+"""The style of all figures: colours that also differ in lightness, and text that is legible on a phone."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, MUTED, FAINT, ACCENT, WARNING, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#0b5cad", "#b1440e", "#ffffff"
-# Dark enough on white for lines; neighbours differ in lightness, and every line has its marker and its dashes.
+# Dark enough for lines on white. Neighbours differ in lightness, and lines also differ in markers and dashes.
 LINES = (ACCENT, WARNING, "#00795a", "#8e4585")
 POINTS = 8.5
-# A figure is drawn so wide that its letters are still read when a telephone shows it 360 pixels wide.
+# At this width the text is still legible on a phone, which shows the figure 360 pixels wide.
 WIDTH_INCHES = 4.8
-# Names are cut to this many letters, so that they leave room for what is drawn.
+# Names are cut to this many letters to leave room for the data.
 NAME_LENGTH = 26
-# Of more points or lines than this, only those that matter are named: the table below the figure has the others.
+# With more points or lines than this, only the important ones are named. The table below the figure names the others.
 MOST_NAMES = 12
 _LEAST_SPAN = 0.3
 
 
 def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list[Axes]]":
-    """Make an empty figure `height` inches high with panels of these relative heights above each other."""
-    # Not through pyplot: its global state and the kernel's inline display are of no use here.
+    """Make an empty figure `height` inches high with stacked panels of these relative heights."""
+    # Avoid pyplot with its global state and the kernel's inline display.
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -40,12 +40,12 @@ def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list
 
 
 def plain(text: str) -> str:
-    """Escape a name for matplotlib, to which a dollar begins a formula."""
+    """Escape a name for matplotlib, which reads a dollar as the start of a formula."""
     return text.replace("$", r"\$")
 
 
 def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
-    """Label a row for each name, from the top; `title` labels the axis below."""
+    """Label the rows from the top with these names, and the axis below with `title`."""
     axes.set_yticks(range(len(names)), [plain(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -55,7 +55,7 @@ def name_rows(axes: "Axes", names: Sequence[str], title: str) -> None:
 
 
 class End(NamedTuple):
-    """The end of a line, or a point, with its name; an empty `label` stays unnamed."""
+    """A point or the end of a line, with its name. An empty `label` is not drawn."""
 
     label: str
     x: float
@@ -64,7 +64,7 @@ class End(NamedTuple):
 
 
 def name_ends(axes: "Axes", ends: Sequence[End]) -> None:
-    """Write the names of points in a column at the right, joined to them by hair lines, so that none overlap."""
+    """Write the names of points in a column on the right without overlaps, joined to the points by hairlines."""
     named = sorted((end for end in ends if end.label and not np.isnan(end.y)), key=lambda end: end.y)
     low, high = axes.get_ylim()
     heights = _apart([(end.y - low) / (high - low) for end in named], 1 / max(9.0, 1.05 * len(named)))
@@ -75,7 +75,7 @@ def name_ends(axes: "Axes", ends: Sequence[End]) -> None:
 
 
 def spanned(limits: tuple[float, float]) -> tuple[float, float]:
-    """Widen limits to at least 0.3, so that a small difference looks small; those of small shares begin near 0."""
+    """Widen limits to at least 0.3, so that a small difference looks small. Limits of small shares begin near 0."""
     low, high = limits
     missing = max(0.0, _LEAST_SPAN - (high - low))
     floor = -0.02 if low > -0.02 else -np.inf

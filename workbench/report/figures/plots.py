@@ -1,4 +1,4 @@
-"""Figures of a run and of a history: differences, recall, costs, lengths, and a metric over runs. Callers shorten the names."""
+"""Figures of a run and of a history: differences, recall, costs, lengths, and a metric over runs. Callers shorten names."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 _MARKERS = ("o", "s", "^", "D")
 _DASHES = ("-", "--", "-.", ":")
 STRONG = len(LINES)
-# From this factor between the least and the largest on costs are drawn by their logarithm.
+# Costs are on a logarithmic axis if the largest is at least this many times the smallest.
 _DECADES = 20
 _DATES = 5
 _FEW = 25
 _INTERVAL = "#a9b6c4"
-# Letters of this size are so wide at most, in inches, and a row of them so high in points.
+# The greatest width of a letter at this font size, in inches, and the height of a row, in points.
 _LETTER = 0.072
 _ROW_POINTS = 11
 
 
 class Difference(NamedTuple):
-    """A difference with its interval; `apart` if it is significant after correction."""
+    """A difference with its interval. `apart` if it is significant after correction."""
 
     name: str
     value: float
@@ -56,7 +56,7 @@ class Difference(NamedTuple):
 
 
 def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure":
-    """Plot a row for each difference with its interval: a solid point if it is significant, else a ring."""
+    """Plot each difference with its interval in a row, as a solid point if significant, else as a ring."""
     figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
     axes.axvline(0, color=INK, linewidth=0.8)
     for place, row in enumerate(rows):
@@ -72,7 +72,7 @@ def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure"
 
 
 def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]]) -> "Figure":
-    """Plot recall of evidence against delivered tokens by label, the first four lines emphasised; an empty label is not written."""
+    """Plot recall of evidence against delivered tokens by label, and emphasise the first four lines. Empty labels are not drawn."""
     figure, (axes,) = canvas(_height(label for label, _ in recalls))
     ends = []
     for place, (label, values) in reversed(list(enumerate(recalls))):
@@ -94,7 +94,7 @@ def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]
 
 
 class Point(NamedTuple):
-    """A configuration by cost and quality; `best` if no other has as much for less, not `ranked` beyond the embedder's window."""
+    """A configuration by cost and quality: `best` if on the frontier, not `ranked` if beyond the embedder's window."""
 
     label: str
     cost: float
@@ -104,7 +104,7 @@ class Point(NamedTuple):
 
 
 def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
-    """Plot quality against cost: a solid point on the frontier, a ring behind it, a cross if not ranked; an empty label is not written."""
+    """Plot quality against cost: solid points on the frontier, rings behind it, crosses if not ranked. Empty labels are not drawn."""
     figure, (axes,) = canvas(_height(point.label for point in points))
     best = sorted((point.cost, point.quality) for point in points if point.best)
     axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
@@ -126,11 +126,11 @@ def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
 
 
 def lengths(tokens: Sequence[int], chunks: Sequence[int], window: int | None) -> "Figure":
-    """Plot a histogram of the chunks' lengths against the embedder's window, if it has one."""
+    """Plot a histogram of chunk lengths, with the embedder's window if it has one."""
     numbers, weights = np.asarray(tokens, dtype=np.int64), np.asarray(chunks, dtype=np.int64)
     figure, (axes,) = canvas(2.3)
     longest = max(int(numbers.max(initial=1)), window or 1)
-    # The border is between two bars, so that a chunk that fills the window exactly is seen.
+    # The limit is between two bars, so that a chunk that fills the window exactly is on the left of it.
     step, border = max(1, round(longest / 40)), (window or longest) + 0.5
     inner = [*np.arange(border, 0, -step)[::-1], *np.arange(border, longest + step, step)[1:]]
     edges, fits = [inner[0] - step, *inner, inner[-1] + step], numbers < border
@@ -153,7 +153,7 @@ def _height(labels: Iterable[str]) -> float:
 
 @dataclass(frozen=True)
 class Trend:
-    """One configuration's runs: `rows` as `changes` gives them with `place`, the run's number; `marks` (place, what changed)."""
+    """One configuration's runs: `rows` of `changes` with the run's number `place`, and `marks` (place, changed fingerprints)."""
 
     name: str
     rows: pd.DataFrame
@@ -162,7 +162,7 @@ class Trend:
 
 
 def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]) -> "Figure":
-    """Plot panels above each other on the same axes; `dates` (place, day) are the runs of the experiment, oldest first."""
+    """Plot stacked panels on the same axes. `dates` (place, day) are the runs of the experiment, oldest first."""
     first, last = dates[0][0], dates[-1][0]
     rows = [label_rows(trend.marks, first, last) for trend in shown]
     heights = [1.25 + (max(found.values(), default=-1) + 1) * _ROW_POINTS / 72 for found in rows]
@@ -181,7 +181,7 @@ def label_rows(marks: Sequence[tuple[int, str]], first: int, last: int) -> dict[
     """Assign each mark's label a row above the panel, 0 the lowest, so that no two overlap."""
     inch = (WIDTH_INCHES - 0.9) / (last - first + 1.2)
     rows: dict[int, int] = {}
-    # From the right: a label is placed above all that it would meet, so that none is crossed by another's leader.
+    # From right to left, place each label above all that it would overlap, so that no leader line crosses a label.
     for place, text in reversed(marks):
         reach = place + (len(text) + 1) * _LETTER / inch
         rows[place] = 1 + max((row for later, row in rows.items() if later < reach), default=-1)
@@ -217,7 +217,7 @@ def _mark(axes: "Axes", place: int, text: str, row: int) -> None:
 
 
 def _levels(axes: "Axes", trend: Trend) -> None:
-    """Draw the mean of each level as a line, and a triangle under the first run of a new one."""
+    """Draw the mean of each level as a line, and a triangle under the first run of a new level."""
     places = dict(zip(trend.rows["run"], trend.rows["place"], strict=True))
     points = [point for point in trend.levels.points if point.run in places]
     if not points:

@@ -1,4 +1,4 @@
-"""Render report.html: one self-contained file with one script, which requests nothing."""
+"""Render report.html, a self-contained file with one script and no network requests."""
 
 import base64
 import functools
@@ -29,14 +29,14 @@ from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
-# In the order in which they are read.
+# In reading order.
 _SECTIONS = (ranking, differences, curves, sizes, costs, slices, pairs, drill_section, exploratory, cards, method, provenance)
-# Letters of a name that stay on one line.
+# Longest name, in letters, that is kept on one line.
 _UNBROKEN = 32
 
 
 def write_report(run: RunTables, path: Path) -> Path:
-    """Write the report of a run to `path`; the notebooks beside it are named and not read."""
+    """Write the report of a run to `path`. It names the notebooks beside it without reading them."""
     return write_page(document_of(run), path)
 
 
@@ -47,7 +47,7 @@ def write_page(document: Report, path: Path) -> Path:
 
 
 def document_of(run: RunTables) -> Report:
-    """Build the report of a finished run; a section that has nothing to say is left out."""
+    """Build the report of a finished run, without empty sections."""
     found = findings(run)
     sections = [section for build in _SECTIONS if (section := build(found))]
     return Report(run.name, folder_of(run), [*run.names, *run.failures], headline(found), opening(found), answered(found), sections)
@@ -55,7 +55,7 @@ def document_of(run: RunTables) -> Report:
 
 @functools.cache
 def environment() -> Environment:
-    """The package's templates: values are escaped by default, and undefined names are refused."""
+    """The package's templates. Values are escaped by default, and undefined names raise an error."""
     return Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -67,12 +67,12 @@ def rendered(document: Report) -> str:
     about = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(about | shown)
-    # A browser reads NUL as U+FFFD, and half a surrogate pair is no UTF-8.
+    # A browser reads NUL as U+FFFD, and half a surrogate pair is not valid UTF-8.
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
 def policy(script: str, style: str) -> str:
-    """The Content-Security-Policy that allows exactly this script and this style sheet."""
+    """The Content-Security-Policy that allows only this script and this style sheet."""
     directives = ("default-src 'none'", f"script-src '{_digest(script)}'", f"style-src '{_digest(style)}'", "img-src data:")
     return "; ".join([*directives, "base-uri 'none'", "form-action 'none'"])
 
@@ -83,7 +83,7 @@ def _look(_: str, *classes: str) -> Markup:
 
 
 def _naming(names: Sequence[str]) -> Callable[[str], Markup]:
-    """Mark up the names of configurations in a sentence, so that none breaks at a hyphen."""
+    """Mark up the names of configurations in a sentence to prevent breaks at hyphens."""
     longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
 
     def named(text: str) -> Markup:
@@ -95,7 +95,7 @@ def _naming(names: Sequence[str]) -> Callable[[str], Markup]:
 
 
 def _name(name: str) -> Markup:
-    # A long one has to break somewhere.
+    # A long name has to break somewhere.
     return Markup('<span class="name">{}</span>').format(name) if len(name) <= _UNBROKEN else escape(name)
 
 

@@ -25,7 +25,7 @@ def summary_markdown(run: RunTables) -> str:
 
 
 def markdown(block: Block) -> list[str]:
-    """Render a block as paragraphs; figures and drill-downs, which need a page, are left out."""
+    """Render a block as paragraphs, without figures and drill-downs, which need a page."""
     match block:
         case Table():
             return [part for part in (markdown_table(block), _plain(block.caption), _plain(block.note)) if part]
@@ -42,7 +42,7 @@ def markdown(block: Block) -> list[str]:
 
 
 def markdown_table(table: Table) -> str:
-    """Render a table with pipes: numbers to the right, notes in brackets."""
+    """Render a table with pipes, numbers aligned right, notes in brackets."""
     rows = [[_cell(column.title, column.note) for column in table.columns]]
     rows.append(["--:" if column.kind == "number" else "---" for column in table.columns])
     rows += [[_cell(cell.text, cell.note) for cell in row.cells] for row in table.rows]

@@ -1,4 +1,4 @@
-"""Render blocks for a notebook: HTML with inline styles, which untrusted notebooks keep, and figures as PNG."""
+"""Render blocks for a notebook: HTML with inline styles, which work in untrusted notebooks, and figures as PNG."""
 
 import base64
 import io
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _WIDTH_PIXELS = round(120 * WIDTH_INCHES)
 _DOTS_PER_INCH = 240
 _COLOURS = 64
-# Colours that hold on white and on black, since a notebook's theme is not known here.
+# Colours that work on white and on black, since the notebook's theme is unknown.
 _LINE, _BLUE = "rgba(128,128,128,.4)", "#4a8fd0"
 _STYLES = {
     "p": "margin:.5em 0;max-width:52em;line-height:1.5",
@@ -64,7 +64,7 @@ _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 *
 
 @dataclass(frozen=True)
 class Html:
-    """HTML that is safe to show: text of documents and questions is escaped."""
+    """HTML in which the text of documents and questions is escaped."""
 
     html: Markup
 
@@ -74,7 +74,7 @@ class Html:
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG with its alternative text."""
+    """A PNG with alternative text."""
 
     png: bytes
     alt: str
@@ -87,13 +87,13 @@ class Picture:
 
 @dataclass(frozen=True)
 class Shown:
-    """Blocks as outputs of a notebook's cell: HTML and pictures."""
+    """Blocks as outputs of a notebook cell: HTML and pictures."""
 
     blocks: Sequence[Block]
 
     @property
     def parts(self) -> list[Html | Picture]:
-        """The outputs in their order."""
+        """The outputs in order."""
         return list(_parts(self.blocks))
 
     @property
@@ -117,13 +117,13 @@ class Shown:
 
 
 def show(*blocks: Block | None) -> Shown:
-    """Show blocks in a notebook without None; of a section only its blocks, because the notebook has its own headings."""
+    """Display blocks in a notebook, ignoring None. Sections lose their titles because the notebook has headings."""
     given = [block for block in blocks if block is not None]
     return Shown([part for block in given for part in (block.blocks if isinstance(block, Section) else (block,))])
 
 
 def picture(drawing: "Drawing", alt: str) -> Picture:
-    """Render a drawing as a sharp PNG of few colours; `alt` is its alternative text."""
+    """Render a drawing as a sharp PNG with few colours and the alternative text `alt`."""
     from PIL import Image
 
     drawn, packed = io.BytesIO(), io.BytesIO()

@@ -1,4 +1,4 @@
-"""Render a figure as inline SVG with classes for colours, to which the light, dark and print styles apply."""
+"""Render a figure as inline SVG whose colours are classes, styled by the light, dark and print themes."""
 
 import io
 import re
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _CLASSES = {LINES[place]: f"line-{place}" for place in (1, 2, 3)}
 _CLASSES |= {INK: "ink", MUTED: "muted", FAINT: "faint", ACCENT: "accent", PAPER: "paper"}
 _FONT = re.compile(r"([\d.]+)px")
-# What XML cannot hold.
+# Characters that XML does not allow.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def inline_svg(figure: "Figure", name: str, alt: str) -> Markup:
-    """Render a figure as an `svg` element with a title and without style attributes or requests; `name` is unique on its page."""
+    """Render a figure as an `svg` element with a title, without style attributes or requests. `name` must be unique on the page."""
     from matplotlib import rc_context
 
     drawn = io.BytesIO()
@@ -47,7 +47,7 @@ def _local(tag: str) -> str:
 
 
 def _cleaned(element: "ElementTree.Element[str]") -> None:
-    """Strip namespaces, and turn style attributes into plain attributes and classes."""
+    """Strip namespaces and turn style attributes into plain attributes and classes."""
     element.tag = _local(element.tag)
     attributes = {_local(key): value for key, value in element.attrib.items()}
     style = attributes.pop("style", "")
@@ -67,7 +67,7 @@ def _cleaned(element: "ElementTree.Element[str]") -> None:
 
 
 def _named(root: "ElementTree.Element[str]", name: str) -> None:
-    """Prefix ids that something refers to with the figure's name, and remove the others."""
+    """Prefix referenced ids with the figure's name and remove the others."""
     used = set()
     for element in root.iter():
         for key in {"href", "clip-path"} & element.attrib.keys():

@@ -10,7 +10,7 @@ from workbench.results.run_tables import RunTables
 
 
 def summary_lines(run: RunTables) -> list[str]:
-    """Summarise a run: configurations by the primary metric, the tie set marked, then the verdict."""
+    """Summarise a run: configurations by the primary metric with the tie set marked, then the verdict."""
     found = findings(run)
     ranked, cut = found.standings.ranked, found.standings.windowed
     lines = ["", *table_lines(short_table(found, ranked))] if ranked else []
@@ -25,6 +25,6 @@ def summary_lines(run: RunTables) -> list[str]:
 
 
 def table_lines(table: Table) -> list[str]:
-    """Render a table as aligned columns of text, the titles first and the note last."""
+    """Render a table as aligned columns of text between the titles and the note."""
     rows = [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
     return [*aligned(rows), *([table.note] if table.note else [])]

@@ -1,4 +1,4 @@
-"""One configuration: its settings, metrics, causes of misses and chunks, and the card that shows all of them."""
+"""One configuration: its settings, metrics, causes of misses and chunks, and a card that combines them."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _WORST = 5
 
 
 def cards(found: Findings) -> Section | None:
-    """A card for each finished configuration, the ranked ones first; None without any."""
+    """Build a card for each finished configuration, the ranked ones first. Returns None if all failed."""
     standings = [*found.standings.ranked, *found.standings.windowed]
     about = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
     folds = [_card(found, standing) for standing in standings]
@@ -30,7 +30,7 @@ def cards(found: Findings) -> Section | None:
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
-    """The settings of each stage, and the size of its result."""
+    """List the settings of each stage and the size of its result."""
     facts, entries = standing.facts, []
     for stage, values in run.configurations_settings[standing.name].items():
         if values is not None:
@@ -58,7 +58,7 @@ def metrics_table(standing: Standing) -> Table:
 
 
 def misses_table(run: RunTables, configuration: str) -> Table | None:
-    """Count the questions that miss something by cause; None without a miss."""
+    """Count the questions that miss something by cause. Returns None if none does."""
     found, meanings = faults_of(run, configuration), cause_meanings(run)
     rows = [
         Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, found.of)), Cell(meanings[cause])])
@@ -82,7 +82,7 @@ def faults_table(run: RunTables, configuration: str) -> Table:
 
 
 def lengths_sentence(run: RunTables, standing: Standing) -> str:
-    """The number of chunks, their lengths, and the number cut by the window."""
+    """Describe the number of chunks, their lengths, and the number cut by the window."""
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     tokens = np.repeat(table["tokens"].to_numpy(np.int64), table["chunks"].to_numpy(np.int64))
     middle, most = float(np.median(tokens)) if len(tokens) else 0.0, int(tokens.max(initial=0))
@@ -93,7 +93,7 @@ def lengths_sentence(run: RunTables, standing: Standing) -> str:
 
 
 def lengths_figure(run: RunTables, standing: Standing) -> Figure:
-    """Plot the lengths of the chunks against the embedder's window."""
+    """Plot the lengths of the chunks with the embedder's window."""
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
     read = "" if window is None else " Text beyond the dashed line is never embedded: no question can find it."
@@ -112,7 +112,7 @@ def _card(found: Findings, standing: Standing) -> Fold:
 
 
 def _stage(stage: str, values: Mapping[str, Any]) -> str:
-    # The chunking's model is that of the embedding; it only counts.
+    # The chunking uses the embedding's model, only to count tokens.
     hidden = ("kind", "model") if stage == "chunking" else ("kind",)
     kept = [f"{field} {value}" for field, value in values.items() if value is not None and value is not False and field not in hidden]
     return ", ".join([str(values["kind"]), *kept])

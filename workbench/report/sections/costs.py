@@ -1,4 +1,4 @@
-"""Quality against text and cost: recall by delivered tokens, the primary metric by size and overlap, and against each cost."""
+"""Quality against text and cost: recall by delivered tokens, and the primary metric by size, overlap and cost."""
 
 import math
 
@@ -14,12 +14,12 @@ from workbench.report.figures.canvas import MOST_NAMES, NAME_LENGTH
 from workbench.report.model import Beside, Cell, Column, Figure, Prose, Row, Section, Table
 
 _MOST_COSTS = 2
-# The first of these that differ between configurations are drawn.
+# The first two of these that differ between configurations are plotted.
 _DRAWN: tuple[Cost, ...] = ("delivered", "p50", "encoded", "index")
 
 
 def curves(found: Findings) -> Section | None:
-    """Plot recall of evidence against tokens; None without evidence."""
+    """Plot recall of evidence against tokens. Returns None if the data have no evidence."""
     recalls = recall_curves(found.standings.ranked)
     if not found.run.dataset["needs"] or not recalls:
         return None
@@ -36,7 +36,7 @@ def curves(found: Findings) -> Section | None:
 
 
 def sizes(found: Findings) -> Section | None:
-    """Tabulate each grid in shades of one scale; None unless size and overlap were both varied."""
+    """Tabulate each grid in shades of one scale. Returns None unless both size and overlap vary."""
     grids = size_grids(found.run, found.standings.ranked, found.primary)
     if not grids:
         return None
@@ -59,7 +59,7 @@ def _grid(grid: Grid, scale: Scale) -> Table:
 
 
 def costs(found: Findings) -> Section | None:
-    """The primary metric against up to two costs that differ, then all costs; None without a finished configuration."""
+    """Plot the primary metric against up to two costs that differ, then tabulate all costs. Returns None if all configurations failed."""
     if not found.priced:
         return None
     values = {cost: np.array([priced.costs[cost] for priced in found.priced]).round(6) for cost in _DRAWN}
@@ -84,7 +84,7 @@ def _place(point: plots.Point) -> str:
 
 
 def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
-    """Plot the primary metric against a cost; None if fewer than two configurations have both."""
+    """Plot the primary metric against a cost. Returns None if fewer than two configurations have both."""
     kind, metric = COSTS[cost], str(found.primary)
     points = [
         plots.Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier)

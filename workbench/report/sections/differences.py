@@ -1,4 +1,4 @@
-"""Differences of configurations on the same questions: a figure, and a table of all tests."""
+"""Differences between configurations on the same questions, as a figure and a table of all tests."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 
 
 def differences(found: Findings) -> Section | None:
-    """Compare every other configuration with the reference; None without another one."""
+    """Compare every other configuration with the reference. Returns None if there is only one."""
     base = found.reference
     pairs = [found.against(standing.name, base.name) for standing in found.standings.ranked if standing is not base] if base else []
     tested = [pair for pair in pairs if pair is not None]
@@ -57,7 +57,7 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
 
 
 def _outside(found: Findings, tested: Sequence[Comparison]) -> list[Block]:
-    """Why a pair can be statistically indistinguishable although one of the two is outside the tie set."""
+    """Explain why a pair can be statistically indistinguishable although one of the two is outside the tie set."""
     best = found.verdict.best if found.verdict and found.conclusive else ()
     if not any(apart.p_adjusted > ALPHA and (apart.a in best) != (apart.b in best) for apart in tested):
         return []

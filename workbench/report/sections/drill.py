@@ -1,4 +1,4 @@
-"""Pack every question with its hits and misses for the drill-down of the page, storing each text once."""
+"""Pack every question with its hits and misses for the drill-down of the page. Each text is stored once."""
 
 import base64
 import json
@@ -23,16 +23,16 @@ from workbench.report.model import Drill, Prose, Section
 from workbench.report.text.sentences import folder_of
 from workbench.results.run_tables import Measure, RunTables
 
-# In characters of base64; the page has to stay below 5 MB.
+# In base64 characters. The page has to stay below 5 MB.
 MOST = 3_500_000
 _STEP = 0.95
-# Metadata that is shown: what slices are made of.
+# The metadata to show: the fields that define slices.
 _PLAIN, _LONG = (str, int, float), 200
 Place = tuple[str, int, int]
 
 
 def drill_section(found: Findings) -> Section | None:
-    """The questions of all finished configurations; None without any."""
+    """Build the drill-down of all finished configurations. Returns None if all failed."""
     names = [standing.name for standing in (*found.standings.ranked, *found.standings.windowed)]
     if not names:
         return None
@@ -51,7 +51,7 @@ def drill_section(found: Findings) -> Section | None:
 
 
 def drill(run: RunTables, names: Sequence[str], most: int = MOST) -> Drill:
-    """The drill-down of the configurations; of as many questions as fit into `most` characters, those that differ most."""
+    """Pack the drill-down of the configurations. If it exceeds `most` characters, keep the questions that differ most."""
     source = _Source(run, names)
     order = np.argsort(-source.differences, kind="stable").tolist()
     kept = len(order)
@@ -59,14 +59,14 @@ def drill(run: RunTables, names: Sequence[str], most: int = MOST) -> Drill:
         text = packed(source.value(sorted(order[:kept])))
         if len(text) <= most or not kept:
             return Drill(text, kept, len(order), key_of(shortened(names)))
-        # The texts are shared, so that fewer questions do not save as much as their share.
+        # Questions share texts, so removing some saves less than their share.
         kept = min(kept - 1, int(_STEP * kept * most / len(text)))
 
 
 def packed(value: Any) -> str:
-    """A value as JSON, deflated, in base 64: what `DecompressionStream("deflate")` reads."""
+    """Encode a value as deflated JSON in base64, for `DecompressionStream("deflate")`."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Half a surrogate pair is no UTF-8, and a document may hold one.
+    # A document may contain half a surrogate pair, which is not valid UTF-8.
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
 
 
@@ -77,17 +77,17 @@ class _Source:
 
     @cached_property
     def values(self) -> Floats:
-        """(configurations, questions) of the primary metric, NaN if unscored."""
+        """Values of the primary metric, NaN if unscored. Shape (configurations, questions)."""
         return np.array([per_query(self.run, name, str(self.run.primary)) for name in self.names])
 
     @cached_property
     def differences(self) -> Floats:
-        """(questions) the largest difference between two configurations; -1 where none has a value."""
+        """The largest difference between two configurations, -1 if none has a value. Shape (questions,)."""
         values = pd.DataFrame(self.values)
         return (values.max() - values.min()).fillna(-1.0).to_numpy(np.float64)
 
     def value(self, chosen: Sequence[int]) -> dict[str, Any]:
-        """The drill-down of the chosen questions as plain values."""
+        """Convert the drill-down of the chosen questions to plain values."""
         passages = Passages(self.run)
         rows = [self._query(place, passages) for place in chosen]
         primary = self.run.primary
@@ -145,7 +145,7 @@ class _Source:
 
 @dataclass(eq=False)
 class Passages:
-    """The texts of the drill-down, each stored once, under numbers of documents and slices."""
+    """The texts of the drill-down, each stored once, indexed by document and slice numbers."""
 
     run: RunTables
     slices: list[int] = field(default_factory=list)
@@ -154,16 +154,16 @@ class Passages:
     _spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def document(self, doc_id: str) -> int:
-        """The number of a document; -1 for none."""
+        """The number of a document, or -1 for none."""
         return self._documents.setdefault(doc_id, len(self._documents)) if doc_id else -1
 
     def place(self, doc_id: str, start: int, end: int) -> tuple[int, int, int]:
-        """Document number, start and end of a span, whose text is kept."""
+        """Register a span, keep its text, and return its document number, start and end."""
         self._spans.setdefault(doc_id, []).append((start, end))
         return self.document(doc_id), start, end
 
     def hit(self, rank: int, doc_id: str, start: int, end: int, kept: int, score: float) -> tuple[int, int, int, float]:
-        """Rank, slice, the characters of it that were delivered (-1: all), score."""
+        """Register a slice and return rank, slice, number of delivered characters (-1: all) and score."""
         if (doc_id, start, end) not in self._slices:
             self._slices[doc_id, start, end] = len(self._slices)
             self.slices += self.place(doc_id, start, end)
@@ -171,7 +171,7 @@ class Passages:
         return rank, self._slices[doc_id, start, end], delivered, float(f"{score:.3g}")
 
     def texts(self) -> dict[int, tuple[str, list[tuple[int, str]]]]:
-        """By number each document's id and the stretches of its text that are shown, as (start, text)."""
+        """Map each document's number to its id and the shown stretches of its text as (start, text)."""
         found = {}
         for doc_id, number in self._documents.items():
             spans = _joined(self._spans.get(doc_id, []))

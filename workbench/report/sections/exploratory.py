@@ -1,4 +1,4 @@
-"""Exploratory metrics: those beside the primary one, and the ranking at a fixed number of chunks."""
+"""Exploratory metrics other than the primary one, and the ranking at a fixed number of chunks."""
 
 import math
 
@@ -13,13 +13,13 @@ _OF_TEXT = ("spans", "hits", "chunks")
 
 
 def exploratory(found: Findings) -> Section | None:
-    """Both tables; None without either."""
+    """Combine both tables. Returns None if both are missing."""
     blocks = [*other_metrics(found), *fixed_k(found)]
     return Section("Exploratory: other metrics", "exploratory", blocks, "Other metrics") if blocks else None
 
 
 def other_metrics(found: Findings) -> list[Block]:
-    """The leader and the configuration it is compared with by every metric but the primary one, untested."""
+    """Compare the leader with the other configuration by every metric but the primary one, without tests."""
     first, other = found.first, found.other
     metrics = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary)]
     if first is None or other is None or not metrics:
@@ -35,7 +35,7 @@ def other_metrics(found: Findings) -> list[Block]:
 
 
 def fixed_k(found: Findings) -> list[Block]:
-    """The ranking at a fixed number of chunks, which is not an equal amount of text."""
+    """Rank by a fixed number of chunks, which is not an equal amount of text."""
     metrics = [metric for metric in found.run.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
     if not metrics or not found.standings.ranked:
         return []

@@ -31,7 +31,7 @@ def method(found: Findings) -> Section:
 
 
 def provenance(found: Findings) -> Section:
-    """The manifest as groups of names and values."""
+    """Convert the manifest to groups of names and values."""
     about = found.run.manifest
     prints = about["fingerprints"]
     once = {"primary metric": about["primary"], "seed of ties": about["seeds"]["ties"], "commit": about["commit"] or "not under git"}

@@ -10,12 +10,12 @@ from workbench.core.formatting import interval, p_value, plural, share, signed
 from workbench.report.cells import Scale, count_cell, gap_cell, queries_cell, text, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table
 
-# Of more configurations than this only the first is compared with all others.
+# With more configurations than this, only the first is compared with all others.
 _ALL_PAIRS = 4
 
 
 def pairs(found: Findings) -> Section | None:
-    """Compare the leader with every other configuration, or all pairs of up to four; None without a second one."""
+    """Compare the leader with every other configuration, or all pairs of up to four. Returns None if there is only one."""
     ranked = [standing.name for standing in found.standings.ranked]
     if len(ranked) < 2:
         return None
@@ -77,6 +77,6 @@ def _slice(part: Part, scale: Scale) -> Row:
 
 
 def slice_name(label: str) -> str:
-    """The name of a slice in words."""
+    """Describe a slice in words."""
     field, equals, value = label.partition("=")
     return f"{field}: {value}" if equals else "all questions"

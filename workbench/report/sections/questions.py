@@ -1,4 +1,4 @@
-"""Questions of one configuration: all of them as a table, and the worst with what was delivered for them."""
+"""Questions of one configuration: a table of all, and the worst with their delivered chunks."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def questions_table(run: RunTables, configuration: str, most: int = 100) -> Tabl
     metrics = list(dict.fromkeys([str(run.primary), *run.measures]))[:_MOST_METRICS]
     values = {metric: per_query(run, configuration, metric) for metric in metrics}
     first = values[metrics[0]] * (1 if run.primary.higher_is_better else -1)
-    # NaN is sorted to the end.
+    # NaN sorts to the end.
     order = np.argsort(first, kind="stable")
     notes, rows = _notes(run, configuration), []
     for place in order[:most].tolist():
@@ -31,7 +31,7 @@ def questions_table(run: RunTables, configuration: str, most: int = 100) -> Tabl
 
 
 def worst(run: RunTables, configuration: str) -> list[Block]:
-    """The worst questions, each with its evidence and the chunks delivered for it."""
+    """Show the worst questions, each with its evidence and delivered chunks."""
     found = worst_queries(run, configuration, _WORST)
     if not found:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]

@@ -17,14 +17,14 @@ _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
 
 
 def ranking(found: Findings) -> Section:
-    """The ranking, then configurations beyond the window, screened out and failed."""
+    """Show the ranking, then the configurations beyond the window, screened out and failed."""
     table = ranking_table(found)
     apart = [part for part in (windowed(found), screened(found), failed(found)) if part]
     return Section("Ranking", "ranking", [table or Prose("No configuration can be ranked."), *apart], "Ranking")
 
 
 def ranking_table(found: Findings) -> Table | None:
-    """Tabulate the ranked configurations; None without any."""
+    """Tabulate the ranked configurations. Returns None if there are none."""
     ranked, primary = found.standings.ranked, str(found.primary)
     if not ranked:
         return None
@@ -52,7 +52,7 @@ def ranking_table(found: Findings) -> Table | None:
 
 
 def short_table(found: Findings, standings: Sequence[Standing]) -> Table:
-    """Tabulate configurations by their primary metric, the tie set marked, as narrow as a terminal."""
+    """Tabulate configurations by the primary metric with the tie set marked, narrow enough for a terminal."""
     columns = [words("configuration"), Column(str(found.primary)), Column("95 % interval"), Column("n"), words("")]
     rows = []
     for standing in standings:
@@ -64,7 +64,7 @@ def short_table(found: Findings, standings: Sequence[Standing]) -> Table:
 
 
 def windowed(found: Findings) -> Section | None:
-    """The configurations with chunks beyond the embedder's window, each with the tokens cut off."""
+    """Tabulate the configurations with chunks beyond the embedder's window, each with the tokens cut off."""
     if not found.standings.windowed:
         return None
     about = "Chunks longer than the embedder's window are cut before they are searched: these scores reflect the window, not the chunking."
@@ -73,7 +73,7 @@ def windowed(found: Findings) -> Section | None:
 
 
 def screened(found: Findings) -> Section | None:
-    """The configurations that a screening put aside by proxy; None without a screening."""
+    """Tabulate the configurations that were screened out by proxy. Returns None without a screening."""
     if found.screening is None:
         return None
     columns = [words("configuration"), Column("by proxy"), Column("minus the leader"), words("leader"), words("proxy")]
@@ -86,7 +86,7 @@ def screened(found: Findings) -> Section | None:
 
 
 def failed(found: Findings) -> Section | None:
-    """The errors of failed configurations."""
+    """Tabulate the errors of failed configurations."""
     entries = Terms([Term(name, error) for name, error in found.failures.items()])
     return Section("Failed", "failed", [entries]) if found.failures else None
 

@@ -9,16 +9,16 @@ from workbench.report.cells import question_row, text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table
 from workbench.results.run_tables import RunTables
 
-# A right ranking whose margin is below this many standard deviations of the question's scores is called weak.
+# A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
 WEAK = 0.25
 _MOST_ROWS = 100
 _STEPS = {"embed the question": "embed", "search exactly": "exact", "search in Chroma's index": "chroma"}
-# A change of a metric that three decimals show.
+# The smallest change of a metric that three decimals show.
 _SHOWN = 5e-4
 
 
 def separation(run: RunTables, configuration: str) -> list[Block]:
-    """Count correct rankings with a small margin and rankings decided by the tie breaker, and tabulate the former."""
+    """Count correct rankings with a small margin and those decided by the tie breaker, and tabulate the former."""
     margins, spreads = detail(run, configuration, "margin"), detail(run, configuration, "margin_spread")
     known, right = ~np.isnan(spreads), np.flatnonzero(spreads > 0)
     weak = right[spreads[right] < WEAK]
@@ -42,7 +42,7 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
 
 
 def latency(run: RunTables, configuration: str) -> Table:
-    """Tabulate milliseconds per question, step by step."""
+    """Tabulate milliseconds per question for each step."""
     timings = timings_of(run, configuration)
     taken = {
         step: (timings[f"latency_{name}_p50"], timings[f"latency_{name}_p95"])
@@ -55,7 +55,7 @@ def latency(run: RunTables, configuration: str) -> Table:
 
 
 def index_gap(run: RunTables, configuration: str) -> list[Block]:
-    """The gap of Chroma's approximate index to exact search."""
+    """Compare Chroma's approximate index with exact search."""
     timings = timings_of(run, configuration)
     overlaps = [(name.partition("@")[2], value) for name, value in timings.items() if name.startswith("chroma_overlap@")]
     if not overlaps:

@@ -15,7 +15,7 @@ from workbench.statistics.intervals import Interval
 
 
 def slices(found: Findings) -> Section | None:
-    """The leader by slice, then every configuration; None without a leader."""
+    """Show the leader by slice, then every configuration. Returns None without a leader."""
     if found.first is None:
         return None
     means = {standing.name: slice_means(found.run, standing.name) for standing in found.standings.ranked}
@@ -25,7 +25,7 @@ def slices(found: Findings) -> Section | None:
 
 
 def _first(found: Findings, table: pd.DataFrame) -> Table:
-    """The leader by slice, with its difference from the configuration it is compared with."""
+    """Tabulate the leader by slice, with its difference from the configuration it is compared with."""
     name, parts = found.first.name if found.first else "", {part.name: part for part in found.contrast.parts} if found.contrast else {}
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
     columns = [words("slice"), Column("questions"), Column("documents"), Column(str(found.primary), note="95 % interval"), scale.column()]
@@ -41,7 +41,7 @@ def _first(found: Findings, table: pd.DataFrame) -> Table:
 
 
 def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
-    """Shade every configuration by slice; None with a single slice or configuration."""
+    """Shade every configuration by slice. Returns None for a single slice or configuration."""
     labels = list(next(iter(means.values())).index)
     if len(means) < 2 or len(labels) < 2:
         return None

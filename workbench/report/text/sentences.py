@@ -1,4 +1,4 @@
-"""Sentences about data, metrics and single configurations."""
+"""Sentences about the data, metrics and single configurations."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from workbench.statistics.screening import Screened, Screening
 
 
 def folder_of(run: RunTables) -> str:
-    """The folder of a run, as the documentation names it."""
+    """The folder of a run as written in the documentation."""
     return f"outputs/{run.name}"
 
 
@@ -24,7 +24,7 @@ def about_dataset(run: RunTables) -> str:
 
 
 def about_primary(run: RunTables) -> str:
-    """The primary metric, and whether it compares configurations at equal context."""
+    """Describe the primary metric and whether it compares configurations at equal context."""
     metric = run.primary
     if metric.tokens is not None:
         return (
@@ -40,7 +40,7 @@ def about_primary(run: RunTables) -> str:
 
 
 def predicate(mean: Mean, metric: Measure) -> str:
-    """A mean as the predicate of a sentence."""
+    """Phrase a mean as the predicate of a sentence."""
     text = mean.text(digits_for((mean.low, mean.value, mean.high)))
     if metric.name == "span_recall":
         within = f"within {plural(metric.tokens, 'token')}" if metric.tokens is not None else f"with {plural(metric.k or 0, 'chunk')}"
@@ -49,7 +49,7 @@ def predicate(mean: Mean, metric: Measure) -> str:
 
 
 def window_note(standing: Standing) -> str:
-    """Why a configuration is not ranked."""
+    """Say why a configuration is not ranked."""
     facts = standing.facts
     cut, tokens = facts["truncated_chunks"], facts["truncated_tokens"]
     return (
@@ -87,7 +87,7 @@ def difference_text(row: Screened) -> str:
 
 
 def screened_lines(screening: Screening | None) -> Sequence[str]:
-    """Lines for the terminal: the sentence, the difference of each, and configurations that are equal by proxy; none without a screening."""
+    """Summarise the screening for the terminal: the sentence, each difference, and configurations with equal proxies. Empty without one."""
     if screening is None:
         return []
     behind = [f"  {row.configuration}: {difference_text(row)} against {row.first}" for row in screening.dropped]

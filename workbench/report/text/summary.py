@@ -1,4 +1,4 @@
-"""The eight questions about a sweep, each answered by a sentence and its detail."""
+"""The eight questions about a sweep, each answered by a sentence with a detail."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ _PRICES: dict[Cost, str] = {
     "delivered": "{} tokens of delivered text a question",
     "p95": "{} ms a question (95th percentile)",
 }
-# What became of the evidence, after "misses evidence ... because".
+# The cause, after "misses evidence ... because".
 _BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
 
@@ -38,7 +38,7 @@ class Answers(NamedTuple):
 
 
 def answers(found: Findings) -> Answers:
-    """Answer all eight; without a winner no sentence names one."""
+    """Answer all eight questions. Sentences name a winner only if the verdict does."""
     return Answers(
         Answer("What won?", *verdict.won(found)),
         Answer("By how much?", *verdict.margin(found)),
@@ -52,29 +52,29 @@ def answers(found: Findings) -> Answers:
 
 
 def headline(found: Findings) -> Lead:
-    """The winner or the tie set; text in brackets becomes the aside."""
+    """Name the winner or the tie set. Text in brackets becomes the aside."""
     sentence, bracket, aside = answers(found).won.sentence.partition(" (")
     return Lead(sentence, f"({aside}" if bracket else "")
 
 
 def opening(found: Findings) -> list[str]:
-    """The configurations that are not ranked, and the data."""
+    """Describe the configurations that are not ranked, and the data."""
     answer = answers(found)
     return [line for line in (answer.won.detail, answer.data.text) if line]
 
 
 def answered(found: Findings) -> Answered:
-    """The other questions with their answers."""
+    """Answer the other questions."""
     return Answered(list(answers(found))[1:-1])
 
 
 def cost(found: Findings) -> tuple[str, str]:
-    """The costs of the leader, and those of the cheapest configuration of the tie set."""
+    """State the costs of the leader and of the cheapest configuration of the tie set."""
     first, cheapest = found.price(found.first.name) if found.first else None, found.cheapest
     if first is None or cheapest is None or found.verdict is None:
         return "There is no configuration to name a cost of.", ""
     meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in map(COSTS.__getitem__, _PRICES))
-    # At equal context all deliver as much, and it goes without saying.
+    # At equal context all deliver the same amount.
     kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
     sentence = f"{first.name} costs {_priced(first, kinds)}"
     if cheapest.name != first.name:
@@ -84,7 +84,7 @@ def cost(found: Findings) -> tuple[str, str]:
 
 
 def faults(found: Findings) -> tuple[str, str]:
-    """What the leader misses, and the most frequent cause."""
+    """Describe the leader's misses and their most frequent cause."""
     first, missed = found.first, found.faults
     if first is None or missed is None:
         return "There is no configuration to find faults with.", ""
@@ -103,7 +103,7 @@ def faults(found: Findings) -> tuple[str, str]:
 
 
 def weakest(found: Findings) -> tuple[str, str]:
-    """The slice in which the leader scores worst."""
+    """Name the slice in which the leader scores worst."""
     first, missed = found.first, found.faults
     if first is None or missed is None:
         return "There is no configuration to slice.", ""
@@ -119,7 +119,7 @@ def weakest(found: Findings) -> tuple[str, str]:
 
 
 def data(found: Findings) -> tuple[str, str]:
-    """The documents and questions, and how many questions the primary metric is a mean of."""
+    """Describe the documents and questions, and how many questions the primary metric averages."""
     if found.first is None:
         return about_dataset(found.run), ""
     mean = found.first.means[str(found.primary)]

@@ -1,6 +1,6 @@
-"""What won, by how much, how certain that is and how many more questions it would take: each a sentence and its detail.
+"""The winner, the margin, its certainty and the number of questions needed, each as a sentence with a detail.
 
-A null result reads as one: nothing is called a winner, better or best unless the verdict names a winner.
+A null result reads as one: the words winner, better and best appear only if the verdict names a winner.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from workbench.core.formatting import about, count, interval, listed, number, p_
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.verdict import CONDITIONAL, FEWEST_QUERIES, MOST_QUERIES, Reason, Verdict
 
-# Metrics whose bounds are exact; what the others divide by depends on what both retrieved.
+# Metrics with exact bounds. The denominators of the others depend on the documents that both retrieved.
 _BOUNDED = ("success", "precision", "mrr")
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200
@@ -18,12 +18,12 @@ _POWER = "80 % power, two-sided paired t test at 5 %, with the observed differ
 
 
 def won(found: Findings) -> tuple[str, str]:
-    """The winner, or the tie set without one; as detail the configurations that are not ranked."""
+    """Name the winner or the tie set. The detail lists the configurations that are not ranked."""
     return (_verdict(found, found.verdict) if found.verdict else f"No winner: {_why_none(found)}."), _beside(found)
 
 
 def margin(found: Findings) -> tuple[str, str]:
-    """The difference of the leader from the other; as detail the leader's value corrected for selection."""
+    """State the leader's difference from the other. The detail gives the leader's value corrected for selection."""
     first, second, apart = found.first, found.other, found.margin
     if first is None:
         return "There is nothing to take a difference from.", ""
@@ -43,7 +43,7 @@ def margin(found: Findings) -> tuple[str, str]:
 
 
 def certainty(found: Findings) -> tuple[str, str]:
-    """The result of the tests; as detail the other p values and the bounds under complete judgements."""
+    """State the result of the tests. The detail gives the other p values and the bounds under complete judgements."""
     verdict, apart = found.verdict, found.margin
     if verdict is None or apart is None:
         return "Nothing was tested: that takes two configurations.", ""
@@ -55,7 +55,7 @@ def certainty(found: Findings) -> tuple[str, str]:
 
 
 def more(found: Findings) -> tuple[str, str]:
-    """The number of questions that would separate the first two configurations."""
+    """State the number of questions that would separate the first two configurations."""
     verdict, second = found.verdict, found.second
     if verdict is None or second is None:
         return "More questions would not help: it takes two configurations that can be compared.", ""
@@ -158,7 +158,7 @@ def _sure(verdict: Verdict, apart: Comparison) -> str:
 
 
 def _bounded(found: Findings) -> str:
-    """Bounds of the difference under complete judgements, if the two are judged to different extents."""
+    """State the bounds of the difference under complete judgements, if the two have different shares judged."""
     if found.bounds is None or found.contrast is None or found.contrast.judged is None or np.isnan(found.bounds.low):
         return ""
     a, b = (share(part, 1) for part in found.contrast.judged)
