@@ -1,4 +1,4 @@
-"""One configuration's results with the labels, and the intermediate tables that several metrics share."""
+"""One configuration's results with the labels, and the intermediate tables that metrics share."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
@@ -11,14 +11,14 @@ SpanDefinition = Literal["exact", "chroma"]
 
 
 class Cut(NamedTuple):
-    """The cut of results: after `k` documents or chunks, after `tokens` tokens of delivered text, or at the first of both."""
+    """The cut of results: after `k` documents or chunks, after `tokens` tokens of delivered text, or whichever comes first."""
 
     k: int | None = None
     tokens: int | None = None
 
     @property
     def depth(self) -> int:
-        """k; 0 for a cut without k."""
+        """k, or 0 for a cut without k."""
         return self.k or 0
 
 
@@ -26,9 +26,9 @@ NO_CUT = Cut()
 
 
 class MetricValues(NamedTuple):
-    """A metric of q queries: `value` (q), its `attainable` maximum (q; None if it has none).
+    """A metric's `value` (q) for q queries, and its `attainable` maximum (q), or None without a maximum.
 
-    `unscored` pairs a reason with the queries (q) that have no value for it. Values of queries that the metric does not apply to are ignored.
+    `unscored` pairs each reason with the queries (q) it leaves without a value. Values of queries outside the metric's scope are ignored.
     """
 
     value: Floats
@@ -37,7 +37,7 @@ class MetricValues(NamedTuple):
 
 
 class Case:
-    """Labels and results, with every intermediate table computed once for each cut; `depths` are the k of all document metrics."""
+    """Labels and results, with intermediate tables cached for each cut. `depths` are the k of all document metrics."""
 
     def __init__(self, labels: Labels, retrieved: Retrieved, spans: SpanDefinition, depths: frozenset[int] = frozenset()) -> None:
         self.labels = labels
@@ -47,8 +47,8 @@ class Case:
         self._shared: dict[tuple[object, Cut], object] = {}
 
     def shared(self, compute: "Callable[[Case, Cut], Result]", cut: Cut = NO_CUT) -> Result:
-        """`compute(case, cut)`, remembered."""
+        """`compute(case, cut)`, cached."""
         key = (compute, cut)
         if key not in self._shared:
             self._shared[key] = compute(self, cut)
-        return self._shared[key]  # type: ignore[return-value]  # the key decides the type
+        return self._shared[key]  # type: ignore[return-value]  # the key determines the type

@@ -1,7 +1,7 @@
-"""Lengths of unions and intersections of many intervals at once.
+"""Compute the lengths of unions and intersections of many intervals at once.
 
-Intervals are half-open int64 [start, end) on one line of non-negative positions. A line that holds one copy of the corpus
-for each query keeps the queries apart, so one sort serves all of them.
+Intervals are half-open int64 [start, end) on one line of non-negative positions. On a line with one copy of the corpus
+for each query, the queries stay separate, so a single sort is enough.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Union:
-    """The union of intervals as m disjoint sorted ones: `starts`, `ends` (m); `before` (m + 1) is the length of the first i."""
+    """A union of intervals as m disjoint sorted ones: `starts`, `ends` (m). `before[i]` (m + 1) is the length of the first i."""
 
     starts: Ints
     ends: Ints
@@ -24,7 +24,7 @@ class Union:
 
     @classmethod
     def of(cls, starts: Ints, ends: Ints) -> "Union":
-        """The union of n intervals in any order; those without a length are left out."""
+        """The union of n intervals in any order. Empty ones are ignored."""
         kept = ends > starts
         starts, ends = starts[kept], ends[kept]
         order = np.argsort(starts, kind="stable")
@@ -45,7 +45,7 @@ class Union:
         return self.below(ends) - self.below(starts)
 
     def by_group(self, width: int, groups: int) -> Floats:
-        """The union's length in each of `groups` stretches of `width` positions; no interval crosses their borders."""
+        """The union's length in each of `groups` stretches of `width` positions. No interval may cross their borders."""
         return totals(self.starts // width, self.ends - self.starts, groups)
 
     def shared_by_group(self, other: "Union", width: int, groups: int) -> Floats:
@@ -54,9 +54,9 @@ class Union:
 
 
 def meeting(starts: Ints, ends: Ints, lows: Ints, highs: Ints, *, touching: bool = False) -> tuple[Ints, Ints]:
-    """All pairs (i, j) where interval i of [low, high) shares at least one position with interval j of [start, end).
+    """Find all pairs (i, j) where interval i of [low, high) shares at least one position with interval j of [start, end).
 
-    With `touching` a shared border is enough. The pairs are sorted by i, then by start of j.
+    With `touching`, a shared border is enough. Pairs are sorted by i, then by the start of j.
     """
     order = np.argsort(starts, kind="stable")
     starts, ends = starts[order], ends[order]
@@ -66,13 +66,13 @@ def meeting(starts: Ints, ends: Ints, lows: Ints, highs: Ints, *, touching: bool
     counts = np.maximum(last - first, 0)
     left = np.repeat(np.arange(len(lows)), counts)
     right = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
-    # The running maximum only bounds the range: an interval in it may itself end before `low`.
+    # The running maximum only bounds the range: an interval in it can still end before `low`.
     kept = ends[right] >= lows[left] if touching else np.minimum(ends[right], highs[left]) > np.maximum(starts[right], lows[left])
     return left[kept].astype(np.int64), order[right[kept]].astype(np.int64)
 
 
 def sharing_half(starts: Ints, ends: Ints, lows: Ints, highs: Ints) -> tuple[Ints, Ints]:
-    """The pairs of `meeting` that share at least half of the shorter of the two."""
+    """The pairs of `meeting` that share at least half of the shorter interval."""
     left, right = meeting(starts, ends, lows, highs)
     shared = np.minimum(ends[right], highs[left]) - np.maximum(starts[right], lows[left])
     kept = 2 * shared >= np.minimum((ends - starts)[right], (highs - lows)[left])
@@ -80,10 +80,10 @@ def sharing_half(starts: Ints, ends: Ints, lows: Ints, highs: Ints) -> tuple[Int
 
 
 def totals(groups: Ints, amounts: Ints | Bools, count: int) -> Floats:
-    """(count) the sum of the amounts in each group; exact, since all are integers below 2**53."""
+    """The sum of the amounts in each group, exact because all are integers below 2**53. Shape (count,)."""
     return np.bincount(groups, weights=amounts, minlength=count).astype(np.float64)
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """part / whole, element by element; 0 where the whole is 0."""
+    """part / whole for each element, 0 if the whole is 0."""
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)

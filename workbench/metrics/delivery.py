@@ -1,4 +1,4 @@
-"""The slices of text that reach the context: by rank, identical ones once, up to a cut."""
+"""The slices of text that reach the context: distinct ones by rank, up to a cut."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,9 @@ from workbench.metrics.coverage import Ints
 
 
 class Slices(NamedTuple):
-    """The s distinct delivered slices of a chunk table: `starts`, `ends` (s, global characters, sorted), `doc` (s).
+    """The s distinct delivered slices of a chunk table: `starts`, `ends` (s; global characters, sorted), `doc` (s).
 
-    `of_chunk` (chunks) is the slice that is delivered for each chunk.
+    `of_chunk` (chunks) is the slice delivered for each chunk.
     """
 
     starts: Ints
@@ -22,7 +22,7 @@ class Slices(NamedTuple):
 
 
 class Ordered(NamedTuple):
-    """The distinct slices of all queries by rank: `query`, `position` (1 is the best of its query), `piece` (a row of Slices)."""
+    """The distinct slices of all queries by rank: `query`, `position` (1 is the query's best), `piece` (a row of Slices)."""
 
     query: Ints
     position: Ints
@@ -40,7 +40,7 @@ class Delivered(NamedTuple):
 
 
 def slices(case: Case, _: Cut) -> Slices:
-    """All distinct delivered slices of the chunk table."""
+    """Find the distinct delivered slices of the chunk table."""
     chunks = case.retrieved.chunks
     starts, ends = case.labels.positions(chunks, "delivered_start", "delivered_end")
     longest = int((ends - starts).max(initial=0)) + 1
@@ -49,7 +49,7 @@ def slices(case: Case, _: Cut) -> Slices:
 
 
 def ordered(case: Case, _: Cut) -> Ordered:
-    """Every query's hits as distinct slices, each at its best rank."""
+    """Convert each query's hits to distinct slices, each at its best rank."""
     hits = case.retrieved.hits
     query = hits["query"].to_numpy(dtype=np.int64)
     piece = case.shared(slices).of_chunk[hits["chunk"].to_numpy(dtype=np.int64)]
@@ -59,9 +59,9 @@ def ordered(case: Case, _: Cut) -> Ordered:
 
 
 def delivered(case: Case, cut: Cut) -> Delivered:
-    """The text that `packing.pack` delivers under the cut.
+    """Compute the text that `packing.pack` delivers under the cut.
 
-    A slice is charged every token that starts in it, also where it overlaps another: a prompt pays for both.
+    A slice costs every token that starts in it, even if it overlaps another: a prompt contains both.
     """
     return packed_text(case, case.shared(ordered), cut)
 
@@ -73,7 +73,7 @@ def delivered_documents(case: Case, cut: Cut) -> Ints:
 
 
 def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
-    """The text delivered under the cut if these were the hits."""
+    """Compute the text delivered under the cut for these hits."""
     table, tokens = case.shared(slices), np.zeros_like(hits.piece)
     if cut.tokens is not None:
         tokens = case.labels.tokens_in(table.starts, table.ends)[hits.piece]

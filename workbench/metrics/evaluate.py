@@ -1,4 +1,4 @@
-"""All metrics of one configuration, query by query, and document metrics if the unjudged documents were relevant."""
+"""All metrics of one configuration for each query, and bounds of document metrics over unjudged documents."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,10 +18,10 @@ UNANSWERABLE = "unanswerable"
 
 
 def evaluate(labels: Labels, retrieved: Retrieved, metrics: Sequence[Metric], spans: SpanDefinition = "exact") -> pd.DataFrame:
-    """A row for each metric and query: `query, metric, value, state, reason, attainable`, metrics in the order given.
+    """Tabulate each metric and query, metrics in the given order: `query, metric, value, state, reason, attainable`.
 
     `state` is `scored`, `unscored` or `not_applicable`, with its `reason`; `value` is NaN unless scored. `attainable` is the largest
-    value possible for the query, NaN if there is no maximum. Queries without results score 0. `spans` chooses the definition of span metrics.
+    value possible for the query, NaN without a maximum. Queries without results score 0. `spans` selects the definition of span metrics.
     """
     if spans not in get_args(SpanDefinition):
         raise InputError(f"there is no definition {spans!r} of span metrics", f"choose {' or '.join(get_args(SpanDefinition))}")
@@ -32,12 +32,12 @@ def evaluate(labels: Labels, retrieved: Retrieved, metrics: Sequence[Metric], sp
 
 
 def document_depths(metrics: Sequence[Metric]) -> frozenset[int]:
-    """The k of the metrics over documents: one run of trec_eval serves them all."""
+    """The k of the metrics over documents, for a single run of trec_eval."""
     return frozenset(metric.k for metric in metrics if metric.family == "documents" and metric.k is not None)
 
 
 def score(case: Case, metric: Metric) -> pd.DataFrame:
-    """One metric's rows, as `evaluate` has them."""
+    """One metric's rows of `evaluate`."""
     labels, requires = case.labels, metric.kind.requires
     scores = metric.kind.compute(case, metric.cut)
     reason = np.full(labels.queries, "", dtype=object)
@@ -62,17 +62,17 @@ def score(case: Case, metric: Metric) -> pd.DataFrame:
 
 
 class UnjudgedValues(NamedTuple):
-    """(q) values of a metric with the unjudged documents of the first k not relevant (`low`) and relevant (`high`); NaN unscored."""
+    """Values (q) of a metric if the unjudged documents of the first k are irrelevant (`low`) or relevant (`high`). NaN if unscored."""
 
     low: Floats
     high: Floats
 
 
 def unjudged_values(case: Case, metric: Metric) -> UnjudgedValues:
-    """A document metric twice, with the unjudged documents among the configuration's first k counted 0 and counted 1 (grade 1).
+    """Compute a document metric twice, with the configuration's unjudged documents in the first k graded 0 and graded 1.
 
     They bound `success`, `precision` and `mrr`. Metrics that divide by the number of relevant documents (`recall`, `map`, `ndcg`) count
-    this configuration's own unjudged documents there, not those that only others retrieved. Metrics of other units are refused.
+    this configuration's own unjudged documents there, not those that only others retrieved. Metrics of other units raise an error.
     """
     labels = case.labels
     if metric.family != "documents" or metric.k is None:

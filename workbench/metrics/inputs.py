@@ -1,8 +1,8 @@
-"""The inputs of metrics: a dataset's labels and one configuration's results, as arrays over integer positions.
+"""The inputs of metrics: a dataset's labels and one configuration's results, as arrays of integer positions.
 
 A query is its position in `dataset.queries`, a document its position in `dataset.documents`, a chunk its row in the chunk
 table. Characters of all documents are on one line: position p of document d is `offsets[d] + p`, with one empty position
-after each document, so that the end of one never touches the start of the next.
+after each document, so that no document touches the next.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised
 from workbench.records import Dataset
 
-# Every character that str.strip and str.isspace take for blank; all are in the basic plane.
+# Every character that str.strip and str.isspace treat as blank. All are in the basic plane.
 _BLANK = np.array([code for code in range(0x10000) if chr(code).isspace()], dtype=np.uint32)
 
 _COLUMNS = {
@@ -50,7 +50,7 @@ class Labels:
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Labels":
-        """The labels of a dataset whose ids hold together."""
+        """Read the labels of a dataset with consistent ids."""
         queries = {query.query_id: position for position, query in enumerate(dataset.queries)}
         documents = {document.doc_id: position for position, document in enumerate(dataset.documents)}
         lengths = [len(document.text) + 1 for document in dataset.documents]
@@ -93,13 +93,13 @@ class Labels:
 
     @cached_property
     def evidence(self) -> tuple[Ints, Ints]:
-        """Start and end of each alternative on a line with one copy of the corpus for each query."""
+        """The start and end of each alternative on a line with one copy of the corpus for each query."""
         origin = self.alternative_query * self.width
         return origin + self.alternative_start, origin + self.alternative_end
 
     @cached_property
     def has_evidence(self) -> Bools:
-        """(queries) whether a query has a need."""
+        """Whether each query has a need. Shape (queries,)."""
         return np.bincount(self.need_query, minlength=self.queries) > 0
 
     @cached_property
@@ -109,7 +109,7 @@ class Labels:
 
     @cached_property
     def irrelevant_pairs(self) -> Ints:
-        """The sorted keys of the hard negatives: relevance below 0 or, in a dataset that grades nothing so, 0."""
+        """The sorted keys of the hard negatives: relevance below 0 or, in a dataset without such grades, 0."""
         return self._pairs(self.qrel_relevance < (0 if (self.qrel_relevance < 0).any() else 1))
 
     @cached_property
@@ -119,7 +119,7 @@ class Labels:
 
     @cached_property
     def has_negatives(self) -> Bools:
-        """(queries) whether a query has a hard negative."""
+        """Whether each query has a hard negative. Shape (queries,)."""
         return np.bincount(self.irrelevant_pairs // self.documents, minlength=self.queries) > 0
 
     @cached_property
@@ -135,7 +135,7 @@ class Labels:
 
     @cached_property
     def blanks(self) -> Ints:
-        """The sorted global positions of blank characters in the documents with evidence; no metric reads the others."""
+        """The sorted global positions of blank characters in documents with evidence, the only ones that metrics read."""
         found = [_blanks(self.texts[doc]) + self.offsets[doc] for doc in np.unique(self.alternative_doc)]
         return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
@@ -144,18 +144,18 @@ class Labels:
         return np.searchsorted(self.token_starts, ends) - np.searchsorted(self.token_starts, starts)
 
     def positions(self, chunks: pd.DataFrame, *columns: str) -> list[Ints]:
-        """Columns of a chunk table that count from the start of the chunk's document, as global characters."""
+        """Convert columns of a chunk table from characters of the document to global characters."""
         origin = self.offsets[chunks["doc"].to_numpy(np.int64)]
         return [origin + chunks[name].to_numpy(np.int64) for name in columns]
 
     def places(self, starts: Ints, ends: Ints) -> Iterator[tuple[int, int, int]]:
-        """Document, start and end in it of each slice between two global characters."""
+        """The document of each slice between two global characters, and the slice's start and end in it."""
         doc = np.searchsorted(self.offsets, starts, side="right") - 1
         origin = self.offsets[doc]
         return zip(doc.tolist(), (starts - origin).tolist(), (ends - origin).tolist(), strict=True)
 
     def solid(self, positions: Ints) -> Ints:
-        """Global characters as a count of the non-blank ones before them."""
+        """Convert global characters to the number of non-blank characters before them."""
         return positions - np.searchsorted(self.blanks, positions, side="left")
 
     def _pairs(self, chosen: Bools) -> Ints:
@@ -166,9 +166,9 @@ class Labels:
 class Retrieved:
     """The results of one configuration.
 
-    `chunks`: `doc, start, end, delivered_start, delivered_end`, a row a chunk. `hits`: `query, rank, chunk, score`, sorted by
+    `chunks`: `doc, start, end, delivered_start, delivered_end`, one row each. `hits`: `query, rank, chunk, score`, sorted by
     query and rank (from 1), down to the deepest cut of any metric. `ranking`: `query, rank, doc, score`, distinct
-    documents, each by its best chunk, in final strict order. `spread`: (queries) standard deviation of a query's scores over
+    documents, each by its best chunk, in final strict order. `spread` (queries): standard deviation of a query's scores over
     the searched chunks.
     """
 

@@ -11,13 +11,13 @@ from workbench.metrics.registry import KINDS, Family, Kind
 MOST_K = 1000
 MOST_TOKENS = 1_000_000
 
-# Names in other tools.
+# Names used by other tools.
 _ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": "mrr", "ap": "map", "p": "precision", "r": "recall"}
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A retrieval metric with its cut: after `k` documents or chunks, or after `tokens` tokens of delivered text."""
+    """A retrieval metric cut after `k` documents or chunks, or after `tokens` tokens of delivered text."""
 
     name: str
     k: int | None = None
@@ -40,7 +40,7 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str) -> "Metric":
-        """The metric that a text such as `recall@5` or `span_recall@2000t` names; `str` gives the text back."""
+        """Parse a name such as `recall@5` or `span_recall@2000t`. `str` returns the name."""
         name, at, cut = str(text).partition("@")
         if not at:
             return cls(name)
@@ -62,12 +62,12 @@ class Metric:
 
     @property
     def kind(self) -> Kind:
-        """The entry of the registry that all cuts of the metric share."""
+        """The metric's registry entry, shared by all cuts."""
         return KINDS[self.name]
 
     @property
     def family(self) -> Family:
-        """The things counted: documents, documents of hits, chunks, spans of characters, or something else."""
+        """The unit of counting: documents, documents of hits, chunks, spans of characters, or something else."""
         return self.kind.family
 
     @property
@@ -82,7 +82,7 @@ class Metric:
 
     @property
     def bounded_by_k(self) -> bool:
-        """Whether it reads k delivered chunks, so that k must not exceed the `k` that retrieval delivers."""
+        """Whether it reads k delivered chunks, so that k must not exceed the `k` of the retrieval."""
         return self.k is not None and self.family in ("hits", "chunks", "spans")
 
     @property

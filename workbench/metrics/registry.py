@@ -1,4 +1,4 @@
-"""All retrieval metrics: to add one, write its function and a line here, or an entry point of another package."""
+"""All retrieval metrics. To add one, write its function and a line here, or an entry point of another package."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Family = Literal["documents", "hits", "chunks", "spans", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """The labels that a query needs for a metric to apply: `met(labels)` (queries), and the reason given where it is not met."""
+    """The labels that a metric requires of a query: `met(labels)` (queries), and the reason for queries that do not meet it."""
 
     met: Callable[[Labels], Bools]
     reason: str
@@ -33,10 +33,10 @@ NEGATIVE = Requirement(lambda labels: labels.has_negatives, "no known-irrelevant
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A metric without its cut: `compute(case, cut)`, the cuts it allows, the queries it applies to, how to read its values.
+    """A metric without a cut: `compute(case, cut)`, the allowed cuts, the applicable queries, and how to read its values.
 
-    `version` is raised when `compute` begins to give other values: stored scores are kept under it. `definition` is the metric in a
-    sentence, `source` where the definition comes from.
+    Raise `version` when `compute` returns different values, because it is part of the key of stored scores. `definition` is the metric in a
+    sentence, `source` its origin.
     """
 
     compute: Callable[[Case, Cut], MetricValues]

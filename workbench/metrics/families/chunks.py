@@ -1,4 +1,4 @@
-"""Metrics over the first k delivered chunks: their overlap with evidence, and their documents, as most RAG test code counts them."""
+"""Metrics over the first k delivered chunks: overlap with evidence, and documents, counted as in most RAG test code."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from workbench.metrics.delivery import delivered, delivered_documents, slices
 
 
 def chunk_precision(case: Case, cut: Cut) -> MetricValues:
-    """Relevant chunks among the first k delivered / k; at most min(k, relevant chunks there are) / k.
+    """Relevant chunks among the first k delivered / k; at most min(k, all relevant chunks) / k.
 
     A chunk is relevant if it overlaps an evidence alternative by at least half of the shorter of the two or, for a query
     without any evidence, if it comes from a relevant document.
@@ -23,7 +23,7 @@ def chunk_precision(case: Case, cut: Cut) -> MetricValues:
 
 
 def _evident(case: Case, _: Cut) -> Ints:
-    """The distinct keys query * slices + slice of all slices that overlap evidence by half of the shorter of the two."""
+    """The distinct keys query * slices + slice of all slices that overlap evidence by at least half of the shorter of the two."""
     labels, table = case.labels, case.shared(slices)
     alternative, piece = sharing_half(table.starts, table.ends, labels.alternative_start, labels.alternative_end)
     return np.unique(labels.alternative_query[alternative] * len(table.starts) + piece)
@@ -50,7 +50,7 @@ def hit_precision(case: Case, cut: Cut) -> MetricValues:
 
 
 def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:
-    """(queries) each: relevant distinct documents, distinct documents."""
+    """Count the relevant distinct documents and the distinct documents. Shape (queries,) each."""
     labels, pairs = case.labels, np.unique(delivered_documents(case, cut))
     query, good = pairs // labels.documents, np.isin(pairs, labels.relevant_pairs)
     return totals(query, good, labels.queries), totals(query, np.ones_like(query), labels.queries)

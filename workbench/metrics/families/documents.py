@@ -1,7 +1,7 @@
 """Metrics over distinct documents, each ranked by its best chunk: trec_eval's definitions, computed by trec_eval's code.
 
 `found` is the number of relevant documents among the first k, R the number of relevant ones. A document is relevant from
-relevance 1. trec_eval is given scores made from ranks, so its own rule for ties never applies.
+relevance 1. trec_eval receives scores made from ranks, so its rule for ties never applies.
 """
 
 import numpy as np
@@ -20,12 +20,12 @@ def recall(case: Case, cut: Cut) -> MetricValues:
 
 
 def precision(case: Case, cut: Cut) -> MetricValues:
-    """found / k (trec_eval's P_k), also where fewer than k documents were retrieved; at most min(k, R) / k."""
+    """found / k (trec_eval's P_k), even if fewer than k documents were retrieved; at most min(k, R) / k."""
     return MetricValues(_trec(case, cut, f"P_{cut.k}"), _reachable(case, cut) / cut.depth)
 
 
 def success(case: Case, cut: Cut) -> MetricValues:
-    """1 if any relevant document is among the first k (trec_eval's success_k; elsewhere called hit rate)."""
+    """1 if any relevant document is among the first k (trec_eval's success_k, also known as hit rate)."""
     return MetricValues(_trec(case, cut, f"success_{cut.k}"), _ones(case))
 
 
@@ -36,7 +36,7 @@ def mrr(case: Case, cut: Cut) -> MetricValues:
 
 
 def ndcg(case: Case, cut: Cut) -> MetricValues:
-    """sum of relevance / log2(rank + 1) over the first k, divided by the same of the ideal order (trec_eval's ndcg_cut_k).
+    """Sum of relevance / log2(rank + 1) over the first k, divided by that of the ideal order (trec_eval's ndcg_cut_k).
 
     Järvelin and Kekäläinen 2002, with linear gains.
     """
@@ -49,12 +49,12 @@ def average_precision(case: Case, cut: Cut) -> MetricValues:
 
 
 def recall_cap(case: Case, cut: Cut) -> MetricValues:
-    """found / min(k, R): the share of the relevant documents that fit into k places."""
+    """found / min(k, R): found as a share of the relevant documents that fit into k places."""
     return MetricValues(_among(case, cut, case.labels.relevant_pairs) / _reachable(case, cut), _ones(case))
 
 
 def judged(case: Case, cut: Cut) -> MetricValues:
-    """The share of the first k documents, or of all if fewer are retrieved, that have any judgement."""
+    """The share of the first k documents (or of all, if fewer are retrieved) that have any judgement."""
     shown = np.bincount(first_documents(case, cut) // case.labels.documents, minlength=case.labels.queries)
     return MetricValues(ratio(_among(case, cut, case.labels.judged_pairs), shown.astype(np.float64)), _ones(case))
 
@@ -72,13 +72,13 @@ def first_documents(case: Case, cut: Cut) -> Ints:
 
 
 def _among(case: Case, cut: Cut, pairs: Ints) -> Floats:
-    """(queries) how many of the first k documents are among these pairs."""
+    """The number of the first k documents that are among these pairs. Shape (queries,)."""
     keys = first_documents(case, cut)
     return totals(keys // case.labels.documents, np.isin(keys, pairs), case.labels.queries)
 
 
 def _counts(case: Case) -> Ints:
-    """R, at least 1, so that queries without relevant documents divide by something."""
+    """R, at least 1, to avoid a division by zero for queries without relevant documents."""
     return np.maximum(case.labels.relevant_counts, 1)
 
 
@@ -91,12 +91,12 @@ def _ones(case: Case) -> Floats:
 
 
 def _trec(case: Case, cut: Cut, measure: str) -> Floats:
-    # Measures at k are the same for a run that is cut deeper, so one run serves all depths.
+    # A deeper run has the same measures at k, so one run is enough for all depths.
     return case.shared(_trec_eval, Cut() if cut.k in case.depths else cut)[measure]
 
 
 def _trec_eval(case: Case, cut: Cut) -> dict[str, Floats]:
-    """trec_eval's measures at k, or at all depths without one, as arrays over queries; 0 for queries without results."""
+    """trec_eval's measures at k, or at all depths if k is missing, as arrays over queries. 0 for queries without results."""
     queries, depths = case.labels.queries, sorted(case.depths if cut.k is None else {cut.k})
     names = [f"{name}_{k}" for name in _TREC for k in depths] + ["recip_rank"]
     measures = {f"{name}.{','.join(map(str, depths))}" for name in _TREC} | {"recip_rank"}
@@ -111,7 +111,7 @@ def _trec_eval(case: Case, cut: Cut) -> dict[str, Floats]:
 def _qrels(case: Case, _: Cut) -> dict[str, dict[str, int]]:
     labels = case.labels
     qrels: dict[str, dict[str, int]] = {}
-    # trec_eval takes a negative relevance for "not judged"; here it only means "not relevant".
+    # trec_eval interprets a negative relevance as "not judged". Here it only means "not relevant".
     relevance = np.maximum(labels.qrel_relevance, 0).tolist()
     for query, doc, grade in zip(labels.qrel_query.tolist(), labels.qrel_doc.tolist(), relevance, strict=True):
         qrels.setdefault(str(query), {})[str(doc)] = grade
@@ -119,7 +119,7 @@ def _qrels(case: Case, _: Cut) -> dict[str, dict[str, int]]:
 
 
 def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
-    """The first k documents as the nested dictionary that pytrec_eval reads, scored by -position."""
+    """Build pytrec_eval's nested dictionary of the first k documents, scored by -position."""
     query, doc = np.divmod(first_documents(case, cut), case.labels.documents)
     found, starts, lengths = np.unique(query, return_index=True, return_counts=True)
     scores = (-np.arange(len(doc), dtype=np.float64) + np.repeat(starts, lengths)).tolist()
@@ -130,5 +130,5 @@ def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
 
 
 def _names(case: Case, _: Cut) -> npt.NDArray[np.object_]:
-    """(documents) the documents' names for trec_eval: one text each, however often it is retrieved."""
+    """Names of the documents for trec_eval, one shared string per document. Shape (documents,)."""
     return np.array([str(doc) for doc in range(case.labels.documents)], dtype=object)

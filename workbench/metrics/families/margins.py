@@ -1,4 +1,4 @@
-"""How well scores separate: the best relevant document from the best other one, and answerable queries from unanswerable ones."""
+"""How well scores separate the best relevant document from the best other one, and answerable from unanswerable queries."""
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ def margin(case: Case, _: Cut) -> MetricValues:
 
 
 def margin_spread(case: Case, cut: Cut) -> MetricValues:
-    """margin / standard deviation of the query's scores over the searched chunks: comparable across embedders."""
+    """margin / standard deviation of the query's scores over the searched chunks, which is comparable across embedders."""
     raw, spread = margin(case, cut), np.asarray(case.retrieved.spread, dtype=np.float64)
     varies = spread > 0
     value = np.divide(raw.value, spread, out=np.zeros(len(spread)), where=varies)
@@ -30,10 +30,10 @@ def margin_spread(case: Case, cut: Cut) -> MetricValues:
 
 
 def answerable_auroc(top_scores: npt.ArrayLike, answerable: npt.ArrayLike) -> float | None:
-    """P(top score of an answerable query > that of an unanswerable one), ties counted half; None unless both kinds exist.
+    """P(top score of an answerable query > that of an unanswerable one), counting ties half. None unless both kinds exist.
 
-    `top_scores` (q) are the scores of each query's first hit, -inf for no results, which thus looks unanswerable; `answerable` (q) is
-    bool. It is Mann-Whitney's U / (answerable · unanswerable).
+    `top_scores` (q) are the scores of each query's first hit, -inf without results, so that it looks unanswerable. `answerable` (q) is
+    bool. The result is Mann-Whitney's U / (answerable · unanswerable).
     """
     scores, wanted = np.asarray(top_scores, dtype=np.float64), np.asarray(answerable, dtype=np.bool_)
     good = int(wanted.sum())

@@ -1,6 +1,6 @@
-"""Delivered text against evidence spans, character by character, at k chunks or at N tokens.
+"""Compare delivered text with evidence spans, character by character, at k chunks or at N tokens.
 
-D is the union of the delivered text, its overlaps counted once. Each need is represented by its best-covered alternative
+D is the union of the delivered text, counting overlaps once. Each need is represented by its best-covered alternative
 (largest covered share, then the shorter, then the first); E is the union of these, A the union of all alternatives. Lengths
 are code points. The definitions are ours; with one alternative for each need they are recall, precision and IoU of
 character sets. Where needs have alternatives of very different lengths, more text can lower span_recall: it may complete a
@@ -10,7 +10,7 @@ Under `spans: chroma` recall, precision and IoU are those of Chroma's report "Ev
 and Troynikov 2024), read from `chunking_evaluation/evaluation_framework/base_evaluation.py`. Every alternative is plain evidence.
 Only numerators are unions: evidence that overlaps itself counts as often as it is listed in recall's denominator and in what IoU
 misses; retrieved text that overlaps itself counts as often as it is retrieved in the denominators of precision and IoU. A delivered
-slice (a parent) stands for Chroma's chunk, and k may be any number, where the report takes as many as touch evidence.
+slice (a parent) corresponds to Chroma's chunk, and k may be any number; the report uses the number of chunks that touch evidence.
 """
 
 from typing import NamedTuple
@@ -24,9 +24,9 @@ from workbench.metrics.inputs import Labels
 
 
 class SpanOverlap(NamedTuple):
-    """Lengths (queries) of D, E, A and of what D shares with E and A.
+    """Lengths (queries) of D, E, A and of the intersections of D with E and A.
 
-    `listed`, `missed`, `paid` are sums over alternatives, over their parts outside D, and over delivered slices.
+    `listed` sums the lengths of alternatives, `missed` those of their parts outside D, `paid` those of delivered slices.
     """
 
     text: Floats
@@ -40,12 +40,12 @@ class SpanOverlap(NamedTuple):
 
     @property
     def most(self) -> Floats:
-        """(queries) the largest |D ∩ A| that as much distinct text allows."""
+        """The largest |D ∩ A| possible with the same amount of distinct text. Shape (queries,)."""
         return np.minimum(self.text, self.every)
 
 
 def span_recall(case: Case, cut: Cut) -> MetricValues:
-    """|D ∩ E| / |E|; at most min(1, |D| / |E|) with as much text. Chroma: |D ∩ A| / the sum of the alternatives' lengths."""
+    """|D ∩ E| / |E|; at most min(1, |D| / |E|) for the same amount of text. Chroma: |D ∩ A| / the sum of the alternatives' lengths."""
     of = case.shared(_overlap, cut)
     if case.spans == "chroma":
         return MetricValues(ratio(of.text_every, of.listed), ratio(of.most, of.listed))
@@ -53,7 +53,7 @@ def span_recall(case: Case, cut: Cut) -> MetricValues:
 
 
 def span_precision(case: Case, cut: Cut) -> MetricValues:
-    """|D ∩ A| / |D|, text of other documents included in D; at most min(1, |A| / |D|) with as much text; 0 for no text.
+    """|D ∩ A| / |D|, where D includes text of other documents; at most min(1, |A| / |D|) for the same amount of text. 0 for no text.
 
     Chroma: |D ∩ A| / the sum of the slices' lengths.
     """
@@ -64,7 +64,7 @@ def span_precision(case: Case, cut: Cut) -> MetricValues:
 
 
 def span_iou(case: Case, cut: Cut) -> MetricValues:
-    """|D ∩ A| / (|D| + |E \\ D|); at most min(1, |D| / |E|) · min(1, |A| / |D|) with as much text.
+    """|D ∩ A| / (|D| + |E \\ D|); at most min(1, |D| / |E|) · min(1, |A| / |D|) for the same amount of text.
 
     Chroma: |D ∩ A| / (the sum of the slices' lengths + evidence that they miss).
     """
@@ -76,9 +76,9 @@ def span_iou(case: Case, cut: Cut) -> MetricValues:
 
 
 def need_recall(case: Case, cut: Cut) -> MetricValues:
-    """The share of needs of which every non-blank character of some alternative is delivered.
+    """The share of needs for which every non-blank character of an alternative is delivered.
 
-    Blanks do not count: chunks are stripped, so they may be missing at a seam between two delivered chunks.
+    Blanks are ignored: chunks are stripped, so blanks may be missing between two delivered chunks.
     """
     queries = case.labels.queries
     needs = np.bincount(case.labels.need_query, minlength=queries).astype(np.float64)
@@ -86,7 +86,7 @@ def need_recall(case: Case, cut: Cut) -> MetricValues:
 
 
 def complete(case: Case, cut: Cut) -> MetricValues:
-    """1 if every need is met, as `need_recall` counts it."""
+    """1 if every need is met by the definition of `need_recall`."""
     missed = totals(case.labels.need_query, ~case.shared(met, cut), case.labels.queries)
     return MetricValues((missed == 0).astype(np.float64), np.ones(case.labels.queries))
 
@@ -115,18 +115,18 @@ def _overlap(case: Case, cut: Cut) -> SpanOverlap:
 
 
 def met(case: Case, cut: Cut) -> Bools:
-    """(needs) whether some alternative is delivered up to blanks."""
+    """Whether an alternative of each need is delivered, apart from blanks. Shape (needs,)."""
     return met_by(case.labels, case.shared(delivered, cut))
 
 
 def met_by(labels: Labels, text: Delivered) -> Bools:
-    """(needs) whether the text holds every non-blank character of some alternative."""
+    """Whether the text contains every non-blank character of an alternative of each need. Shape (needs,)."""
     held, length = delivered_characters(labels, text)
     return totals(labels.alternative_need, (length > 0) & (held == length), len(labels.need_query)) > 0
 
 
 def delivered_characters(labels: Labels, text: Delivered) -> tuple[Ints, Ints]:
-    """(alternatives) the non-blank characters of each that the text holds for its query, and all its non-blank characters."""
+    """Count each alternative's non-blank characters in its query's text, and all of them. Shape (alternatives,)."""
     width = labels.width
     solid = Union.of(text.query * width + labels.solid(text.starts), text.query * width + labels.solid(text.ends))
     lows = labels.alternative_query * width + labels.solid(labels.alternative_start)
@@ -135,9 +135,9 @@ def delivered_characters(labels: Labels, text: Delivered) -> tuple[Ints, Ints]:
 
 
 def span_precision_omega(case: Case, _: Cut) -> MetricValues:
-    """|T ∩ A| / |T|, T the text that perfect retrieval delivers, A the union of all evidence alternatives.
+    """|T ∩ A| / |T|, where T is the text that perfect retrieval delivers and A the union of all evidence alternatives.
 
-    Exact (ours): for each need, every delivered slice that shares a character with the alternative that needs the least
+    Exact (ours): T is, for each need, every delivered slice that shares a character with the alternative that needs the least
     delivered text (the first of equals). Chroma (its report's precision Ω): T is the union of the slices that touch any evidence,
     a shared border included, and the denominator |T ∪ A|.
     """
@@ -158,11 +158,11 @@ def span_precision_omega(case: Case, _: Cut) -> MetricValues:
 
 
 def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:
-    """(alternatives) whether each is its need's cheapest, in characters of delivered text."""
+    """Whether each alternative is its need's cheapest, in characters of delivered text. Shape (alternatives,)."""
     labels = case.labels
     count, width = len(labels.alternative_need), labels.width
     text = Union.of(alternative * width + table.starts[piece], alternative * width + table.ends[piece])
-    # An alternative in no slice cannot be delivered, so it is no cheap way to meet the need.
+    # An alternative outside all slices cannot be delivered, so it never is the cheapest.
     cost = np.where(np.bincount(alternative, minlength=count) > 0, text.by_group(width, count), np.inf)
     order = np.lexsort((cost, labels.alternative_need))
     chosen = np.zeros(count, dtype=np.bool_)
