@@ -1,4 +1,4 @@
-"""The confusion matrix of an attribution on planted cases, and the attribution of reports applied to one."""
+"""The confusion matrix of an attribution on planted cases, and the attribution that reports use, applied to a case."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,10 +22,10 @@ Attribution = Callable[[Observation], str]
 
 
 def confusion(cases: Sequence[PlantedCase], attribute: Attribution) -> pd.DataFrame:
-    """Counts of cases: a row a true cause, a column an attributed one, all causes and `none` in both, in order of layer.
+    """Count cases by true cause (rows) and attributed cause (columns), both in order of layer and including `none`.
 
-    The column `failed` counts where the attribution raised a WorkbenchError or gave a name that is no cause; rows sum to the cases.
-    Another exception is the attribution's own bug and comes through.
+    The column `failed` counts cases where the attribution raised a WorkbenchError or returned an unknown cause. Rows sum to the cases.
+    Other exceptions are bugs in the attribution and propagate.
     """
     counts = Counter((case.cause, _attributed(attribute, case.observation)) for case in cases)
     attributed = [*_NAMES, FAILED]
@@ -42,7 +42,7 @@ def _attributed(attribute: Attribution, seen: Observation) -> str:
 
 
 def evidence_cause(seen: Observation) -> str:
-    """The cause that a report would name for an observation; `none` if all evidence is in the context."""
+    """The cause that a report would name for an observation, or `none` if all evidence is in the context."""
     dataset = _dataset(seen)
     places = {document.doc_id: place for place, document in enumerate(dataset.documents)}
     entries = [entry for entry in seen.entries if entry.chunk.doc_id in places]
@@ -60,7 +60,7 @@ def evidence_cause(seen: Observation) -> str:
 
 
 def _dataset(seen: Observation) -> Dataset:
-    """The query with its documents; of a document that is not indexed only the ends of its evidence are known."""
+    """The query with its documents. For a document that is not indexed, only the ends of its evidence are known."""
     spans = sorted((span.doc_id, span.end) for need in seen.needs for span in need.alternatives)
     texts = {doc_id: seen.documents.get(doc_id, "?" * end) for doc_id, end in spans}
     texts |= {hit.chunk.doc_id: seen.documents[hit.chunk.doc_id] for hit in seen.hits}

@@ -1,7 +1,7 @@
-"""The planted-fault bench: failures whose cause is known because code made them, from the labelled questions of a dataset.
+"""The planted-fault bench: failures of known cause, generated from the labelled questions of a dataset.
 
-Each case of a single fault is proven by intervention: the query goes well through the sound pipeline and fails through the broken one,
-which differs in one stage. A double fault fails also when either of its stages is mended. Attribution is judged by `confusion`.
+Each single fault is proven by intervention: the query succeeds in the sound pipeline and fails in the broken one,
+which differs in one stage. A double fault still fails after repairing either stage. `confusion` evaluates an attribution.
 """
 
 import itertools
@@ -21,10 +21,10 @@ from workbench.records import Dataset, Need
 
 _CHUNKERS = (SentenceChunker(size=128), RecursiveChunker(size=256), FixedChunker(size=256, overlap=64))
 _DEPTHS = (10, 5, 20)
-# How often a question meets the same sound pipeline, each time with another variant of a fault.
+# How often a question is used with the same sound pipeline, each time with another variant of a fault.
 _TURNS = 2
 _DOUBLE, _PLAIN, _REFUSED = "double", "plain", "refused"
-# Kinds of harmless changes that not every dataset allows.
+# Kinds of harmless changes that some datasets do not allow.
 _DECEPTIVE = ("worded", "last_rank", "trimmed", "alternative", "split")
 
 Changes = tuple[Change, ...]
@@ -32,11 +32,11 @@ Shelves = dict[str, dict[str, PlantedCase]]
 
 
 def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[PlantedCase, ...]:
-    """`at_least` cases of every cause, as many double faults, as many right answers and half as many right refusals.
+    """Generate `at_least` cases of every cause, double faults and right answers, and half as many right refusals.
 
-    Besides, as far as the dataset allows, a quarter as many of each kind of right answer that looks like a failure. Each turn takes at
-    most one case of a question and kind, so that no question makes them all. The same dataset and seed give the same cases. InputError
-    without evidence spans, or if the questions make too few cases of a kind.
+    If the dataset allows, add a quarter as many of each kind of right answer that looks like a failure. Each turn takes at
+    most one case per question and kind, to spread cases over questions. The same dataset and seed give the same cases. Raises InputError
+    if there are no evidence spans, or if the questions yield too few cases of a kind.
     """
     if at_least < 1:
         raise InputError(f"at_least is {at_least}", "ask for 1 case of each cause or more")
@@ -59,7 +59,7 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
 
 
 def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base]]:
-    """Every question with a pipeline and a lot that picks the variant; then all again with the next one, so that none is used up first."""
+    """Every question with a pipeline and a random number that picks the variant. Further rounds use the next pipeline."""
     bases = bases_of(dataset, _CHUNKERS, _DEPTHS, seed)
     texts = {document.doc_id: document.text for document in dataset.documents}
     needs: dict[str, list[Need]] = {query.query_id: [] for query in dataset.queries}
@@ -77,7 +77,7 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
     faults = faults_of(question, base, seed)
     pairs = list(itertools.combinations([cause for cause in CAUSE_NAMES if cause in faults], 2))
     random.Random(f"{seed} doubles {question.query.query_id} {base.name}").shuffle(pairs)
-    # Two faults that replace different fields, so that each can be mended alone.
+    # Two faults that replace different fields, so that each can be repaired alone.
     both = ((first, second) for early, late in pairs for first in faults[early] for second in faults[late])
     doubles = [(first, second) for first, second in both if not first.fields.keys() & second.fields.keys()]
     single = {kind: [(fault,) for fault in made] for kind, made in (faults | harmless_of(question, base)).items()}
@@ -85,7 +85,7 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
 
 
 def _case(kind: str, faults: Changes, question: Question, base: Base) -> PlantedCase | None:
-    """The case with these faults, if their effect on the query is that of their kind."""
+    """The case with these faults, if they affect the query as their kind should."""
     causes = tuple(fault.kind for fault in faults) if kind in (*CAUSE_NAMES, _DOUBLE) else ()
     seen = proven(question, base.sound, faults) if causes else observe(changed(base.sound, faults), question)
     if seen is None or not (_as_planted(causes, seen, question) if causes else went_well(seen)):
@@ -95,7 +95,7 @@ def _case(kind: str, faults: Changes, question: Question, base: Base) -> Planted
 
 
 def _as_planted(causes: tuple[str, ...], seen: Observation, question: Question) -> bool:
-    """Whether every need that is not met is missed by the one cause, or at least one of them by the earlier of two."""
+    """Whether the single cause explains every unmet need, or the earlier of two causes at least one."""
     missing = [need for need in question.needs if not complete([need], seen.context, question.texts)]
     found = [in_place(causes[0], need, seen, question.texts) for need in missing]
     return all(found) if len(causes) == 1 else any(found) or not found

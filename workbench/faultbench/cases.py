@@ -11,7 +11,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """A chunk of the index. Its text was searched up to `seen_end`, a position in its document; it costs `tokens` of the budget."""
+    """A chunk of the index. Its text was searched up to `seen_end`, a position in its document, and costs `tokens` of the budget."""
 
     chunk: Chunk
     seen_end: int
@@ -20,7 +20,7 @@ class IndexedChunk:
 
 @dataclass(frozen=True, slots=True)
 class RankedChunk:
-    """A chunk that the search listed, rank from 1. `cut_reason` says why it is not in the context; empty where it is, whole or in part."""
+    """A chunk that the search listed, rank from 1. `cut_reason` says why it is not in the context, and is empty if any of it is."""
 
     chunk: Chunk
     rank: int
@@ -30,7 +30,7 @@ class RankedChunk:
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """A claim of the answer, and the verdict of the context."""
+    """A claim of the answer, with its verdict given the context."""
 
     text: str
     verdict: Literal["supported", "contradicted", "absent"]
@@ -38,12 +38,12 @@ class CheckedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One query as it went through a pipeline: all that an attribution may read.
+    """One query's pass through a pipeline, with everything that an attribution may read.
 
     `needs` are the labels of the query. `documents` (doc_id to text) and `entries` are the index; the embedder reads the first `window`
-    tokens of a chunk's input, None for all. `hits` are the chunks listed, of which the first `k` are retrieved; `context` is the text of the
-    delivered ones, by rank, `budget` tokens at most, the last one cut there. `correct` says that the answer is the expected one, or a refusal
-    if none is expected. The query went well if the answer is correct and every claim supported; else it failed.
+    tokens of a chunk's input, None for all. `hits` are the chunks listed, `k` of them retrieved. `context` is the text of the
+    delivered ones by rank, cut after `budget` tokens. `correct` says whether the answer is the expected one, or a refusal
+    if none is expected. The query succeeds if the answer is correct and every claim supported, else it fails.
     """
 
     query: Query
@@ -63,9 +63,9 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class PlantedCase:
-    """An observation whose cause is known: `broken` are all stages that were broken, by layer, and `cause` is the first of them.
+    """An observation with a known cause: `broken` lists the broken stages by layer, and `cause` is the first of them.
 
-    `case_id` says how it was made: cause, query, chunks and k, variant. A case where nothing is broken has the cause `none`.
+    `case_id` encodes how it was made: cause, query, chunks and k, variant. A case without a broken stage has the cause `none`.
     """
 
     case_id: str

@@ -1,4 +1,4 @@
-"""The faults that can be planted in one question's pipeline, and the harmless changes that look like them."""
+"""The faults that the bench can plant in one question's pipeline, and the harmless changes that look like them."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ _REFUSALS = 4
 
 
 def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Change]]:
-    """By cause, every fault that the bench knows for a question; whether it makes the query fail is yet to be proven.
+    """Every fault that the bench knows for a question, by cause. Whether it makes the query fail remains to be tested.
 
-    A question is used if it has an expected answer and its every need is met by one chunk alone, so that a boundary is to blame only
+    A question is used if it has an expected answer and a single chunk meets each of its needs, so that a boundary is the cause only
     if one was planted.
     """
     if not question.query.answerable:
@@ -33,17 +33,17 @@ def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Chang
 
 
 def in_place(cause: str, need: Need, seen: Observation, texts: Mapping[str, str]) -> bool:
-    """Whether a need that is not met is missed as its planted cause says; a cause not named here can cause a miss in one way only.
+    """Whether an unmet need is missed in the way of its planted cause. Causes not listed here have only one way.
 
-    not_indexed: none of its documents is left. boundary: the context holds a part of it. window: no chunk holds it whole in its searched
-    text. duplicate: with every chunk listed once it is among the best k.
+    not_indexed: none of its documents is left. boundary: the context contains part of it. window: no chunk has all of it in its searched
+    text. duplicate: it is among the best k if every chunk is listed once.
     """
     if cause == "not_indexed":
         return all(span.doc_id not in seen.documents for span in need.alternatives)
     if cause == "boundary":
         return _touched(need, seen.context)
     if cause == "duplicate":
-        # Copies of a chunk end where it ends.
+        # Copies of a chunk have the same end.
         once = {(hit.chunk.doc_id, hit.chunk.end): hit.chunk for hit in reversed(seen.hits)}
         first = sorted(once.values(), key=[hit.chunk for hit in seen.hits].index)[: seen.k]
         return in_one_chunk([need], first, texts)
@@ -54,10 +54,10 @@ def in_place(cause: str, need: Need, seen: Observation, texts: Mapping[str, str]
 
 
 def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
-    """By kind, changes that ought to leave the query well; whether they do is yet to be proven.
+    """Changes that should be harmless for the query, by kind. Whether they are remains to be tested.
 
     plain: none. worded: another accepted answer. last_rank: evidence in the last chunk retrieved. trimmed: chunks without evidence cut
-    by the budget. alternative: a document of evidence is gone, another holds it too. split: evidence in two chunks. refused: a question
+    by the budget. alternative: a document of evidence is gone, another also contains it. split: evidence in two chunks. refused: a question
     without an answer.
     """
     query, needs, texts = question
@@ -111,7 +111,7 @@ def _reader(kind: str, variant: str, reader: Reader) -> Change:
 
 
 def _needed(question: Question, base: Base) -> int | None:
-    """The number of best chunks until each need is in one of them; None if k are not enough."""
+    """The smallest number of best chunks in which each need is in one chunk. None if k are not enough."""
     chunks = _best(base.sound.index, question, base)
     enough = (depth for depth in range(1, len(chunks) + 1) if in_one_chunk(question.needs, chunks[:depth], question.texts))
     return next(enough, None) if question.needs and question.query.answer else None
@@ -127,7 +127,7 @@ def _cost(question: Question, base: Base, depth: int) -> int:
 
 
 def _budgets(question: Question, base: Base, depth: int) -> list[int]:
-    """Budgets that end before the last chunk that is needed, within it, or one token before its end."""
+    """Budgets that end before the last necessary chunk, within it, or one token before its end."""
     before, whole = _cost(question, base, depth - 1), _cost(question, base, depth)
     return sorted({before, before // 2, (before + whole) // 2, whole - 1} - {0}, reverse=True)
 

@@ -1,4 +1,4 @@
-"""Sound pipelines on a dataset, and their broken indexes: each has one stage up to the search done wrong, for all queries alike."""
+"""Sound pipelines on a dataset, and their broken indexes, each with one stage up to the search broken for all queries."""
 
 import random
 import tempfile
@@ -17,10 +17,10 @@ _BATCHES = 6
 _FRACTIONS = {"third": 1 / 3, "half": 1 / 2, "two-thirds": 2 / 3}
 _WINDOWS = (16, 32, 64, 128)
 _COPIES = 3
-# As deep as the deepest k reaches with copies of every chunk.
+# The depth that the largest k needs with copies of every chunk.
 LISTED = DEEPEST * _COPIES
 _SOUND = Bm25Retriever(k=DEEPEST)
-# Words unchanged, and a word that counts as often as it occurs: the ranking of a first search written by hand.
+# Unchanged words and raw term counts, like a naive hand-written search.
 _WORSE = {
     "words-as-they-stand": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none"),
     "raw-counts": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none", k1=100.0, b=0.0),
@@ -28,7 +28,7 @@ _WORSE = {
 
 
 class Base(NamedTuple):
-    """A sound pipeline, named by its chunks and k, and by cause and variant the broken indexes that can take its index's place."""
+    """A sound pipeline, named by its chunks and k, and the broken indexes, by cause and variant, that can replace its index."""
 
     name: str
     sound: Pipeline
@@ -36,10 +36,10 @@ class Base(NamedTuple):
 
 
 def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int], seed: int) -> list[Base]:
-    """A base for each chunker and each k in `depths`.
+    """Build a base for each chunker and each k in `depths`.
 
-    not_indexed: a sixth of the documents, by lot, was left out. boundary: every evidence span is cut at a share of its length. window:
-    only the first tokens of a chunk are searched. duplicate: every chunk is there thrice. rank: a worse search over the same chunks.
+    not_indexed: a random sixth of the documents is left out. boundary: every evidence span is cut at a share of its length. window:
+    only the first tokens of a chunk are searched. duplicate: every chunk occurs three times. rank: a worse search over the same chunks.
     """
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(dataset, Path(folder), LISTED)
@@ -75,7 +75,7 @@ def _cuts(dataset: Dataset, share: float) -> frozenset[tuple[str, int]]:
 
 
 def _inside(text: str, span: Span, share: float) -> int:
-    """A position inside a span, at a share of its length or at the last blank before that."""
+    """A position inside a span, at a share of its length or at the last blank before it."""
     position = span.start + max(1, int((span.end - span.start) * share))
     blank = text.rfind(" ", span.start + 1, position)
     return position if blank < 0 else blank

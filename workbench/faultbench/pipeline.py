@@ -22,7 +22,7 @@ class Question(NamedTuple):
     texts: Mapping[str, str]
 
 
-# More than k chunks ever cost: the sound pipeline cuts nothing.
+# More than k chunks ever cost, so that the sound pipeline cuts nothing.
 BUDGET = 6000
 
 
@@ -37,7 +37,7 @@ class Pipeline:
 
 
 class Change(NamedTuple):
-    """One stage done otherwise: the cause it makes, or the kind of harmless change; how; the fields of the pipeline that it replaces."""
+    """A change of one stage: its cause or kind of harmless change, its variant, and the pipeline fields it replaces."""
 
     kind: str
     variant: str
@@ -45,7 +45,7 @@ class Change(NamedTuple):
 
 
 def observe(pipeline: Pipeline, question: Question) -> Observation | None:
-    """How a query goes through a pipeline; None where its reader finds nothing to say."""
+    """Run a query through a pipeline. Returns None if the reader has no answer."""
     index, (query, needs, texts) = pipeline.index, question
     hits, context = deliver(index, query.query_id, pipeline.k, pipeline.budget)
     reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
@@ -56,7 +56,7 @@ def observe(pipeline: Pipeline, question: Question) -> Observation | None:
 
 
 def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:
-    """The chunks listed for a query, and the context that is packed of them."""
+    """The chunks listed for a query, and the context packed from them."""
     places, scores = index.best[query_id]
     entries = [index.entries[place] for place in places.tolist()]
     tokens = np.array([entry.tokens for entry in entries], dtype=np.int64)
@@ -76,14 +76,14 @@ def _kept(index: Index, entry: IndexedChunk, tokens: int) -> Span:
 
 
 def retrieved(index: Index, query_id: str, k: int) -> list[Chunk]:
-    """The chunks listed for a query that are not beyond k."""
+    """The first k chunks listed for a query."""
     return [hit.chunk for hit in deliver(index, query_id, k, BUDGET)[0] if hit.cut_reason != BEYOND_K]
 
 
 def proven(question: Question, sound: Pipeline, faults: Sequence[Change]) -> Observation | None:
-    """The observation with all the faults, if the query goes well without them and fails with any of them; else None.
+    """The observation with all the faults, if the query succeeds without them and fails with any of them, else None.
 
-    So a single fault is all that is wrong, and of two faults mending one alone leaves the query failing.
+    Thus a single fault is the only cause of failure, and repairing one of two faults does not repair the query.
     """
     seen = None
     for count in range(len(faults) + 1):
@@ -100,17 +100,17 @@ def changed(sound: Pipeline, changes: Iterable[Change]) -> Pipeline:
 
 
 def went_well(seen: Observation) -> bool:
-    """Whether the answer is what should have been said and the context supports all of it."""
+    """Whether the answer is as expected and the context supports all of it."""
     return seen.correct and all(claim.verdict == "supported" for claim in seen.claims)
 
 
 def complete(needs: Sequence[Need], spans: Sequence[Span], texts: Mapping[str, str]) -> bool:
-    """Whether every need is met: the spans together hold one of its alternatives."""
+    """Whether the spans together contain an alternative of every need."""
     return all(any(held(span, spans, texts[span.doc_id]) for span in need.alternatives) for need in needs)
 
 
 def held(wanted: Span, spans: Iterable[Span], text: str) -> bool:
-    """Whether spans together hold every character of a span that is not blank: chunkers leave out blanks between chunks."""
+    """Whether spans together contain every non-blank character of a span. Chunkers omit blanks between chunks."""
     reached = wanted.start
     for start, end in sorted((span.start, span.end) for span in spans if span.doc_id == wanted.doc_id):
         if text[reached : min(start, wanted.end)].strip():
@@ -120,7 +120,7 @@ def held(wanted: Span, spans: Iterable[Span], text: str) -> bool:
 
 
 def in_one_chunk(needs: Sequence[Need], chunks: Sequence[Chunk], texts: Mapping[str, str]) -> bool:
-    """Whether for every need one of the chunks holds one of its alternatives alone."""
+    """Whether a single chunk contains an alternative, for every need."""
     return all(any(complete([need], [span_of(chunk)], texts) for chunk in chunks) for need in needs)
 
 

@@ -1,4 +1,4 @@
-"""The bench's readers, which know the labels and use no model: one is perfect by construction, the others fail in one way each."""
+"""The bench's readers, which read the labels instead of a model: one is perfect by construction, the others each fail in one way."""
 
 import functools
 import random
@@ -11,9 +11,9 @@ from workbench.chunking.text.sentences import sentences
 from workbench.faultbench.cases import CheckedClaim, overlap
 from workbench.records import Need, Query, Span
 
-# Prose of a readable length, not a heading, table row, list item or code.
+# Prose of a readable length, but no heading, table row, list item or code.
 _STATEMENT = re.compile(r"[A-Z0-9€][^|#`\n]{28,248}\.")
-# 1,090 and 15:30 are one number each; S1, 4th and sha256 are none.
+# 1,090 and 15:30 are one number each. S1, 4th and sha256 are not numbers.
 _NUMBER = re.compile(r"(?<![\w.,:])\d+(?:[.,:]\d+)*(?!\w)")
 _YES_OR_NO = re.compile(r"(yes|no)\b(?=\s*(?:[,;:.(]|$))", re.IGNORECASE)
 _BELOW_TEN = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -38,29 +38,29 @@ def statements(text: str) -> tuple[Slice, ...]:
 
 
 def numbers(text: str) -> set[str]:
-    """The numbers that a text names, as they are written."""
+    """The numbers in a text, as written."""
     return set(_NUMBER.findall(text))
 
 
 def content_words(text: str) -> set[str]:
-    """The words of a text of four letters and more, in lower case: the shorter ones are in every sentence."""
+    """The words of a text with at least four letters, in lower case. Shorter ones are in every sentence."""
     return set(re.findall(r"\w{4,}", text.casefold()))
 
 
 def names_one_of(text: str, answers: Iterable[str]) -> bool:
-    """Whether a text holds one of the answers, or a number of one."""
+    """Whether a text contains one of the answers, or a number from one."""
     return any(numbers(text) & numbers(answer) or names(text, answer) for answer in answers)
 
 
 def names(text: str, phrase: str) -> bool:
-    """Whether a text holds a phrase, as whole words and whatever the case."""
+    """Whether a text contains a phrase as whole words, ignoring case."""
     return re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def alter(answer: str, named: str, lots: random.Random) -> str | None:
-    """The answer with one value changed to one that `named` does not hold; None if it has no value that can be changed.
+    """Change one value of the answer to one that is not in `named`. Returns None if no value can be changed.
 
-    A yes or no that opens an answer becomes the whole answer turned round: its reasons would not fit any more.
+    If the answer starts with yes or no, the opposite becomes the whole answer, because the reasons no longer fit.
     """
     if opening := _YES_OR_NO.match(answer):
         return "No." if opening.group().casefold() == "yes" else "Yes."
@@ -74,7 +74,7 @@ def alter(answer: str, named: str, lots: random.Random) -> str | None:
 
 
 def _others(value: str, following: str) -> list[str]:
-    """Values of the same form: a day stays a day of a month, a time a time of day, a year a year nearby."""
+    """Values of the same form: a day remains a day of a month, a time a time of day, a year a nearby year."""
     for words in _LISTS:
         if value in words:
             return [word for word in words if word != value]
@@ -103,16 +103,16 @@ class Reading(NamedTuple):
         return [span for need in self.needs for span in need.alternatives]
 
     def text(self, *spans: Span) -> str:
-        """The text of spans, a line each."""
+        """The text of spans, one line each."""
         return "\n".join(self.texts[span.doc_id][span.start : span.end] for span in spans)
 
     def random(self, seed: int, why: str) -> random.Random:
-        """The lots that a reader draws for this query."""
+        """The reader's random numbers for this query."""
         return random.Random(f"{seed} {why} {self.query.query_id}")
 
 
 class Reply(NamedTuple):
-    """An answer as it is observed."""
+    """The answer as an observation records it."""
 
     text: str
     refused: bool
@@ -124,7 +124,7 @@ Reader = Callable[[Reading], Reply | None]
 
 
 def accepted(query: Query) -> list[str]:
-    """The answers that are right: the expected one and its other wordings."""
+    """The correct answers: the expected one and its other wordings."""
     return [text for text in (query.answer, *query.metadata.get("answer_variants", ())) if text]
 
 
@@ -136,18 +136,18 @@ def read_perfectly(reading: Reading) -> Reply:
 
 
 def read_worded(reading: Reading, wording: int) -> Reply | None:
-    """As the perfect reader, in another of the accepted wordings; None without that many."""
+    """Like the perfect reader, but in another accepted wording. None if there are too few."""
     wordings = accepted(reading.query)[1:]
     return _supported(wordings[wording], correct=True) if reading.complete and wording < len(wordings) else None
 
 
 def refuse(reading: Reading, wording: int = 0) -> Reply:
-    """A refusal, whatever the context holds."""
+    """A refusal, regardless of the context."""
     return Reply(_REFUSALS[wording % len(_REFUSALS)], True, not reading.query.answerable)
 
 
 def contradict(reading: Reading, seed: int, lot: int) -> Reply | None:
-    """The expected answer with a value changed that the question, its answers and its evidence do not name; None without such a value."""
+    """The expected answer with a value that the question, its answers and its evidence do not contain. None if no value can be changed."""
     named = "\n".join([reading.query.text, *accepted(reading.query), reading.text(*reading.evidence)])
     text = alter(reading.query.answer, named, reading.random(seed, f"contradict {lot}"))
     if text is None:
@@ -156,7 +156,7 @@ def contradict(reading: Reading, seed: int, lot: int) -> Reply | None:
 
 
 def add_unsupported(reading: Reading, seed: int, in_place: bool) -> Reply | None:
-    """A statement of a document that is not in the context, with a number that is not either: after the right answer or in its place."""
+    """A statement from a document outside the context, with a number outside it too, after the right answer or instead of it."""
     absent = _absent(reading, seed)
     if absent is None:
         return None
@@ -169,7 +169,7 @@ def add_unsupported(reading: Reading, seed: int, in_place: bool) -> Reply | None
 
 
 def miss_the_point(reading: Reading, seed: int, lot: int) -> Reply | None:
-    """A statement of the context that shares nothing with the evidence and names no value of the answer; None without one."""
+    """A statement from the context that shares nothing with the evidence and contains no value of the answer, or None."""
     answers = accepted(reading.query)
     beside = [
         span
@@ -180,7 +180,7 @@ def miss_the_point(reading: Reading, seed: int, lot: int) -> Reply | None:
 
 
 def answer_anyway(reading: Reading, near: int) -> Reply | None:
-    """To a question without an answer, the statement of the context that shares most words with it, or the next ones."""
+    """For a question without an answer, the statement from the context that shares most words with it, or the next ones."""
     question = content_words(reading.query.text)
     texts = dict.fromkeys(reading.text(span) for span in _in_context(reading))
     nearest = sorted(texts, key=lambda text: -len(question & content_words(text)))
@@ -192,7 +192,7 @@ def _supported(text: str, *, correct: bool) -> Reply:
 
 
 def _in_context(reading: Reading) -> list[Span]:
-    """The statements that one piece of the context holds, by rank."""
+    """The statements that are in one piece of the context, by rank."""
     return [
         Span(piece.doc_id, start, end)
         for piece in reading.context

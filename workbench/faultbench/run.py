@@ -1,4 +1,4 @@
-"""The real pipeline, run for the bench with sound components or with one stage done wrong."""
+"""The real pipeline, run for the bench with sound components or with one broken stage."""
 
 import itertools
 import re
@@ -27,10 +27,10 @@ _FIRST_WORD = re.compile(r"\S+\s+")
 
 
 class BrokenChunker(Chunker):
-    """Another chunker's chunks, broken.
+    """A chunker that breaks another chunker's chunks.
 
-    Documents `left_out` have none. `cuts` are positions (doc_id, character) at which chunks are cut once more. Each chunk has `copies`, each
-    with one word fewer at its start.
+    Documents `left_out` have no chunks. `cuts` are positions (doc_id, character) of additional cuts. Each chunk has `copies`, each
+    starting one word later.
     """
 
     kind: Literal["broken"] = "broken"
@@ -41,16 +41,16 @@ class BrokenChunker(Chunker):
 
     @property
     def vocabulary(self) -> str:
-        """That of the chunker."""
+        """The chunker's vocabulary."""
         return self.chunker.vocabulary
 
     def identity(self) -> dict[str, Any]:
-        """The chunker's, and the faults."""
+        """The chunker's fingerprint and the faults."""
         broken = {"left_out": sorted(self.left_out), "cuts": sorted(self.cuts), "copies": self.copies}
         return {"chunker": self.chunker.identity()} | broken
 
     def split(self, document: Document) -> list[Chunk]:
-        """The broken chunks of a document by start."""
+        """The broken chunks of a document, sorted by start."""
         if document.doc_id in self.left_out:
             return []
         places = sorted(place for doc_id, place in self.cuts if doc_id == document.doc_id)
@@ -74,7 +74,7 @@ def _copies(text: str, chunk: Chunk, copies: int) -> list[Chunk]:
 class WindowedBm25Retriever(Bm25Retriever):
     """BM25 over the first `window` tokens of each text, as an embedder with a window reads it."""
 
-    kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]  # a kind by its literal, as every component
+    kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]  # a literal kind, like every component
     window: int
 
     def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
@@ -87,9 +87,9 @@ class WindowedBm25Retriever(Bm25Retriever):
 
 @dataclass(frozen=True)
 class Index:
-    """Documents, their chunks as they are searched, and for each query_id the places in `entries` of the listed hits, with their scores.
+    """Documents, their searched chunks, and for each query_id the positions in `entries` of the listed hits, with their scores.
 
-    `token_starts` is where each token of a document starts, `slices` (entries) numbers the slice that each delivers.
+    `token_starts` are the starts of each document's tokens, `slices` (entries) the number of the slice that each entry delivers.
     """
 
     documents: Mapping[str, str]
@@ -101,7 +101,7 @@ class Index:
 
 
 class Bench:
-    """Runs configurations on a dataset in a temporary folder; `listed` distinct slices are ranked for each question."""
+    """Run configurations on a dataset in a temporary folder, and rank `listed` distinct slices for each question."""
 
     def __init__(self, dataset: Dataset, folder: Path, listed: int) -> None:
         metrics = (Metric.parse(f"hit_recall@{listed}"),)
@@ -109,7 +109,7 @@ class Bench:
         self.dataset = dataset
 
     def index(self, chunker: Chunker, retriever: Bm25Retriever) -> Index:
-        """The result of the stages up to the hits with these components."""
+        """Run the stages up to the hits with these components."""
         entries = self._graph.walk(Configuration("bench", chunker, None, retriever), ("chunks", "hits"))
         table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
         chunks = Chunks(self.dataset.documents, table)

@@ -1,4 +1,4 @@
-"""Dataframes of rankings and judgements, of either shape, as one value with ids as text."""
+"""Read dataframes of rankings and judgements, of either shape, into one value with text ids."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,10 +34,10 @@ Grades = dict[str, dict[str, int]]
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """The rankings and judgements of a dataframe, ids as text.
+    """The rankings and judgements of a dataframe, with text ids.
 
-    `queries`: each query's id as it was given. `run`: its documents, best first. `grades`: its judged documents. `complete`: whether
-    these hold all its relevant documents.
+    `queries`: each query's original id. `run`: its documents, best first. `grades`: its judged documents. `complete`: whether
+    these include all its relevant documents.
     """
 
     queries: Ids
@@ -49,7 +49,7 @@ class Given:
 
 
 def read_frame(dataframe: pd.DataFrame, qrels: pd.DataFrame | None, *, all_judged: bool) -> Given:
-    """Read a dataframe of either shape; InputError for whatever is wrong with it."""
+    """Read a dataframe of either shape. Raises InputError if it is invalid."""
     frame = _checked(dataframe, _FRAME)
     by_query = not {"retrieved", *LISTS["retrieved"]}.isdisjoint(frame.columns)
     return (_of_lists if by_query else _of_rows)(_renamed(frame, LISTS if by_query else ROWS, _FRAME), qrels, all_judged)
@@ -120,13 +120,13 @@ def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) 
 
 
 def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qrels: pd.DataFrame) -> Given:
-    """Add the judgements; queries of the qrels that are not in the frame have no results."""
+    """Add the judgements. Queries that are only in the qrels have no results."""
     judged = _renamed(_checked(qrels, "qrels"), ROWS, "qrels")
     _require(judged, ["query_id", "doc_id", "relevance"], "qrels")
     ids = judged["query_id"].tolist()
     names, docs = _ids(ids, "query_id of qrels"), _ids(judged["doc_id"], "doc_id of qrels")
     grades = _grades(zip(names, docs, judged["relevance"], strict=True))
-    # The frame's queries come first, and their ids as the frame writes them.
+    # The frame's queries come first, with the ids as in the frame.
     queries = queries | {name: value for name, value in zip(names, ids, strict=True) if name not in queries}
     return _given(queries, run, grades, [frame, judged.assign(query_id=names)], complete=True)
 
@@ -159,7 +159,7 @@ def _of_queries(frames: Sequence[pd.DataFrame], column: str) -> dict[str, Any]:
 
 
 def _ids(values: Iterable[object], column: str) -> list[str]:
-    """Ids as text, so that 7 in one frame is "7" in the other."""
+    """Convert ids to text, so that 7 in one frame equals "7" in the other."""
     found = []
     for value in values:
         if not (isinstance(value, str) and value) and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
@@ -180,7 +180,7 @@ def _list(cell: object, column: str, query: str) -> list[str]:
 
 
 def _judgements(names: Sequence[str], frame: pd.DataFrame) -> Iterator[tuple[str, str, object]]:
-    """Query, document, grade of the cells `relevant` and `irrelevant`; a missing cell holds none."""
+    """The query, document and grade of each judgement in `relevant` and `irrelevant`. A missing cell has none."""
     for column, grade in (("relevant", 1), ("irrelevant", 0)):
         for name, cell in zip(names, frame[column] if column in frame.columns else (), strict=column in frame.columns):
             if isinstance(cell, Mapping) and grade:
@@ -192,7 +192,7 @@ def _judgements(names: Sequence[str], frame: pd.DataFrame) -> Iterator[tuple[str
 
 
 def _grades(judgements: Iterable[tuple[str, str, Any]]) -> Grades:
-    """The grades by query and document; a missing grade means that it is not judged."""
+    """The grades by query and document. A document without a grade is not judged."""
     found: Grades = {}
     for query, doc, grade in judgements:
         if _missing(grade):
@@ -211,7 +211,7 @@ def _missing(value: object) -> bool:
 
 
 def _order(frame: pd.DataFrame, names: Sequence[str], docs: Sequence[str], all_judged: bool) -> Sequence[int]:
-    """The rows of retrieved documents, best first within each query: by rank, or by score with ties in seeded order."""
+    """The rows of retrieved documents, best first for each query: by rank, or by score with ties in seeded order."""
     column = "rank" if "rank" in frame.columns else "score"
     _require(frame, [column], _FRAME)
     values = _numbers(frame[column], column)
@@ -237,7 +237,7 @@ def _numbers(values: "pd.Series[Any]", column: str) -> Floats:
 
 
 def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
-    """Ranks of every query must be 1, 2, 3 … (or all from 0): a gap is a document left out, which would flatter what follows."""
+    """Check that every query's ranks are 1, 2, 3 … (or all from 0). A gap is an omitted document, which would inflate later ranks."""
     due = np.arange(len(ranks)) - np.searchsorted(queries, queries) + (ranks.min(initial=1) != 0)
     if (ranks != due).any():
         row = int((ranks != due).argmax())
@@ -246,5 +246,5 @@ def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
 
 
 def some(names: Sequence[str]) -> str:
-    """The number of queries, and the first of them."""
+    """The number of queries, and the first few."""
     return f"there {'is' if len(names) == 1 else 'are'} {plural(len(names), 'query', 'queries')} ({listed(names, 3)})"

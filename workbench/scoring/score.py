@@ -1,4 +1,4 @@
-"""Scores of any program's rankings: a dataframe goes in, document metrics with their intervals come out."""
+"""Score any program's rankings: compute document metrics with intervals from a dataframe."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -21,9 +21,9 @@ from workbench.scoring.frames import Given, read_frame, some
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
 
-# Without the relevant documents that were not retrieved, these have no denominator, or leave queries out that did well.
+# Without the relevant documents that were not retrieved, these have no denominator, or leave out queries that did well.
 NEEDS_ALL = ("recall", "recall_cap", "ndcg", "map", "irrelevant")
-# No id is empty, so no document is called that.
+# Ids are never empty, so no document has this name.
 _UNSEEN = ""
 
 
@@ -31,8 +31,8 @@ _UNSEEN = ""
 class Scores:
     """The result of `score`.
 
-    `table`: `metric, value, low, high, n, clusters, unscored, attainable`, a row a metric, the interval at 95 %. `queries`: `query_id,
-    metric, value, state, reason`, a row for each metric and query. `notes`: sentences that help to read them.
+    `table`: `metric, value, low, high, n, clusters, unscored, attainable`, one row per metric, 95 % intervals. `queries`: `query_id,
+    metric, value, state, reason`, one row per metric and query. `notes`: sentences that explain them.
     """
 
     table: pd.DataFrame
@@ -62,12 +62,12 @@ _COLUMNS = [words("metric"), *map(Column, ("value", "95 % interval", "n", "clust
 
 
 def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame | None = None, *, all_judged: bool = False) -> Scores:
-    """Document metrics such as `recall@5` of the rankings in a dataframe, which has one of two shapes.
+    """Compute document metrics such as `recall@5` for the rankings in a dataframe of either shape.
 
-    A row a query: `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and, if known, `irrelevant`,
-    `query_id`, `answerable`, `cluster`. A row a document: `query_id`, `doc_id`, and `rank` or `score`, with the judgements in `relevance`
-    or in `qrels` (`query_id, doc_id, relevance`). `all_judged` says that a frame of such rows holds every judged document, those that
-    were not retrieved with rank NaN. Whatever is wrong raises InputError.
+    One row per query: `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and, if known, `irrelevant`,
+    `query_id`, `answerable`, `cluster`. One row per document: `query_id`, `doc_id`, and `rank` or `score`, with judgements in `relevance`
+    or in `qrels` (`query_id, doc_id, relevance`). `all_judged` says that such a frame has every judged document, with rank NaN for
+    those that were not retrieved. Raises InputError for invalid data.
     """
     chosen = _chosen(metrics)
     given = read_frame(dataframe, qrels, all_judged=all_judged)
@@ -116,7 +116,7 @@ def _check(given: Given, chosen: Sequence[Metric]) -> None:
 def _dataset(given: Given) -> Dataset:
     judged = [Qrel(name, doc, grade) for name, grades in given.grades.items() for doc, grade in grades.items()]
     if not given.complete:
-        # Of unknown relevant documents, so that a query without relevant results scores 0 instead of falling out of the mean.
+        # Stands for unknown relevant documents, so that a query without relevant results scores 0 instead of leaving the mean.
         judged += [Qrel(name, _UNSEEN, 1) for name in given.queries if given.answerable[name]]
     docs = dict.fromkeys(itertools.chain([_UNSEEN], *given.run.values(), *given.grades.values()))
     queries = tuple(Query(name, "", answerable=given.answerable[name]) for name in given.queries)
@@ -133,7 +133,7 @@ def _retrieved(given: Given, dataset: Dataset) -> Retrieved:
 
 
 def _clusters(given: Given, labels: Labels) -> Ints:
-    """As given; else by the one relevant document, which only complete judgements can show."""
+    """The given clusters, else each query's only relevant document, which requires complete judgements."""
     if given.clusters is not None:
         return pd.factorize(pd.Series([given.clusters[name] for name in given.queries], dtype=object))[0].astype(np.int64)
     return query_clusters(labels) if given.complete else np.arange(labels.queries, dtype=np.int64)
