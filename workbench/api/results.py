@@ -1,4 +1,4 @@
-"""A finished run in a notebook: its tables, the ranking of its configurations, their comparisons and misses."""
+"""A finished run in a notebook: its tables, ranking, comparisons and misses."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +17,9 @@ from workbench.statistics.verdict import Verdict
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """A finished run, opened from its tables: no model, store or dataset is needed.
+    """A finished run, opened from its tables without a model, store or dataset.
 
-    Every table is a DataFrame that is read on first use; `workbench.schemas` lists their columns.
+    Every table is a DataFrame that is read on first use. `workbench.schemas` lists the columns.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Results:
 
     @property
     def metrics(self) -> pd.DataFrame:
-        """The mean of every metric with its interval, over all questions and over each slice."""
+        """The mean of every metric with its interval, over all questions and for each slice."""
         return self.tables.metrics
 
     @property
@@ -48,22 +48,22 @@ class Results:
 
     @property
     def hits(self) -> pd.DataFrame:
-        """Every retrieved chunk by rank, with whether it was delivered."""
+        """Every retrieved chunk by rank, and whether it was delivered."""
         return self.tables.hits
 
     @property
     def configurations(self) -> pd.DataFrame:
-        """The fields and the sizes of every configuration, and the error of each that failed."""
+        """The fields and sizes of every configuration, and the errors of failed ones."""
         return self.tables.configurations
 
     @property
     def comparisons(self) -> pd.DataFrame:
-        """The difference of every two configurations by every metric."""
+        """The difference between every two configurations by every metric."""
         return self.tables.comparisons
 
     @property
     def timings(self) -> pd.DataFrame:
-        """Seconds by stage, latencies, and everything else that differs from run to run."""
+        """Seconds by stage, latencies, and everything else that varies between runs."""
         return self.tables.timings
 
     @property
@@ -73,12 +73,12 @@ class Results:
 
     @property
     def failures(self) -> dict[str, str]:
-        """The error of each configuration that failed."""
+        """The error of each failed configuration."""
         return self.tables.failures
 
     @property
     def verdict(self) -> Verdict | None:
-        """The claim that the primary metric supports; None if no configuration can be compared."""
+        """The verdict by the primary metric. None if no configuration can be compared."""
         return self._findings.verdict
 
     def leaderboard(self) -> pd.DataFrame:
@@ -87,7 +87,7 @@ class Results:
         Returns
         -------
         DataFrame, indexed by configuration: `place` (missing for those beyond their embedder's window, which are not ranked), `mark`
-        (`winner`, or `=` where statistically indistinguishable from the best), the primary metric with `low` and `high`, and the means of
+        (`winner`, or `=` if statistically indistinguishable from the best), the primary metric with `low` and `high`, and the means of
         the other metrics.
         """
         standings, primary = self._findings.standings, str(self.tables.primary)
@@ -162,6 +162,6 @@ class Results:
 def load(path: str | Path) -> Results:
     """Open the results of a finished sweep, `outputs/<name>`, on any machine.
 
-    Errors: InputError if the folder holds no run, or one of an older version.
+    Errors: InputError if the folder contains no run, or one of an older version.
     """
     return Results(RunTables.read(path))

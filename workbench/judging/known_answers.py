@@ -1,7 +1,7 @@
-"""The known-answer self-test of judges: cases with a known verdict, the scores that a judge gives them, and whether it passes.
+"""The known-answer self-test of judges: cases with a known verdict, the judge's scores, and whether it passes.
 
-`relevance.jsonl` contains queries, each with a passage that answers it and one that is of no use; `faithfulness.jsonl` contains
-answers of one claim over a context, most of the unfaithful ones a word away from a faithful twin (`pair`).
+`relevance.jsonl` contains queries, each with a passage that answers it and one that does not. `faithfulness.jsonl` contains
+one-claim answers with a context. Most unfaithful ones differ by one word from a faithful twin (`pair`).
 """
 
 import json
@@ -21,7 +21,7 @@ AUROC_AT_LEAST, ONE_CLASS_AT_MOST, SCORED_AT_LEAST = 0.65, 0.9, 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class KnownAnswer:
-    """A case with one bound: `min_score` where a judge should approve, `max_score` where it should not."""
+    """A case with one bound: `min_score` if a judge should approve, `max_score` if not."""
 
     case_id: str
     kind: str
@@ -30,32 +30,32 @@ class KnownAnswer:
     max_score: float | None = None
 
     def met(self, score: float) -> bool:
-        """Whether a score is within the bound, the bound included."""
+        """Whether a score is within the bound (inclusive)."""
         return (self.min_score is None or score >= self.min_score) and (self.max_score is None or score <= self.max_score)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceCase(KnownAnswer):
-    """A passage and a query: a fitting one scores at least 0.8, an off-topic one at most 0.2."""
+    """A passage and a query. A relevant passage scores at least 0.8, an off-topic one at most 0.2."""
 
     query: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class FaithfulnessCase(KnownAnswer):
-    """An answer of one claim and its context: a faithful one scores at least 0.9, any other below 0.3."""
+    """A one-claim answer and its context. A faithful answer scores at least 0.9, any other below 0.3."""
 
     answer: str
     pair: str | None = None
 
     def met(self, score: float) -> bool:
-        """Whether a score is within the bound; `max_score` itself is not."""
+        """Whether a score is within the bound. `max_score` is exclusive."""
         return super().met(score) and score != self.max_score
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The score of one case, which a judge should approve or not (`approves`); None if it is unscored, and `why`."""
+    """The score of a case, whether the judge should approve it (`approves`), and `why` if the score is None."""
 
     case_id: str
     kind: str
@@ -67,7 +67,7 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class SelfTest:
-    """The scores that a judge gave the cases."""
+    """A judge's scores of the cases."""
 
     rows: tuple[CaseResult, ...]
 
@@ -88,7 +88,7 @@ class SelfTest:
 
     @property
     def by_kind(self) -> pd.DataFrame:
-        """kind, approves, passed, failed, unscored, mean (of the scored ones; NaN without any), in order of the cases."""
+        """Tabulate kind, approves, passed, failed, unscored, mean (over scored cases, NaN if none), in order of the cases."""
         table = pd.DataFrame([vars(row) for row in self.rows]).astype({"score": float})
         states = pd.get_dummies(table["state"], dtype=int).reindex(columns=["passed", "failed", "unscored"], fill_value=0)
         kinds = table[["kind", "approves", "score"]].join(states).groupby(["kind", "approves"], sort=False)
@@ -96,7 +96,7 @@ class SelfTest:
 
     @property
     def auroc(self) -> float:
-        """P(score of a case to approve > that of one not to), ties counted half: Mann-Whitney's U / pairs; unscored left out."""
+        """P(score of a case to approve > that of a case to reject) over scored cases, counting ties half: Mann-Whitney's U / pairs."""
         good, bad = ([row.score for row in self.rows if row.score is not None and row.approves is side] for side in (True, False))
         if not good or not bad:
             raise InputError(f"AUROC needs scored cases of both classes, not {len(good)} to approve and {len(bad)} to refuse", "see `why`")
@@ -104,7 +104,7 @@ class SelfTest:
 
     @property
     def always_yes(self) -> float:
-        """The share of the scores on the commoner side of 0.5 (0.5 is a yes): 1 for a judge that always says the same."""
+        """The share of scores on the more frequent side of 0.5 (0.5 is a yes). 1 for a judge with only one answer."""
         answers = [row.score >= 0.5 for row in self.rows if row.score is not None]
         if not answers:
             raise InputError("no case was scored", "see `why` of the rows")
@@ -112,12 +112,12 @@ class SelfTest:
 
     @property
     def verdict(self) -> str:
-        """`judge`, or `not a judge: ` and why.
+        """Return `judge`, or `not a judge: ` with the reason.
 
-        No model is free of single slips, so the bounds are read by kind: the name is refused if more cases of any kind fail than pass, as
-        with a judge blind to negation. It is also refused below AUROC 0.65 and if over 90 % of the answers are one class, a gate measured
+        Every model makes single errors, so the bounds apply by kind: a model is no judge if more cases of any kind fail than pass, as
+        for one blind to negation. The same holds below AUROC 0.65 and if over 90 % of the answers are one class, a gate measured
         on small local models (always yes: 0.44 to 0.52; word overlap: 0.56; the first usable model: 0.67), and if over 10 % of the cases
-        are unscored, since a judge does not choose its cases.
+        are unscored, since a judge must not select its cases.
         """
         scored, cases = self.passed + self.failed, len(self.rows)
         if scored < max(1, SCORED_AT_LEAST * cases):
@@ -133,7 +133,7 @@ C = TypeVar("C", bound=KnownAnswer)
 
 
 def self_test(score: Callable[[C], float | None], cases: Sequence[C]) -> SelfTest:
-    """Score each case from 0 to 1 (InputError otherwise); None or a WorkbenchError leaves it unscored."""
+    """Score each case from 0 to 1 (InputError otherwise). None or a WorkbenchError leaves it unscored."""
     return SelfTest(tuple(_tried(score, case) for case in cases))
 
 

@@ -1,7 +1,7 @@
-"""The history of an outputs folder: every sweep appends its means and the fingerprints of what made them.
+"""The history of an outputs folder, to which every sweep appends its means and the fingerprints of their inputs.
 
-`<outputs>/history.parquet` is read, extended and written under a lock to a temporary file that replaces it, so two sweeps at once
-lose nothing and a killed one leaves the old file whole.
+`<outputs>/history.parquet` is read, extended and atomically replaced under a lock, so concurrent sweeps
+lose nothing and a killed one leaves the old file intact.
 """
 
 import json
@@ -23,7 +23,7 @@ from workbench.results.run_tables import RETRIEVED, RunTables
 FILE = "history.parquet"
 # A column for each input of a value, in the order of the pipeline.
 FINGERPRINTS = ("corpus", "questions", "labels", "chunking", "embedding", "retrieval", "prompt")
-# The fingerprints of further stages, a JSON object by name.
+# The fingerprints of further stages, a JSON object with their names as keys.
 STAGES = "stages"
 SCHEMA = pa.schema(
     {"time": pa.timestamp("ms", tz="UTC")}
@@ -34,19 +34,19 @@ SCHEMA = pa.schema(
     | dict.fromkeys((*FINGERPRINTS, STAGES), pa.string())
 )
 COLUMNS = tuple(SCHEMA.names)
-# Values that differ by less are equal: metrics.parquet agrees with trec_eval to this.
+# Smaller differences are ignored: metrics.parquet agrees with trec_eval to this precision.
 EXACT = 1e-9
 
 
 def history_path(outputs: Path) -> Path:
-    """The file of an outputs folder's history."""
+    """The history file of an outputs folder."""
     return outputs / FILE
 
 
 def append(run: RunTables, outputs: Path, when: datetime) -> str:
-    """Add a run's means over all questions to the history and return the run's id; a run without results adds nothing and returns "".
+    """Add a run's means over all questions to the history and return the run's id. Without results, add nothing and return "".
 
-    Errors: StoreError if the history is corrupt or cannot be written; it is then left as it was.
+    Errors: StoreError if the history is corrupt or cannot be written. It then remains unchanged.
     """
     if not run.names:
         return ""
@@ -65,7 +65,7 @@ def append(run: RunTables, outputs: Path, when: datetime) -> str:
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """The history by COLUMNS, oldest run first, in UTC. Errors: InputError if the file does not exist, StoreError if it is corrupt."""
+    """Read the history as COLUMNS, oldest run first, in UTC. Errors: InputError if the file does not exist, StoreError if it is corrupt."""
     if not path.exists():
         raise InputError(f"{path} does not exist", "every workbench sweep appends to it: run one")
     table: pd.DataFrame = _read(path).to_pandas()
@@ -73,11 +73,11 @@ def read_history(path: Path) -> pd.DataFrame:
 
 
 def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: str, condition: str = RETRIEVED) -> pd.DataFrame:
-    """A row for each run of a configuration in which the metric was scored, oldest first.
+    """Tabulate each run of a configuration in which the metric was scored, oldest first.
 
     Columns: run, time, commit, value, low, high, n, clusters, `difference` from the run before, `changed` (the fingerprints that
-    differ from the run before, joined by ", "; empty in the first), `unexplained` (the value differs although no fingerprint
-    does: then the code or the machine changed).
+    differ from the run before, joined by ", "; empty for the first), `unexplained` (the value differs although no fingerprint
+    does, so the code or the machine changed).
     """
     given = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
     wanted = (history[list(given)] == pd.Series(given)).all(axis="columns") & history["value"].notna()
@@ -99,10 +99,10 @@ def _rows(run: RunTables, when: datetime) -> pd.DataFrame:
 
 
 def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
-    """The fingerprint of each stage's settings and version without its inputs: a change shows in one stage, not in those after it."""
+    """The fingerprint of each stage's settings and version without its inputs, so that a change does not affect later stages."""
     known = run.manifest["fingerprints"]
     settings = dict(known["settings"][configuration])
-    # Another definition of the span metrics interprets the same labels differently.
+    # The definition of the span metrics affects how the labels are interpreted.
     spans = run.manifest["experiment"].get("spans", "exact")
     labels = known["labels"] if spans == "exact" else fingerprint(known["labels"], spans)
     own = {name: settings.pop(name, None) for name in FINGERPRINTS}
@@ -111,7 +111,7 @@ def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
 
 
 def commit(*options: str) -> str | None:
-    """The working directory's commit, marked with `--dirty` if tracked files differ from it; None outside git."""
+    """The working directory's commit, marked with `--dirty` if tracked files differ from it. None outside git."""
     command = ["git", "--no-optional-locks", "describe", "--always", "--abbrev=40", "--exclude=*", *options]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
@@ -127,7 +127,7 @@ def _read(path: Path) -> Any:
     except (pa.ArrowException, OSError, EOFError) as error:
         raise StoreError(f"the history {path} is corrupt ({type(error).__name__})", fix) from error
     if table.schema.names == [name for name in COLUMNS if name != STAGES]:
-        # Written before the column existed.
+        # The file is older than the column.
         table = table.append_column(STAGES, pa.nulls(table.num_rows, pa.string()))
     if not table.schema.equals(SCHEMA):
         raise StoreError(f"{path} is no history: its columns are {', '.join(table.schema.names)}", fix)

@@ -1,4 +1,4 @@
-"""A finished run as its tables and its manifest, opened without models, store or dataset."""
+"""The tables and manifest of a finished run, opened without models, store or dataset."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,16 +18,16 @@ from workbench.schemas import SCHEMAS, TableSchema
 _FIX = "make the outputs again with workbench sweep"
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
-# Timings that describe one run and not the speed of the configuration.
+# Timings that describe a single run rather than the configuration's speed.
 _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric as a run's manifest records it; `str` is its name with its cut, such as `recall@5`.
+    """A metric in a run's manifest. `str` returns its name with its cut, such as `recall@5`.
 
-    `family` is what it counts: documents, hits, chunks, spans or other. `k` and `tokens` are its cut. `bounded_by_k` says whether it looks
-    at k delivered chunks. A metric that is not `higher_is_better` counts faults; the values of a `proportion` are in [0, 1].
+    `family` is the unit it counts: documents, hits, chunks, spans or other. `k` and `tokens` are its cut. `bounded_by_k`: whether it reads
+    k delivered chunks. A metric that is not `higher_is_better` counts faults. The values of a `proportion` are in [0, 1].
     """
 
     label: str
@@ -46,16 +46,16 @@ class Measure:
 
     @property
     def of_text(self) -> bool:
-        """Whether it looks for pieces of text rather than for documents."""
+        """Whether it counts pieces of text rather than documents."""
         return self.family in ("spans", "chunks")
 
 
 @dataclass(frozen=True, eq=False)
 class RunTables:
-    """The tables of a run, each an attribute that its source makes on first use, and its `manifest`.
+    """The tables of a run, each an attribute loaded on first use, and its `manifest`.
 
-    Rows of `configurations` are in the order of the run, those that failed last. Rows of `questions` are in the dataset's order, and all
-    arrays over queries follow it.
+    Rows of `configurations` are in the order of the run, failed ones last. Rows of `questions` are in the dataset's order, as are
+    all arrays over queries.
     """
 
     manifest: Mapping[str, Any]
@@ -64,7 +64,7 @@ class RunTables:
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunTables":
-        """Open the run in `outputs/<name>`; InputError if the folder holds no run or a table is missing."""
+        """Open the run in `outputs/<name>`. Raises InputError if the folder contains no run or a table is missing."""
         place = Path(folder)
         try:
             manifest = json.loads((place / MANIFEST).read_text("utf-8"))
@@ -84,7 +84,7 @@ class RunTables:
         return cls(manifest, sources)
 
     def write(self, folder: Path) -> None:
-        """Write every table and the manifest, each whole or not at all; a table that this run lacks is deleted."""
+        """Write every table and the manifest, each atomically. Delete the file of a table that the run does not have."""
         for name, schema in SCHEMAS.items():
             if name in self.sources:
                 write_table(folder, schema, self.table(name))
@@ -97,7 +97,7 @@ class RunTables:
         write_text(folder / MANIFEST, json.dumps(self.manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table by its name in `schemas.SCHEMAS`; a table that the run lacks has no rows."""
+        """A table by its name in `schemas.SCHEMAS`, without rows if the run does not have it."""
         if name not in self._made:
             schema = SCHEMAS[name]
             self._made[name] = conform(schema, self.sources[name](self)) if name in self.sources else empty(schema)
@@ -115,7 +115,7 @@ class RunTables:
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
-        """Every metric of the run by its name with its cut, in the order of the experiment."""
+        """Every metric of the run by name with cut, in the experiment's order."""
         return {name: Measure(name, **about) for name, about in self.manifest["metrics"].items()}
 
     @property
@@ -125,13 +125,13 @@ class RunTables:
 
     @property
     def baseline(self) -> str | None:
-        """The configuration that the experiment names as its baseline."""
+        """The experiment's baseline configuration."""
         name: str | None = self.manifest["baseline"]
         return name
 
     @property
     def failures(self) -> dict[str, str]:
-        """The error of each configuration that failed, in a line."""
+        """The error of each failed configuration, in one line."""
         return dict(self.manifest["failures"])
 
     @property
@@ -141,7 +141,7 @@ class RunTables:
 
     @property
     def configurations_settings(self) -> Mapping[str, Mapping[str, Any]]:
-        """By configuration its settings as `{chunking: {...}, embedding: {...} or None, retrieval: {...}}`."""
+        """The settings of each configuration as `{chunking: {...}, embedding: {...} or None, retrieval: {...}}`."""
         return dict(self.manifest["configurations"])
 
     @cached_property
@@ -151,14 +151,14 @@ class RunTables:
 
     @cached_property
     def facts(self) -> Mapping[str, Mapping[str, Any]]:
-        """By finished configuration its row of `configurations`; missing values are None."""
+        """Map each finished configuration to its row of `configurations`, with None for missing values."""
         table = self.configurations
         finished = table[table["error"].isna()].astype(object)
         rows = finished.where(finished.notna(), None).to_dict("records")
         return {str(row["configuration"]): {str(name): value for name, value in row.items()} for row in rows}
 
     def digest(self, configuration: str = "") -> str:
-        """Hash the results of the run, or of one configuration with the run's data and metrics; the commit is left out."""
+        """Hash the results of the run, or of one configuration with the run's data and metrics, without the commit."""
         own = {"commit"} | ({"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set())
         about: list[Any] = [{name: value for name, value in self.manifest.items() if name not in own}]
         if configuration:
@@ -170,28 +170,28 @@ class RunTables:
         return fingerprint(about, [frame.to_json(orient="values") for frame in frames])
 
     def of(self, name: str, configuration: str) -> pd.DataFrame:
-        """The rows of a table that belong to one configuration, their index from 0."""
+        """The rows of a table that belong to one configuration, indexed from 0."""
         table = self.table(name)
         return table[table["configuration"] == configuration].reset_index(drop=True)
 
 
 def conform(schema: TableSchema, table: pd.DataFrame) -> pd.DataFrame:
-    """The table with the schema's columns, in its order and types; a column that is missing is a KeyError."""
+    """Convert a table to the schema's columns, order and types. Raises KeyError if a column is missing."""
     return table[schema.names].astype(dict(schema.dtypes))
 
 
 def empty(schema: TableSchema) -> pd.DataFrame:
-    """The table without rows."""
+    """An empty table."""
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.dtypes.items()})
 
 
 def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:
-    """Write `<name>.parquet`, whole or not at all; `table` conforms to the schema."""
+    """Write `<name>.parquet` atomically. `table` must conform to the schema."""
     write_atomically(folder / f"{schema.name}.parquet", lambda aside: table.to_parquet(aside, index=False))
 
 
 def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
-    """Read `<name>.parquet`; InputError if it is missing, unreadable or not of the schema."""
+    """Read `<name>.parquet`. Raises InputError if it is missing, unreadable or does not match the schema."""
     path = folder / f"{schema.name}.parquet"
     try:
         table = pd.read_parquet(path)

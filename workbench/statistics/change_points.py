@@ -10,19 +10,19 @@ from scipy.stats import permutation_test
 
 from workbench.metrics.coverage import Ints
 
-# Four runs on one level and five on another is the shortest history whose cleanest step is rare enough: p is 2 * 2 / 126.
+# With four runs on one level and five on another, the clearest step has p = 2 * 2 / 126. Shorter histories never reach significance.
 FEWEST_RUNS = 9
-# Older runs are ignored: the work grows with the square of their number.
+# Older runs are ignored because the cost is quadratic in the number of runs.
 MOST_RUNS = 200
 LEVEL = 0.05
-# The fewest runs of a level: one run that is off is none.
+# The fewest runs of a level. A single outlier is not a level.
 _LEAST = 2
 _RESAMPLES = 1999
 _SEED = 20260101
-# Numbers in memory at once.
+# The most numbers in memory at once.
 _BLOCK = 2_000_000
 
-# Places [start, end) of each part, in two arrays.
+# Positions [start, end) of each part, in two arrays.
 Parts = tuple[Ints, Ints]
 
 
@@ -50,15 +50,15 @@ class Levels:
 
 
 def change_points(series: "pd.Series[float]") -> Levels:
-    """The runs at which the level of a metric, indexed by run and oldest first, changed; NaN is left out.
+    """Find the runs at which the level of a metric (indexed by run, oldest first) changed. NaN is ignored.
 
-    Two permutation tests of scipy are applied to a history, each at half of LEVEL. The first looks for a step, the largest
+    Apply two of scipy's permutation tests to a history, each at half of LEVEL. The first looks for a step, the largest
     standardised difference of means max |mean(part) - mean(rest)| sqrt(m (n - m) / n) over all first parts of m of n runs (binary
     segmentation, Scott and Knott 1974). If there is none, the second looks for a stretch that differs, over all parts in the middle
-    (circular binary segmentation, Olshen and others 2004). Without a change the order of the runs is arbitrary, so at most 5 % of
-    histories without one are split, whatever the noise and however many values are equal; p is of both tests together. The parts
-    are tested in the same way while they have FEWEST_RUNS runs; only the last MOST_RUNS runs are used. Runs that drift or repeat each
-    other are not exchangeable: then a split means that the level was not the same throughout, not that it jumped once.
+    (circular binary segmentation, Olshen et al. 2004). Without a change the order of the runs is arbitrary, so at most 5 % of
+    unchanged histories are split, for any noise and any number of equal values. p combines both tests. The parts
+    are tested in the same way if they have FEWEST_RUNS runs. Only the last MOST_RUNS runs are used. Runs that drift or repeat each
+    other are not exchangeable: a split then means that the level was not constant, not that it jumped once.
     """
     scored = series.dropna().tail(MOST_RUNS)
     values: NDArray[np.float64] = np.asarray(scored, dtype=np.float64)

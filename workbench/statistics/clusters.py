@@ -1,4 +1,4 @@
-"""Group queries: by source document, the units of inference if there are enough of them, and by metadata, for slices."""
+"""Group queries by source document, for inference, and by metadata, for slices."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ BYTES_A_VALUE = 16
 
 
 def query_clusters(labels: Labels) -> Ints:
-    """(queries) the cluster of each query: the document of its first evidence span.
+    """Find the cluster of each query: the document of its first evidence span. Shape (queries,).
 
-    Without evidence it is the query's relevant document if it has exactly one, else the query itself. Several relevant documents
-    link no queries: they would chain (query 1 and 2 share a document, 2 and 3 another), and NFCorpus, with 38 relevant documents a
-    query, would collapse into one cluster. Documents keep their position, lone queries follow after the last document.
+    Without evidence it is the query's relevant document if it has exactly one, else the query itself. Multiple relevant documents
+    do not link queries: links would chain (1 and 2 share a document, 2 and 3 another), and NFCorpus, with 38 relevant documents per
+    query, would collapse into one cluster. Documents keep their position, and single queries follow the last document.
     """
     clusters = labels.documents + np.arange(labels.queries, dtype=np.int64)
     query, doc = labels.relevant_pairs // labels.documents, labels.relevant_pairs % labels.documents
@@ -37,7 +37,7 @@ def query_clusters(labels: Labels) -> Ints:
 class Units:
     """The unit of each query, numbered from 0: `codes` (q); `clusters` is the number of source documents they come from.
 
-    `conditional`: documents are too few, so each query is a unit and inference holds over questions of these documents only.
+    `conditional`: there are too few documents, so each query is a unit and inference only covers questions on these documents.
     """
 
     codes: Ints
@@ -51,10 +51,10 @@ class Units:
 
 
 def units(clusters: npt.ArrayLike) -> Units:
-    """The units of inference for queries in `clusters` (q): the cluster from 10 distinct ones on, else each query alone.
+    """Choose the units of inference for queries in `clusters` (q): clusters if at least 10 are distinct, else single queries.
 
-    The variance between fewer than about 10 clusters cannot be estimated well enough for an interval to keep its promise (Cameron and
-    Miller 2015, section VI). Taking those documents as given, only the choice of questions is left to chance, and that is between queries.
+    With fewer than about 10 clusters the variance estimate is too poor for an interval to keep its nominal coverage (Cameron and
+    Miller 2015, section VI). Given those documents, only the choice of questions is random, so the variance is between queries.
     """
     names = np.asarray(clusters)
     codes = np.unique(names, return_inverse=True)[1].astype(np.int64)
@@ -65,7 +65,7 @@ def units(clusters: npt.ArrayLike) -> Units:
 
 
 def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
-    """Group the rows of `scored` (r, q) that hold the same queries, for one pass: their positions and these queries (q), in blocks."""
+    """Group the rows of `scored` (r, q) with the same queries, in blocks: the rows' positions and these queries (q)."""
     groups: dict[bytes, list[int]] = {}
     for row, key in enumerate(np.packbits(scored, axis=1)):
         groups.setdefault(key.tobytes(), []).append(row)
@@ -75,7 +75,7 @@ def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
 
 
 def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[str, Bools]:
-    """The members (queries) of `all` and of every `field=value`, fields in alphabetical order, values as text."""
+    """The members (queries) of `all` and of every `field=value`, with fields in alphabetical order and values as text."""
     slices: dict[str, Bools] = {"all": np.ones(queries, dtype=np.bool_)}
     for field in sorted({field for record in metadata for field in record}):
         values = [record.get(field) for record in metadata]

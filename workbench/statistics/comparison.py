@@ -20,8 +20,8 @@ from workbench.statistics.randomisation import Randomised
 class Comparison:
     """The mean of a - b with its clustered 95 % interval, and two-sided p values.
 
-    `p` is that of the clustered paired t test (of the randomisation if the difference does not vary), `p_random` that of sign flips,
-    `p_adjusted` max-T over the family and never below `p`, `p_holm` Holm's of `p`.
+    `p` comes from the clustered paired t test (from randomisation if the difference does not vary), `p_random` from sign flips,
+    `p_adjusted` from max-T over the family, never below `p`, and `p_holm` from Holm's correction of `p`.
     """
 
     a: str
@@ -41,16 +41,16 @@ class Bounds(NamedTuple):
 
 
 def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: npt.ArrayLike) -> Interval:
-    """The mean of a - b over the q queries of both (q, NaN where unscored), by `paired_differences`."""
+    """The mean of a - b over the queries of both (q, NaN if unscored), by `paired_differences`."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     return paired_differences(first[None], second[None], clusters)[0]
 
 
 def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike) -> list[Interval]:
-    """For each of r rows the mean of a - b over the q queries of both (r, q; NaN where unscored) and its cluster-robust t interval.
+    """Compute the mean of a - b with its cluster-robust t interval, for each row of values (r, q; NaN if unscored).
 
-    Queries that lack a value on either side are left out of both and of `n`. Equal values everywhere give 0 with the bounds
-    0 and 0; one query, or another difference that does not vary, has no bounds.
+    Queries without a value on either side are left out of both and of `n`. If all values are equal, the result is 0 with the bounds
+    0 and 0. A single query, or any other constant difference, has no bounds.
     """
     if a.shape != b.shape:
         raise InputError(f"{a.shape[1:]} and {b.shape[1:]} values cannot be paired", "compare results of the same queries")
@@ -64,7 +64,7 @@ def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike) -> list[In
 
 
 def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayLike, b_high: npt.ArrayLike) -> Bounds:
-    """Bounds of mean(a - b) over queries (q), each value known only to be between `low` and `high` since documents are not judged.
+    """Compute bounds of mean(a - b) over queries (q), if unjudged documents leave each value between `low` and `high`.
 
     They are mean(a_low - b_high) and mean(a_high - b_low) over the queries with all four values (`metrics.evaluate.unjudged_values`);
     NaN without such a query.
@@ -80,19 +80,19 @@ def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayL
 
 
 def p_values(pairs: Pairs, tests: Randomised) -> tuple[Floats, Floats]:
-    """(p) p of the clustered t test, that of the randomisation where a difference does not vary; and corrected, never below it."""
+    """p (p) of the clustered t test, or of randomisation for constant differences, and the corrected p, never below it."""
     plain = np.where(np.isnan(pairs.t_p), tests.alone, pairs.t_p)
     return plain, np.maximum(tests.adjusted, plain)
 
 
 def comparisons(pairs: Pairs, tests: Randomised, family: Bools, names: Sequence[str], sign: float = 1.0) -> list[Comparison]:
-    """The pairs in `family` (p) as comparisons of configurations by name, their differences multiplied by `sign`."""
+    """Convert the pairs in `family` (p) to comparisons by configuration name, with differences multiplied by `sign`."""
     chosen = np.flatnonzero(family)
     (p, adjusted), half_width = p_values(pairs, tests), pairs.half_width
     holm = multipletests(p[chosen], method="holm")[1] if len(chosen) else p[chosen]
     rows = []
     for pair, corrected in zip(chosen.tolist(), holm.tolist(), strict=True):
-        mean = sign * float(pairs.mean[pair]) + 0.0  # no negative zero
+        mean = sign * float(pairs.mean[pair]) + 0.0  # avoid negative zero
         half = float(half_width[pair])
         interval = Interval(mean, mean - half, mean + half, int(pairs.n[pair]), int(pairs.clusters[pair]))
         tested = (float(p[pair]), float(tests.alone[pair]), float(adjusted[pair]), corrected)

@@ -1,4 +1,4 @@
-"""Means of clustered values with their standard errors and confidence intervals, for many rows of values at once."""
+"""Compute means of clustered values with standard errors and confidence intervals, for many rows at once."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import Units, units
 
-# Rounding leaves a standard error of this order, relative to the largest value, of values that do not vary.
+# Rounding gives constant values a standard error of this order, relative to the largest value.
 _ROUNDING = 1e-12
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Robust:
-    """Means of r rows of values: `mean`, `error` (NaN without variance), `freedom`, `n`, `sums` (r, units) of each unit."""
+    """Means of r rows of values: `mean`, `error` (NaN without variance), `freedom`, `n`, and the `sums` of each unit (r, units)."""
 
     mean: Floats
     error: Floats
@@ -30,8 +30,8 @@ class Robust:
 def robust(values: Floats, codes: Ints) -> Robust:
     """CR2: SE² = Σ over units g of (Σ residuals in g)² / (1 - h_g) / n², where h_g = n_g / n (Bell and McCaffrey 2002).
 
-    `values` (r, q) are NaN where unscored, `codes` (q) number the units from 0 without gaps. With units of one size it is CR1, with
-    one query a unit the ordinary standard error. A row without a value has the mean NaN.
+    `values` (r, q) are NaN if unscored, `codes` (q) number the units from 0 without gaps. With units of one size it is CR1, with
+    one query per unit the ordinary standard error. A row without values has the mean NaN.
     """
     scored = ~np.isnan(values)
     known = np.where(scored, values, 0.0)
@@ -50,18 +50,18 @@ def robust(values: Floats, codes: Ints) -> Robust:
 
 
 def by_unit(values: Floats, codes: Ints) -> Floats:
-    """(r, units) the sums of values (r, q) over the queries of each unit."""
+    """Sum values (r, q) over the queries of each unit. Shape (r, units)."""
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     return np.asarray(np.add.reduceat(values[:, order], starts, axis=1))
 
 
 def satterthwaite(sizes: Floats, correlation: Floats, several: Bools) -> Floats:
-    """(r) the degrees of freedom (Σ λ)² / Σ λ² of the CR2 variance, for units of `sizes` (r, units) (Imbens and Kolesár 2016).
+    """Compute the degrees of freedom (Σ λ)² / Σ λ² (r) of the CR2 variance for units of `sizes` (r, units) (Imbens and Kolesár 2016).
 
     The λ are the eigenvalues of the covariance of the units' weighted residual sums, M_gj = a_g a_j (δ_gj v_g - h_g v_j - h_j v_g +
-    h_g h_j V), with a_g² = 1 / (1 - h_g), v_g = n_g (1 + (n_g - 1) ρ) and V = Σ v_g. The traces of M and M² are written out, so no
-    matrix is made. Units of one size have their number - 1; with one unit (not `several`) it is 1.
+    h_g h_j V), with a_g² = 1 / (1 - h_g), v_g = n_g (1 + (n_g - 1) ρ) and V = Σ v_g. The traces of M and M² are expanded to avoid the
+    matrix. Equal units have their number - 1 degrees of freedom, a single unit (not `several`) has 1.
     """
     share = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)
     weights = 1 / np.where(share < 1, 1 - share, 1)
@@ -76,7 +76,7 @@ def satterthwaite(sizes: Floats, correlation: Floats, several: Bools) -> Floats:
 
 
 def _correlation(residuals: Floats, squares: Floats, sizes: Floats) -> Floats:
-    """(r) the correlation of values within a unit by the method of moments, in [0, 1]; 1 where nothing varies."""
+    """Estimate the correlation of values within a unit by the method of moments, in [0, 1]. Shape (r,), 1 for constant rows."""
     pairs = (sizes * (sizes - 1)).sum(axis=1)
     variance = squares / np.maximum(sizes.sum(axis=1), 1)
     together = ((residuals**2).sum(axis=1) - squares) / np.maximum(pairs, 1)
@@ -86,7 +86,7 @@ def _correlation(residuals: Floats, squares: Floats, sizes: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean `value` with the bounds `low` and `high`, NaN where the data allow none, over `n` queries in `clusters` source documents."""
+    """A mean `value` with bounds `low` and `high` (NaN if undefined), over `n` queries in `clusters` source documents."""
 
     value: float
     low: float
@@ -96,10 +96,10 @@ class Interval:
 
 
 def mean_intervals(values: Floats, clusters: npt.ArrayLike, *, proportion: Bools) -> list[Interval]:
-    """The means of r rows of n scored values (r, n) with 95 % intervals; `clusters` (n) are the source documents.
+    """Compute the means of scored values (r, n) with 95 % intervals. `clusters` (n) are the source documents.
 
-    Proportions (r), and rows that are all 0 or 1, get a Wilson interval with an effective n, others the cluster-robust t interval. There
-    are no bounds for one query, or if values other than 0 and 1 do not vary: an interval without width would claim certainty.
+    Proportions (r), and rows that are all 0 or 1, get a Wilson interval with an effective n, others the cluster-robust t interval. A single
+    query, or constant values other than 0 and 1, have no bounds, because an interval without width would claim certainty.
     """
     observed = units_of(values, clusters)
     binary = ((values == 0) | (values == 1)).all(axis=1)
@@ -113,14 +113,14 @@ def mean_intervals(values: Floats, clusters: npt.ArrayLike, *, proportion: Bools
 
 
 def robust_intervals(values: Floats, observed: Units) -> list[Interval]:
-    """mean ± t · SE of rows (r, n): CR2 standard error, Satterthwaite's degrees of freedom; no bounds without variance between units."""
+    """mean ± t · SE of rows (r, n): CR2 standard errors, Satterthwaite's degrees of freedom. No bounds without variance between units."""
     means = robust(values, observed.codes)
     half = t_quantile(means.freedom) * means.error
     return _intervals(means.mean, means.mean - half, means.mean + half, values.shape[1], observed)
 
 
 def units_of(values: Floats, clusters: npt.ArrayLike) -> Units:
-    """The units of inference of rows of values (r, n); InputError for no values, NaN and unequal lengths."""
+    """The units of inference of rows of values (r, n). Raises InputError for no values, NaN or unequal lengths."""
     names = np.asarray(clusters)
     if values.ndim != 2 or names.ndim != 1 or values.shape[1] != len(names):
         raise InputError(f"{values.shape[1:]} values and {names.shape} clusters do not match", "give one cluster for each value")
@@ -137,12 +137,12 @@ def t_quantile(freedom: Floats | int) -> Floats:
 
 
 def _wilson(values: Floats, observed: Units) -> list[Interval]:
-    """Wilson's interval (1927) with the effective n of a clustered sample: n / design effect · (t(n - 1) / t(freedom))².
+    """Wilson's interval (1927) with the effective n of a clustered sample, n / design effect · (t(n - 1) / t(freedom))².
 
-    The design effect is the variance of the mean over that of as many independent successes, p (1 - p) / (n - 1); for successes at
-    least 1. Only the F units with a rare outcome (anything but 1 if the mean is above a half) inform it, so the estimate is drawn
-    towards its largest value, that of units of one mind, Σ size² / n (Kish 1965), which has the weight 4 / (F² + 4): with F = 0 it
-    is the only information. The last factor pays for few units (Korn and Graubard 1998). With one query a unit it is the plain interval.
+    The design effect is the variance of the mean over that of n independent successes, p (1 - p) / (n - 1); for successes at
+    least 1. Only the F units with a rare outcome (anything but 1 if the mean is above a half) inform it, so the estimate is shrunk
+    towards its maximum, that of units with equal values, Σ size² / n (Kish 1965), with the weight 4 / (F² + 4): with F = 0 it
+    is the only information. The last factor corrects for few units (Korn and Graubard 1998). One query per unit gives the plain interval.
     """
     n, mean, means = values.shape[1], values.mean(axis=1), robust(values, observed.codes)
     binary = ((values == 0) | (values == 1)).all(axis=1)

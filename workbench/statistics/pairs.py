@@ -1,4 +1,4 @@
-"""All pairs of configurations on the queries that both have a value for, many pairs at once."""
+"""Compare all pairs of configurations on the queries that both have a value for, many pairs at once."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ from workbench.statistics.intervals import by_unit, robust, t_quantile
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Differences a - b of p pairs of configurations, `a` and `b` being their positions (p), every a before its b.
+    """Differences a - b of p pairs of configurations at the positions `a` and `b` (p), with a < b.
 
-    `mean`, its clustered standard error `error` (NaN where the difference does not vary) with `freedom`, over `n` queries in
-    `clusters` documents, all (p). `sums` (p, units) add up the differences of each unit; they are all 0 for `identical` pairs.
+    `mean`, its clustered standard error `error` (NaN if the difference does not vary) with `freedom`, over `n` queries in
+    `clusters` documents, all (p). `sums` (p, units) are the sums of differences of each unit, all 0 for `identical` pairs.
     """
 
     a: Ints
@@ -31,20 +31,20 @@ class Pairs:
 
     @property
     def t_p(self) -> Floats:
-        """(p) two-sided p of the clustered paired t test; 1 for identical pairs, NaN where the difference does not vary."""
+        """Two-sided p of the clustered paired t test. Shape (p,), 1 for identical pairs, NaN if the difference does not vary."""
         ratio = np.divide(np.abs(self.mean), self.error, out=np.full(len(self.mean), np.nan), where=~np.isnan(self.error))
         return np.where(self.identical, 1.0, 2 * stats.t.sf(ratio, self.freedom))
 
     @property
     def half_width(self) -> Floats:
-        """(p) half the width of the clustered t interval; 0 for identical pairs, NaN for one query or where the difference does not vary."""
+        """Half the width of the clustered t interval. Shape (p,), 0 for identical pairs, NaN for one query or a constant difference."""
         return np.where(self.identical & (self.n > 1), 0.0, t_quantile(self.freedom) * self.error)
 
 
 def all_pairs(values: Floats, codes: Ints, documents: Ints) -> Pairs:
-    """Every pair of the configurations in `values` (c, q; NaN where unscored), for queries in units `codes` (q) and `documents` (q)."""
+    """Every pair of the configurations in `values` (c, q; NaN if unscored), for queries in units `codes` (q) and `documents` (q)."""
     a, b = np.triu_indices(len(values), 1)
-    # One block even without pairs, for arrays of the right shape.
+    # Make one block even without pairs, for arrays of the right shape.
     parts = blocks(max(1, len(a)), rows(BYTES_A_VALUE * values.shape[1]))
     computed = [_columns(values[a[part]] - values[b[part]], codes, documents) for part in parts]
     columns = [np.concatenate(column) for column in zip(*computed, strict=True)]

@@ -1,4 +1,4 @@
-"""Randomisation tests of many pairs at once: each alone, a family corrected by max-T, and the tie set."""
+"""Randomisation tests of many pairs at once: single pairs, a family corrected by max-T, and the tie set."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from workbench.statistics.pairs import Pairs
 
 FLIPS = 9_999
 MOST_EXACT = 16
-# Sums that differ by less are tied, whatever the order in which they were added.
+# Sums that differ by less are tied, so that the order of addition does not matter.
 TIE = 1e-9
 _BLOCK = 256
-# How far S_0b - S_0a may be off S_ab, and how small S_ab may be beside the largest: together far below TIE.
+# The largest error of S_0b - S_0a as S_ab, and the smallest S_ab relative to the largest. Their combined effect is far below TIE.
 _OFF, _NEAR = 1e-12, 1e-3
-# One-sided. Two equal configurations would each be left out in this share of cases, and the other one called the winner.
+# One-sided. Each of two equal configurations is left out in this share of cases, which makes the other the winner.
 LEVEL = 0.025
-# The share of it that is spent on finding rivals that are far behind.
+# The share of this level used to find rivals that are far behind.
 _SPENT = LEVEL / 20
 
 
 def sign_blocks(units: int, flips: int, seed: int) -> Iterator[Floats]:
-    """Blocks (b, units) of -1 and 1: `flips` random rows in all; independent of the values that are multiplied with them."""
+    """Blocks (b, units) of -1 and 1 with `flips` random rows in total, independent of the values multiplied with them."""
     random = np.random.default_rng(seed)
     for block in blocks(flips, _BLOCK):
         yield random.integers(0, 2, size=(block.stop - block.start, units)).astype(np.float64) * 2 - 1
 
 
 def exact_blocks(units: int) -> Iterator[Floats]:
-    """Blocks (b, units) that hold every one of the 2^units rows of -1 and 1 once."""
+    """Blocks (b, units) that contain each of the 2^units rows of -1 and 1 once."""
     for block in blocks(2**units, _BLOCK):
         numbers = np.arange(block.start, block.stop)
         yield (numbers[:, None] >> np.arange(units) & 1).astype(np.float64) * 2 - 1
@@ -39,11 +39,11 @@ def exact_blocks(units: int) -> Iterator[Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Totals:
-    """U = Σ S / √(Σ S²) of p pairs from their sums S (p, units): no flip of signs changes the root, the `norm` (p).
+    """U = Σ S / √(Σ S²) of p pairs from their sums S (p, units). Sign flips do not change the root, `norm` (p).
 
-    U is a monotone function of the one-sample t statistic of the G sums, t = U √((G - 1) / (G - U²)). Where configurations have values
-    for the same queries S_ab = S_0b - S_0a, so the flips of the c rows S_0b (`basis`: c, units) give those of all pairs a - b. Pairs for
-    which that is not so, or whose difference is so small that it would lose digits, are multiplied out: `apart`, with their `rows`.
+    U is a monotone function of the one-sample t statistic of the G sums, t = U √((G - 1) / (G - U²)). If configurations have values
+    for the same queries, S_ab = S_0b - S_0a, so the flips of the c rows S_0b (`basis`: c, units) give those of all pairs a - b. Pairs for
+    which this does not hold, or whose difference is so small that it would lose digits, are multiplied out: `apart`, with their `rows`.
     """
 
     a: Ints
@@ -55,7 +55,7 @@ class Totals:
 
     @classmethod
     def of(cls, a: Ints, b: Ints, sums: Floats) -> "Totals":
-        """The totals of all pairs of configurations, every a before its b."""
+        """Compute the totals of all pairs of configurations, with a < b."""
         norm = np.sqrt((sums**2).sum(axis=1))
         basis = np.zeros((int(b.max(initial=-1)) + 1, sums.shape[1]))
         basis[b[a == 0]] = sums[a == 0]
@@ -64,7 +64,7 @@ class Totals:
         return cls(a, b, norm, basis, apart, sums[apart])
 
     def under(self, signs: Floats) -> Floats:
-        """(b, p) U under flips (b, units); 0 for a pair without differences."""
+        """Compute U under flips (b, units). Shape (b, p), 0 for a pair without differences."""
         flipped = signs @ self.basis.T
         totals = flipped[:, self.b] - flipped[:, self.a]
         totals[:, self.apart] = signs @ self.rows.T
@@ -72,7 +72,7 @@ class Totals:
 
 
 def exact_p(sums: Floats) -> float:
-    """The share of all 2^m sign flips of m non-zero sums (m) whose total is at least as far from 0 as the observed one."""
+    """The share of all 2^m sign flips of non-zero sums (m) with a total at least as far from 0 as the observed one."""
     totals = np.zeros(1)
     for value in sums[sums != 0]:
         totals = np.concatenate([totals - value, totals + value])
@@ -84,8 +84,8 @@ def exact_p(sums: Floats) -> float:
 class BestSetTest:
     """A test of "no other is better" for each of c configurations, by the largest `lead` (c) of its rivals in U.
 
-    `columns` (c, c - 1) are the pairs with each other configuration, `signs` (c, c - 1) turn them into the rival's lead, `slack`
-    (c, c - 1) is how far a rival is surely behind (0 or less).
+    `columns` (c, c - 1) are the pairs with each other configuration, `signs` (c, c - 1) convert them to the rival's lead, `slack`
+    (c, c - 1) is the distance by which a rival is certainly behind (0 or less).
     """
 
     columns: Ints
@@ -97,9 +97,9 @@ class BestSetTest:
     def of(cls, pairs: Pairs, observed: Floats) -> "BestSetTest":
         """The test for the observed U (p) of all pairs.
 
-        The test of "no other is better than i" compares the largest lead with its distribution under flips. Rivals that are far behind
-        i only make it blunt: one whose lead is below -q, q the normal quantile at 1 - spent / (c - 1), is surely behind, and its flips
-        count less by lead + q (two steps: Romano, Shaikh and Wolf 2014; confidence sets of the best: Mogstad et al. 2024, Hsu 1984).
+        The test of "no other is better than i" compares the largest lead with its distribution under flips. Rivals far behind
+        i only reduce its power: one with a lead below -q, q the normal quantile at 1 - spent / (c - 1), is certainly behind, and its flips
+        are shifted by lead + q (two steps: Romano, Shaikh and Wolf 2014; confidence sets of the best: Mogstad et al. 2024, Hsu 1984).
         """
         count = int(pairs.b.max(initial=0)) + 1
         position = np.zeros((count, count), dtype=np.int64)
@@ -112,7 +112,7 @@ class BestSetTest:
         return cls(columns, signs, np.minimum(0.0, leads + q), leads.max(axis=1, initial=-np.inf))
 
     def reached(self, flipped: Floats) -> Ints:
-        """(c) in how many of the flips (b, p) the largest lead is at least the observed one."""
+        """The number of flips (b, p) in which the largest lead reaches the observed one. Shape (c,)."""
         counts = np.zeros(len(self.columns), dtype=np.int64)
         for place, (columns, signs, slack) in enumerate(zip(self.columns, self.signs, self.slack, strict=True)):
             leads = flipped[:, columns] * signs + slack
@@ -121,10 +121,10 @@ class BestSetTest:
 
 
 def unrejected(unbeaten: Floats, pairs: Pairs, p: Floats) -> Ints:
-    """The positions of the configurations (c) in the tie set, which contains the true best with 97.5 % confidence.
+    """Find the positions of the tie set, which contains the true best with 97.5 % confidence. Shape (c,).
 
-    A configuration is left out if its p of "no other is better" (`unbeaten`) rejects it and the paired t tests agree: `p` (p) of some
-    pair, two-sided at 5 %, finds another one better. Where a few large documents decide, the tests disagree and nothing is claimed.
+    A configuration is left out if its p of "no other is better" (`unbeaten`) rejects it and the paired t tests agree: `p` (p) of a
+    pair, two-sided at 5 %, finds another one better. If a few large documents decide, the tests disagree and it stays in the set.
     """
     worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= 2 * LEVEL]
     behind = np.isin(np.arange(len(unbeaten)), worse)
@@ -141,20 +141,20 @@ class Randomised:
 
 
 def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Randomised:
-    """Count how often the observed values are reached when the signs of whole units are flipped, the same flips for all pairs.
+    """Count how often sign flips of whole units, the same for all pairs, reach the observed values.
 
-    A pair's p is (b + 1) / (B + 1) for b of B random flips with |Σ ± S| >= |Σ S|; exact where at most 16 of its units are non-zero.
-    Corrected by max-T (Westfall and Young 1993, step-down, algorithm 4.1): U of the pairs in `family` (p) in falling order, each against
-    the maximum of its own and all smaller ones. `BestSetTest` tests "no other is better".
+    A pair's p is (b + 1) / (B + 1) for b of B random flips with |Σ ± S| >= |Σ S|, or exact if at most 16 of its units are non-zero.
+    Corrected by max-T (Westfall and Young 1993, step-down, algorithm 4.1): U of the pairs in `family` (p) in descending order, each against
+    the maximum of itself and all smaller ones. `BestSetTest` tests "no other is better".
     """
     live = (pairs.sums != 0).any(axis=0)
     totals, units = Totals.of(pairs.a, pairs.b, pairs.sums[:, live]), int(live.sum())
     observed = totals.under(np.ones((1, units)))[0]
-    # The family by falling |U|.
+    # The family by descending |U|.
     order = np.flatnonzero(family)[np.argsort(-np.abs(observed[family]), kind="stable")]
     best = BestSetTest.of(pairs, observed)
     exact = units <= MOST_EXACT
-    # How often each observed value is reached; random flips count the observed signs as one more.
+    # The count for each observed value. Random flips count the observed signs as one more.
     count = 0 if exact else 1
     alone, stepped, unbeaten = (np.full(size, count) for size in (len(observed), len(order), len(best.columns)))
     for signs in exact_blocks(units) if exact else sign_blocks(units, flips, seed):
@@ -169,6 +169,6 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
     few = np.flatnonzero((pairs.sums != 0).sum(axis=1) <= MOST_EXACT)
     p[few] = [exact_p(pairs.sums[pair]) for pair in few]
     adjusted = np.full(len(observed), np.nan)
-    # Step-down: no hypothesis is rejected before those with a larger U. And no corrected p is below the plain one.
+    # Step-down: no hypothesis is rejected before those with a larger U, and no corrected p is below the plain one.
     adjusted[order] = np.maximum(np.maximum.accumulate(stepped / count), p[order])
     return Randomised(p, adjusted, unbeaten / count)

@@ -10,16 +10,16 @@ import numpy.typing as npt
 from workbench.errors import InputError
 from workbench.statistics.comparison import paired_difference
 
-# The allowance for the proxy, in the units of a metric between 0 and 1: with it the true best was kept in 95 % of draws on the sets that
-# it was chosen on (docs/statistics.md).
+# The allowance for the proxy, in units of a metric between 0 and 1. It kept the true best in 95 % of draws on the datasets used to
+# choose it (docs/statistics.md).
 MARGIN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Screened:
-    """A configuration by its `proxy`: the mean `value`, its `difference` to the `first` configuration, with the interval, and its fate.
+    """A configuration by `proxy`: the mean `value`, the `difference` from the `first` configuration with its interval, and the outcome.
 
-    `difference` is in the metric's own direction; it and its bounds are NaN for the first itself and where no question has both values.
+    `difference` is in the metric's direction. It and its bounds are NaN for the first itself, and if no question has both values.
     """
 
     configuration: str
@@ -34,9 +34,9 @@ class Screened:
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """Which configurations were screened out, by `metric` on `queries` of the `of` questions that have an answer.
+    """The result of a screening by `metric` on `queries` of the `of` questions that have an answer.
 
-    `rows` are all configurations in the experiment's order, `margin` is the allowance for the proxy, `alike` groups those with one proxy.
+    `rows` are all configurations in the experiment's order, `margin` is the allowance for the proxy, `alike` groups those that share one.
     """
 
     metric: str
@@ -54,7 +54,7 @@ class Screening:
 
     @property
     def proxies(self) -> tuple[str, ...]:
-        """The proxies of the configurations that were screened out; of all if none was."""
+        """The proxies of the configurations that were screened out, or of all if none was."""
         return tuple(dict.fromkeys(row.proxy for row in self.dropped or self.rows))
 
     @property
@@ -64,13 +64,13 @@ class Screening:
         return about | {"seed": self.seed, "alike": self.alike, "dropped": [row.configuration for row in self.dropped]}
 
     def as_json(self) -> dict[str, Any]:
-        """All fields; NaN, which JSON lacks, as None."""
+        """Convert all fields for JSON, with NaN as None."""
         rows = [{name: None if value != value else value for name, value in asdict(row).items()} for row in self.rows]
         return asdict(self) | {"rows": rows}
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> "Screening":
-        """The screening that `as_json` wrote."""
+        """Read the output of `as_json`."""
         rows: list[dict[str, Any]] = [{name: np.nan if value is None else value for name, value in row.items()} for row in fields["rows"]]
         alike = tuple(map(tuple, fields["alike"]))
         return cls(**{**fields, "rows": tuple(Screened(**row) for row in rows), "alike": alike})
@@ -86,11 +86,11 @@ def screened(
     never_first: Collection[str] = (),
     higher_is_better: bool = True,
 ) -> list[Screened]:
-    """The fate of configurations by name, each with its proxy's values (q, NaN where unscored) of the same queries in `clusters` (q).
+    """Screen configurations by name, from their proxies' values (q, NaN if unscored) for the same queries in `clusters` (q).
 
-    A configuration is dropped if its whole interval is more than `margin` behind the one with the best mean, unless it is `spared`.
-    The intervals are those of the verdict's differences: clustered, paired, 95 % each. A configuration in `never_first` is compared
-    with the first and is never it. InputError if no configuration has a value.
+    A configuration is dropped if its whole interval is more than `margin` behind the best mean, unless it is `spared`.
+    Intervals are computed like the verdict's: clustered, paired, 95 % each. A configuration in `never_first` is compared
+    with the first but cannot be it. Raises InputError if no configuration has a value.
     """
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in values.items()}
     means = {name: float(np.nanmean(row)) for name, row in rows.items() if not np.isnan(row).all()}
@@ -104,7 +104,7 @@ def screened(
         if first not in ("", name) and not np.isnan(row + rows[first]).all():
             apart = paired_difference(row, rows[first], clusters)
             difference, low, high = apart.value, apart.low, apart.high
-        # A bound that is NaN drops nothing.
+        # A NaN bound drops nothing.
         kept = name in spared or not (high if higher_is_better else -low) < -margin
         fates.append(Screened(name, proxies.get(name, ""), means.get(name, np.nan), first, difference, low, high, kept))
     return fates

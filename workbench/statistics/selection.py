@@ -13,9 +13,9 @@ _SPLITS = 200
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The leader's corrected `value`; `optimism` is how far the plain mean is above it, in the metric's direction of better.
+    """The leader's corrected `value`, and the `optimism` of the plain mean, in the metric's direction of better.
 
-    `chosen` is the share of halves on which each configuration came first; ties share it.
+    `chosen` is the share of halves on which each configuration is first. Ties share it.
     """
 
     value: float
@@ -24,10 +24,10 @@ class Selected:
 
 
 def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int) -> Selected | None:
-    """The leader of one random half of the units, measured on the other half and the reverse; the mean over 200 splits.
+    """Choose the leader on a random half of the units, measure it on the other half and vice versa, and average over 200 splits.
 
-    `values` (c, q; higher is better, NaN where unscored) of configurations by `names` (c), `codes` (q) the units; None with fewer than
-    two. This is cross-validation (Stone 1974); half the questions choose a little worse than all, so the value errs downwards.
+    `values` (c, q; higher is better, NaN if unscored) of configurations `names` (c), `codes` (q) are the units. None with fewer than
+    two. This is cross-validation (Stone 1974). Half the questions choose slightly worse than all, so the value is biased downwards.
     """
     count = int(codes.max(initial=-1)) + 1
     if count < 2:
@@ -47,7 +47,7 @@ def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int
 
 
 def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:
-    """(splits, c) 1 for the configuration with the highest mean over the `members` (splits, units), divided where several have it."""
+    """1 for the configuration with the highest mean over the `members` (splits, units), divided among ties. Shape (splits, c)."""
     counts = members @ sizes
     means = np.divide(members @ sums, counts, out=np.full(counts.shape, -np.inf), where=counts > 0)
     first = (means >= means.max(axis=1, keepdims=True) - 1e-12) & np.isfinite(means)

@@ -1,4 +1,4 @@
-"""Per-query scores as means with intervals, over all queries and over slices of them."""
+"""Average per-query scores with intervals, over all queries and over slices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -19,11 +19,11 @@ _NO_MEAN = asdict(Interval(np.nan, np.nan, np.nan, 0, 0)) | {"attainable": np.na
 
 
 def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
-    """A row for each metric and slice: `metric, slice, value, low, high, n, clusters, unscored, attainable`.
+    """Tabulate each metric and slice: `metric, slice, value, low, high, n, clusters, unscored, attainable`.
 
-    `queries` is what `evaluate` returns; `clusters` (q) and `metadata` (q) are per query position. The slices are `all` and
+    `queries` is the output of `evaluate`, `clusters` (q) and `metadata` (q) are per query position. The slices are `all` and
     `field=value` for every metadata field with 2 to 20 distinct values. The mean, its interval, `attainable` and `n` are over
-    scored queries (`value` is NaN without any); `unscored` counts the others. A slice to which a metric never applies has no row.
+    scored queries (`value` is NaN if there are none). `unscored` counts the others. A slice to which a metric never applies has no row.
     """
     if metadata and len(metadata) != len(clusters):
         raise InputError(f"metadata of {len(metadata)} queries for {len(clusters)} clusters", "give both for every query")
@@ -31,7 +31,7 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
     proportion = np.array([Metric.parse(name).proportion for name in names], dtype=np.bool_)
 
     def by_query(values: "pd.Series[Any]", missing: float | bool) -> NDArray[Any]:
-        """(metrics, queries)"""
+        """Shape (metrics, queries)."""
         cells = np.full((len(names), len(clusters)), missing)
         cells[codes, queries["query"]] = values
         return cells

@@ -1,4 +1,4 @@
-"""The verdict on an experiment: which configuration is best by the primary metric, and with what confidence."""
+"""The verdict on an experiment: the best configuration by the primary metric, and the confidence in it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ FEWEST_QUERIES = 30
 MOST_QUERIES = 100_000
 # Six queries find an effect of 1.5 standard deviations.
 _FEWEST_NEEDED, _LARGE_EFFECT = 6, 1.5
-_NORMAL = 2.8016  # the quantiles of .975 and .8 added up
+_NORMAL = 2.8016  # the sum of the quantiles at .975 and .8
 CONDITIONAL = "over questions of these documents only"
 METHODS = (
     "differences: the same questions in pairs, clustered by source document (CR2 with Satterthwaite's degrees of freedom)",
@@ -36,7 +36,7 @@ METHODS = (
 
 
 class Reason(StrEnum):
-    """Why there is no winner."""
+    """The reason for not naming a winner."""
 
     IDENTICAL = "identical"
     FEW = "fewer than 30 questions"
@@ -46,12 +46,12 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The conclusions about configurations by one metric.
+    """The conclusions about configurations, based on one metric.
 
-    `ranked`: those with a score, the best mean first. `best`: the tie set in that order, which contains the true best with at least
+    `ranked`: those with a score, best mean first. `best`: the tie set in that order, which contains the true best with at least
     95 % confidence. `winner` is its only member, else None and `reason` says why. `selected` is about the leader, `ranked[0]`.
-    `needed` queries would distinguish the first two (None: no difference, or no error to measure it by). `n` queries have a value for
-    all configurations. `conditional`: documents are too few, so that the verdict holds over questions of these documents only.
+    `needed` queries would distinguish the first two (None if the difference or its error is 0 or unknown). `n` queries have a value for
+    all configurations. `conditional`: there are too few documents, so the verdict only covers questions on these documents.
     """
 
     metric: str
@@ -69,7 +69,7 @@ class Verdict:
     clusters: int
 
     def between(self, a: str, b: str) -> Comparison | None:
-        """The comparison of two configurations in either order; None if the family does not contain it."""
+        """The comparison of two configurations in either order, or None if the family does not contain it."""
         return next((row for row in self.comparisons if {row.a, row.b} == {a, b}), None)
 
 
@@ -82,10 +82,10 @@ def verdict(
     higher_is_better: bool = True,
     seed: int = SEED,
 ) -> Verdict:
-    """The verdict on configurations by name, each with its values (q, NaN where unscored) of the same queries in `clusters` (q).
+    """Judge configurations by name, from their values (q, NaN if unscored) for the same queries in `clusters` (q).
 
-    The family is all pairs, or all against the `baseline` if one is given. Configurations without any score are left out; the caller
-    leaves out those that cannot be compared fairly. Equal inputs and seeds give equal verdicts.
+    The family is all pairs, or all against the `baseline` if given. Configurations without any score are left out. The caller
+    must leave out those that cannot be compared fairly. Equal inputs and seeds give equal verdicts.
     """
     sign = 1.0 if higher_is_better else -1.0
     names, scores, documents = _scored(values, np.asarray(clusters))
@@ -120,14 +120,14 @@ def queries_needed(difference: float, error: float, n: int) -> int | None:
     """The number of queries at which a two-sided paired t test at 5 % finds a true difference of this size with 80 % power.
 
     The effect is d / sd, where sd = `error` · √n contains the design effect of clustering, `error` being the clustered standard error of
-    the difference over `n` queries. More than 100,000 is given as 100,001. None without a difference, or without an error to measure it by.
+    the difference over `n` queries. Returns 100,001 for more than 100,000, and None if there is no difference or no known error.
     """
     if difference == 0 or not math.isfinite(error) or error <= 0 or n < 2:
         return None
     effect = abs(difference) / (error * math.sqrt(n))
     if effect >= _LARGE_EFFECT:
         return _FEWEST_NEEDED
-    # The normal approximation, which the t distribution exceeds by about two queries.
+    # The normal approximation. The t distribution requires about two more queries.
     if (_NORMAL / effect) ** 2 > MOST_QUERIES:
         return MOST_QUERIES + 1
     found = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8, alternative="two-sided")
@@ -135,7 +135,7 @@ def queries_needed(difference: float, error: float, n: int) -> int | None:
 
 
 def _scored(values: Mapping[str, npt.ArrayLike], clusters: npt.NDArray[Any]) -> tuple[tuple[str, ...], Floats, Ints]:
-    """The configurations with a score (c), their values (c, q) of the queries that any of them has one for, and these queries' documents (q)."""
+    """The scored configurations (c), their values (c, q) on queries that any of them has a value for, and the queries' documents (q)."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in values.items()}
     for name, row in rows.items():
         if row.shape != clusters.shape or np.isinf(row).any():
