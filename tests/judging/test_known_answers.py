@@ -172,7 +172,7 @@ def test_one_that_always_says_the_same_is_not_and_is_told_so(cases: tuple[KnownA
     test = self_test(lambda _: constant, cases)
     assert states(test) == (len(cases) // 2, len(cases) // 2, 0)
     assert (test.auroc, test.always_yes) == (0.5, 1)
-    assert test.verdict.startswith("not a judge: AUROC 0.50 is below 0.65; 100% of its answers are one and the same; it fails ")
+    assert test.verdict.startswith("not a judge: AUROC 0.50 is below 0.65; 100% of its answers are the same; it fails ")
 
 
 @pytest.mark.parametrize("measure", [overlap, every_word])
@@ -297,7 +297,7 @@ def test_kinds_are_told_one_by_one() -> None:
         ([1.0] * 10, [0.0] * 5 + [1.0] * 5, "judge"),
         ([1.0] * 10, [0.0] * 4 + [1.0] * 6, "not a judge: it fails 6 of 10 cases of kind bad"),
         ([0.7] * 10, [0.0] * 10, "not a judge: it fails 10 of 10 cases of kind good"),
-        ([1.0] * 10, [0.0], "not a judge: 91% of its answers are one and the same"),
+        ([1.0] * 10, [0.0], "not a judge: 91% of its answers are the same"),
         ([0.0] * 4 + [1.0] * 4, [0.0] * 4 + [1.0] * 4, "not a judge: AUROC 0.50 is below 0.65"),
     ],
 )

@@ -40,10 +40,10 @@ def test_a_run_of_another_packages_metric_opens_without_it(copied: Path) -> None
 
 
 def test_a_folder_without_a_run_is_told_with_a_fix(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="contains no run"):
         RunTables.read(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="contains no run"):
         RunTables.read(tmp_path)
 
 

@@ -19,7 +19,7 @@ from workbench.statistics.intervals import Interval
 
 # Values can differ even if the loser misses nothing.
 OTHER = "other"
-OTHER_MEANING = "all that was looked for was delivered: the values differ by blanks at seams, by order, or by what else was delivered"
+OTHER_MEANING = "nothing was missed: the values differ by blanks between chunks, by order, or by the other text delivered"
 # Smaller differences are rounding errors.
 _SAME = 1e-9
 

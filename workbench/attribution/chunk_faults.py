@@ -54,17 +54,17 @@ def chunk_faults(
         beyond = np.maximum(lengths - window, 0)
         definition = f"the input with special tokens and header has more than the embedder's {window} tokens"
         found.append(of_chunks("longer than the window", beyond > 0, definition))
-        definition = "what lies beyond the window is never seen"
+        definition = "tokens beyond the window are never embedded"
         found.append(ChunkFault("tokens never embedded", int(beyond.sum()), int(lengths.sum()), "tokens", definition))
     if dataset.needs:
         found.append(_cut_evidence(labels, dataset, chunks))
     small = labels.tokens_in(*labels.positions(chunks, "start", "end")) < FEWEST_TOKENS
     found.append(of_chunks("too small", small, f"fewer than {FEWEST_TOKENS} tokens of text, header not counted"))
     if (several := _several_topics(labels, chunks)) is None:
-        definition = "not counted: no document has headings that would tell topics apart"
+        definition = "not counted: no document has headings to distinguish topics"
         found.append(ChunkFault("several topics", 0, 0, "chunks", definition))
     else:
-        definition = f"two or more headed sections each hold at least {SECOND_TOPIC:.0%} of the chunk's characters"
+        definition = f"two or more headed sections each make up at least {SECOND_TOPIC:.0%} of the chunk's characters"
         found.append(of_chunks("several topics", several, definition))
     definition = "the embedded text equals that of an earlier chunk, so that only the tie breaker orders them"
     found.append(of_chunks("exact duplicates", pd.Series(list(inputs)).duplicated().to_numpy(), definition))

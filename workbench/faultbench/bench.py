@@ -39,7 +39,7 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
     if there are no evidence spans, or if the questions yield too few cases of a kind.
     """
     if at_least < 1:
-        raise InputError(f"at_least is {at_least}", "ask for 1 case of each cause or more")
+        raise InputError(f"at_least is {at_least}", "request at least 1 case of each cause")
     if not dataset.needs:
         raise InputError(f"{dataset.name} has no evidence spans, and without them no stage can be broken on purpose", "label the evidence")
     required = dict.fromkeys((*CAUSE_NAMES, _DOUBLE, _PLAIN), at_least) | {_REFUSED: (at_least + 1) // 2}

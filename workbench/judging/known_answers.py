@@ -123,7 +123,7 @@ class SelfTest:
         if scored < max(1, SCORED_AT_LEAST * cases):
             return f"not a judge: only {scored} of {cases} cases were scored"
         why = [f"AUROC {self.auroc:.2f} is below {AUROC_AT_LEAST}"] if self.auroc < AUROC_AT_LEAST else []
-        why += [f"{self.always_yes:.0%} of its answers are one and the same"] if self.always_yes > ONE_CLASS_AT_MOST else []
+        why += [f"{self.always_yes:.0%} of its answers are the same"] if self.always_yes > ONE_CLASS_AT_MOST else []
         kinds = self.by_kind.query("failed > passed")[["kind", "failed", "passed"]].to_numpy()
         why += [f"it fails {failed} of {failed + passed} cases of kind {kind}" for kind, failed, passed in kinds]
         return "not a judge: " + "; ".join(why) if why else "judge"

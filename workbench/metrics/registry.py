@@ -43,7 +43,7 @@ class Kind:
     family: Family
     cut: Literal["k", "k or tokens", "none"]
     requires: Requirement
-    definition: str = "defined by the package that brings it"
+    definition: str = "defined by the package that provides it"
     source: str = "–"
     higher_is_better: bool = True
     proportion: bool = True
@@ -53,11 +53,11 @@ class Kind:
 _TREC = "trec_eval, over distinct documents, each ranked by its best chunk; relevant is a grade of 1 or more"
 _GAIN = f"{_TREC}; Järvelin and Kekäläinen 2002"
 _SMITH = "Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval"
-_TEST_CODE = "what most test code computes"
+_TEST_CODE = "as in most test code"
 _BUILTIN: dict[str, Kind] = {
     "recall": Kind(recall, "documents", "k", RELEVANT, "share of the relevant documents among the first k documents", _TREC),
     "precision": Kind(precision, "documents", "k", RELEVANT, "share of the first k documents that are relevant", _TREC),
-    "success": Kind(success, "documents", "k", RELEVANT, "1 where a relevant document is among the first k: the hit rate", _TREC),
+    "success": Kind(success, "documents", "k", RELEVANT, "1 if a relevant document is among the first k: the hit rate", _TREC),
     "mrr": Kind(mrr, "documents", "k", RELEVANT, "1 / rank of the first relevant document among the first k, else 0", _TREC),
     "ndcg": Kind(ndcg, "documents", "k", RELEVANT, "discounted gain of the first k documents, divided by the largest possible", _GAIN),
     "map": Kind(
@@ -70,7 +70,7 @@ _BUILTIN: dict[str, Kind] = {
         "documents",
         "k",
         NEGATIVE,
-        "1 where a known-irrelevant document is among the first k; lower is better",
+        "1 if a known-irrelevant document is among the first k; lower is better",
         "here",
         higher_is_better=False,
     ),
@@ -94,7 +94,7 @@ _BUILTIN: dict[str, Kind] = {
         span_iou, "spans", "k or tokens", EVIDENCE, "evidence that was delivered, of all that was delivered or should have been", _SMITH
     ),
     "need_recall": Kind(need_recall, "spans", "k or tokens", EVIDENCE, "share of the pieces of evidence that were delivered whole", "here"),
-    "complete": Kind(complete, "spans", "k or tokens", EVIDENCE, "1 where every piece of evidence was delivered whole", "here"),
+    "complete": Kind(complete, "spans", "k or tokens", EVIDENCE, "1 if every piece of evidence was delivered whole", "here"),
     "span_precision_omega": Kind(span_precision_omega, "spans", "none", EVIDENCE, "span precision if retrieval were perfect", _SMITH),
     "margin": Kind(
         margin, "other", "none", RELEVANT, "score of the best relevant document minus that of the best other one", "here", proportion=False

@@ -51,7 +51,7 @@ class ComparisonView:
         """Questions on which the leader and the second, or the baseline, differ."""
         where = self.findings.contrast
         if where is None:
-            return show(Prose("There is no second configuration to compare."))
+            return show(Prose("The run has no second configuration to compare."))
         return show(Prose(tally(where)), *pair_blocks(self.findings, where))
 
     def pairs(self) -> Shown:
@@ -64,18 +64,18 @@ class ComparisonView:
 
     def exploratory(self) -> Shown:
         """Metrics beside the primary one, and the ranking at a fixed number of chunks."""
-        return show(exploratory(self.findings) or Prose("There is no other metric to look at."))
+        return show(exploratory(self.findings) or Prose("The run has no other metric."))
 
     def curves(self) -> Shown:
         """Recall of evidence as more text is delivered."""
         missing = (
-            "No configuration can be drawn." if self.run.dataset["needs"] else "Without evidence spans there is no recall of text to draw."
+            "No configuration can be plotted." if self.run.dataset["needs"] else "The data have no evidence spans, so recall of text is undefined."
         )
         return show(curves(self.findings) or Prose(missing))
 
     def sizes(self) -> Shown:
         """The primary metric by size and overlap, if the experiment varies both."""
-        return show(sizes(self.findings) or Prose("Size and overlap were not both varied, so there is no map of them."))
+        return show(sizes(self.findings) or Prose("The run does not vary both size and overlap."))
 
     def costs(self) -> Shown:
         """The costs of each configuration, and the primary metric against them."""

@@ -93,7 +93,7 @@ class TrendsView:
             for row in trend.rows[trend.rows["changed"] != ""].to_dict("records")
         ]
         columns = [*_RUN, text("changed"), Column("value"), Column("difference"), words("commit")]
-        return _newest("Changes since the configuration's run before", columns, rows, "Nothing was changed between runs.")
+        return _newest("Changes since the configuration's run before", columns, rows, "Nothing changed between runs.")
 
     def levels(self) -> Shown:
         """The change points, with the fingerprints that changed in the same run."""
@@ -149,8 +149,8 @@ class TrendsView:
         short = [trend.name for trend in self.found if not trend.levels.enough]
         level = f"a change of level was found in {listed(stepped)}" if stepped else "no change of level was found"
         if len(short) == len(self.found):
-            level = f"fewer than {FEWEST_RUNS} runs, too few to tell a change of level from noise"
-        lines = ["The same configuration on the same questions gives identical values: only what is marked can have changed one."]
+            level = f"fewer than {FEWEST_RUNS} runs, too few to distinguish a change of level from noise"
+        lines = ["The same configuration on the same questions gives identical values: only a marked change can have changed one."]
         if 0 < len(short) < len(self.found):
             lines.append(f"Fewer than {FEWEST_RUNS} runs, too few for a change of level: {listed(short)}.")
         runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"

@@ -70,7 +70,7 @@ class RunTables:
             manifest = json.loads((place / MANIFEST).read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(
-                f"{place} holds no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep"
+                f"{place} contains no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep"
             ) from error
         sources = {
             name: lambda _, schema=schema: read_table(place, schema)

@@ -76,7 +76,7 @@ def _renamed(frame: pd.DataFrame, aliases: Mapping[str, tuple[str, ...]], name: 
 def _require(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        shapes = "a row a query has retrieved and relevant; a row a document query_id, doc_id, rank or score, and relevance unless qrels are given"
+        shapes = "one row per query has retrieved and relevant; one per document query_id, doc_id, rank or score, and relevance unless qrels are given"
         raise InputError(f"{name} has no column {', '.join(missing)} (it has {', '.join(map(str, frame.columns))})", shapes)
 
 
@@ -87,12 +87,12 @@ def _once(frame: pd.DataFrame, column: str) -> None:
 
 def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> Given:
     if all_judged:
-        raise InputError("all_judged is for a frame of one row a document", "leave it out: `relevant` holds all relevant documents")
+        raise InputError("all_judged is for a frame of one row per document", "leave it out: `relevant` contains all relevant documents")
     ids = frame["query_id"].tolist() if "query_id" in frame.columns else list(range(len(frame)))
     names = _ids(ids, "query_id")
     repeated = pd.Series(names).duplicated()
     if repeated.any():
-        raise InputError(f"query {names[int(repeated.argmax())]!r} has two rows", "give one row a query, or unique query_id")
+        raise InputError(f"query {names[int(repeated.argmax())]!r} has two rows", "give one row per query, or unique query_id")
     queries = dict(zip(names, ids, strict=True))
     run = {name: _list(cell, "retrieved", name) for name, cell in zip(names, frame["retrieved"], strict=True)}
     if qrels is None:
@@ -113,7 +113,7 @@ def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) 
     if qrels is not None:
         _once(named, "relevance")
         if all_judged:
-            raise InputError("all_judged is for a frame without qrels", "leave it out: qrels hold what is judged")
+            raise InputError("all_judged is for a frame without qrels", "leave it out: qrels contain the judgements")
         return _with_qrels(named, queries, run, qrels)
     _require(frame, ["relevance"], _FRAME)
     return _given(queries, run, _grades(zip(names, docs, frame["relevance"], strict=True)), [named], complete=all_judged)
@@ -140,7 +140,7 @@ def _given(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequ
     clusters = _of_queries(frames, "cluster")
     lost = [name for name in queries if name not in clusters]
     if clusters and lost:
-        raise InputError(f"{some(lost)} without a cluster", "give each its cluster, in the qrels too if it stands only there")
+        raise InputError(f"{some(lost)} without a cluster", "give each its cluster, in the qrels too if the query is only there")
     ranked = {name: run.get(name, []) for name in queries}
     return Given(queries, ranked, {name: grades.get(name, {}) for name in queries}, answerable, clusters or None, complete)
 
@@ -175,7 +175,7 @@ def _shown(value: object) -> str:
 def _list(cell: object, column: str, query: str) -> list[str]:
     if isinstance(cell, list | tuple | np.ndarray):
         return _ids(cell, f"{column} of query {query!r}")
-    fix = "parse the text first, e.g. .map(json.loads) or .str.split()" if isinstance(cell, str) else "write [] where there is nothing"
+    fix = "parse the text first, e.g. .map(json.loads) or .str.split()" if isinstance(cell, str) else "write [] for an empty list"
     raise InputError(f"{column} of query {query!r} is of type {type(cell).__name__}, not a list of doc ids", fix)
 
 

@@ -44,7 +44,7 @@ class Scores:
         return "\n".join([text, *self.notes])
 
     def _repr_html_(self) -> str:
-        caption = f"{plural(self.queries['query_id'].nunique(), 'query', 'queries')}; n is how many a mean is over"
+        caption = f"{plural(self.queries['query_id'].nunique(), 'query', 'queries')}; n is the number of queries in a mean"
         rows = [Row([Cell(text) for text in row]) for row in self._cells()]
         return show(Table(caption, _COLUMNS, rows), Lines(self.notes) if self.notes else None)._repr_html_()
 
@@ -86,7 +86,7 @@ def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame |
 def _chosen(metrics: Sequence[str]) -> list[Metric]:
     found = [Metric.parse(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
     if not found:
-        raise InputError("no metric is asked for", "write metrics=['recall@5', 'mrr@10']")
+        raise InputError("no metric is given", "write metrics=['recall@5', 'mrr@10']")
     for metric in found:
         if metric.family != "documents":
             raise InputError(f"{metric} needs the documents and their chunks, not only ids", "measure it in an experiment")
@@ -149,6 +149,6 @@ def _notes(given: Given, chosen: Sequence[Metric]) -> Iterator[str]:
     deepest = max(map(len, given.run.values()))
     deeper = [str(metric) for metric in chosen if (metric.k or 0) > deepest > 0]
     if deeper:
-        yield f"No ranking has more than {plural(deepest, 'document')}: {listed(deeper)} took what lies deeper as not retrieved."
+        yield f"No ranking has more than {plural(deepest, 'document')}: {listed(deeper)} counted deeper documents as not retrieved."
     if not given.complete:
         yield "Relevant documents that were not retrieved are unknown: so is precision's maximum, and each query is its own cluster unless given."

@@ -31,7 +31,7 @@ METHODS = (
     "corrected p: max-T over the family by the same flips, step-down (Westfall and Young); beside it Holm",
     "tie set: no other is better, one-sided max-T at 2.5 % for each configuration (Mogstad et al., Hsu), if a paired t test agrees",
     "corrected value of the leader: chosen on one half of the documents, measured on the other, 200 splits",
-    "questions needed: 80 % power, two-sided paired t test at 5 %, the difference and its clustered spread as they are here",
+    "questions needed: 80 % power, two-sided paired t test at 5 %, with the observed difference and its clustered spread",
 )
 
 

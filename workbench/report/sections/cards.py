@@ -36,7 +36,7 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
         if values is not None:
             entries.append(Term(stage, _stage(stage, values)))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
-    made = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered a question"
+    made = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered per question"
     cut = (
         f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
     )

@@ -42,8 +42,8 @@ def sizes(found: Findings) -> Section | None:
         return None
     scale = Scale.over(value for grid in grids for value in grid.cells.values())
     about = (
-        f"{found.primary}, where both were varied and all else is the same; the stronger the colour, the higher. "
-        "The colours span 0.2 at least, so that a small difference looks small."
+        f"{found.primary}, for each size and overlap with all other settings equal; stronger colours are higher. "
+        "The colours span at least 0.2, so that a small difference looks small."
     )
     tables = [_grid(grid, scale) for grid in grids]
     return Section("Size and overlap", "sizes", [Prose(about), Beside(tables)], "Sizes")

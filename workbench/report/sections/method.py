@@ -26,7 +26,7 @@ def method(found: Findings) -> Section:
     causes = [Term(name, meaning) for name, meaning in possible_causes(found.run).items()]
     blocks: list[Block] = [Prose(about_primary(found.run)), Lines([*_ALWAYS, *tests])]
     blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
-    about = Prose("The first that applies is named, in the order of the stages.")
+    about = Prose("If several causes apply, the one of the earliest stage is named.")
     return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [about, Terms(causes)])], "Method")
 
 

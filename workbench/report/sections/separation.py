@@ -51,7 +51,7 @@ def latency(run: RunTables, configuration: str) -> Table:
     }
     digits = fitting_digits(value for both in taken.values() for value in both)
     rows = [Row([Cell(step), *(value_cell(value, digits) for value in both)]) for step, both in taken.items()]
-    return Table("Milliseconds a question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
+    return Table("Milliseconds per question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
 
 
 def index_gap(run: RunTables, configuration: str) -> list[Block]:

@@ -55,5 +55,5 @@ def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
         Row([Cell(slice_name(str(label))), count_cell(counts[label]), *scale.shades(values.loc[label].tolist(), digits)])
         for label in labels
     ]
-    caption = f"{found.primary} of every configuration by slice; the stronger the colour, the higher"
+    caption = f"{found.primary} of every configuration by slice; stronger colours are higher"
     return Table(caption, [words("slice"), Column("questions"), *columns], rows, key=key_of(short))

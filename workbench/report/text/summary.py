@@ -17,8 +17,8 @@ from workbench.report.text.sentences import about_dataset
 _PRICES: dict[Cost, str] = {
     "encoding": "{} s of encoding",
     "index": "{} MB of index",
-    "delivered": "{} tokens of delivered text a question",
-    "p95": "{} ms a question (95th percentile)",
+    "delivered": "{} tokens of delivered text per question",
+    "p95": "{} ms per question (95th percentile)",
 }
 # The cause, after "misses evidence ... because".
 _BECAUSE = {cause.name: cause.because for cause in CAUSES}
@@ -72,7 +72,7 @@ def cost(found: Findings) -> tuple[str, str]:
     """State the costs of the leader and of the cheapest configuration of the tie set."""
     first, cheapest = found.price(found.first.name) if found.first else None, found.cheapest
     if first is None or cheapest is None or found.verdict is None:
-        return "There is no configuration to name a cost of.", ""
+        return "No configuration can be ranked, so no cost is named.", ""
     meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in map(COSTS.__getitem__, _PRICES))
     # At equal context all deliver the same amount.
     kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
@@ -87,7 +87,7 @@ def faults(found: Findings) -> tuple[str, str]:
     """Describe the leader's misses and their most frequent cause."""
     first, missed = found.first, found.faults
     if first is None or missed is None:
-        return "There is no configuration to find faults with.", ""
+        return "No configuration can be ranked, so no faults are counted.", ""
     if not found.primary.higher_is_better:
         return f"{found.primary} counts faults itself and has no causes.", ""
     what, questions = "evidence" if explains_text(found.run) else "a relevant document", plural(missed.of, "question")
@@ -106,9 +106,9 @@ def weakest(found: Findings) -> tuple[str, str]:
     """Name the slice in which the leader scores worst."""
     first, missed = found.first, found.faults
     if first is None or missed is None:
-        return "There is no configuration to slice.", ""
+        return "No configuration can be ranked, so none is sliced.", ""
     if missed.weakest is None:
-        return "No slice of the questions has 20 of them, and smaller ones are not informative.", ""
+        return "No slice has 20 questions, and smaller slices are not informative.", ""
     whole, part = first.means[str(found.primary)], missed.weakest.mean
     value = f"{number(part.value)} {interval(part.low, part.high)}"
     where = f"{missed.weakest.slice} ({plural(part.n, 'question')})"

@@ -26,7 +26,7 @@ def margin(found: Findings) -> tuple[str, str]:
     """State the leader's difference from the other. The detail gives the leader's value corrected for selection."""
     first, second, apart = found.first, found.other, found.margin
     if first is None:
-        return "There is nothing to take a difference from.", ""
+        return "No configuration can be ranked, so there is no difference.", ""
     metric = str(found.primary)
     if second is None or apart is None:
         return f"There is no second one to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
@@ -46,7 +46,7 @@ def certainty(found: Findings) -> tuple[str, str]:
     """State the result of the tests. The detail gives the other p values and the bounds under complete judgements."""
     verdict, apart = found.verdict, found.margin
     if verdict is None or apart is None:
-        return "Nothing was tested: that takes two configurations.", ""
+        return "Nothing was tested, because a test requires two configurations.", ""
     if same(apart):
         return "There is no difference to test.", ""
     tests = f"paired t {p_value(apart.p)}, randomisation {p_value(apart.p_random)}, Holm {p_value(apart.p_holm)}"
@@ -58,7 +58,7 @@ def more(found: Findings) -> tuple[str, str]:
     """State the number of questions that would separate the first two configurations."""
     verdict, second = found.verdict, found.second
     if verdict is None or second is None:
-        return "More questions would not help: it takes two configurations that can be compared.", ""
+        return "More questions would not help without two configurations that can be compared.", ""
     if verdict.reason is Reason.IDENTICAL:
         return "No number of questions would separate equal configurations.", ""
     if verdict.reason is Reason.FEW:
@@ -80,7 +80,7 @@ def _verdict(found: Findings, verdict: Verdict) -> str:
             return f"No winner: {verdict.ranked[0]} has nothing to be compared with."
         case Reason.FEW:
             have = f"{plural(verdict.n, 'question has', 'questions have')} a value for every configuration"
-            return f"No winner: only {have}, and it takes {FEWEST_QUERIES} to name one."
+            return f"No winner: only {have}, but a winner requires {FEWEST_QUERIES}."
         case Reason.IDENTICAL:
             return f"No winner: {_names(verdict)} have the same {found.primary} on every question."
         case Reason.TIED:
