@@ -26,7 +26,7 @@ _LARGEST = 200_000
 
 @dataclass(frozen=True)
 class Experiment:
-    """Configurations to compare, their dataset and metrics. `primary` defaults by the data; `screening` has the configurations set aside."""
+    """Configurations to compare, their dataset and metrics. `primary` defaults by the data; `screening` has configurations set aside."""
 
     name: str
     dataset: Source

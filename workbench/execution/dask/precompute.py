@@ -83,7 +83,7 @@ class _Sweep:
             self._encode_role(workers, embedder, role, texts_of)
 
     def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: Mapping[Node, Sequence[str]]) -> None:
-        """Encode the texts missing from the cache. An embedder's own error ends its encoding, and its stage meets and reports that error."""
+        """Encode the texts missing from the cache. An embedder's own error ends its encoding, and its stage meets and reports it."""
         cache, nodes, texts = self.graph.run.workspace.vectors, list(wanted), list(wanted.values())
         identity, batches = tasks.embedder_identity(embedder), missing_batches(texts, embedder, role, cache)
         by_name = {f"encode-{fingerprint(batch.keys.tobytes().hex())}": batch for batch in batches}
