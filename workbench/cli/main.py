@@ -53,7 +53,7 @@ def _details() -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="workbench")
 def main() -> None:
-    """Which chunking, embedding and retrieval is better on your documents, and how sure that is."""
+    """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
 for _command in (sweep, plan, report, dataset, export, lab):

@@ -1,4 +1,4 @@
-"""Report every fault of a draft at once; only a draft without faults becomes a dataset."""
+"""Report every fault of a draft at once. Only a draft without faults becomes a dataset."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from workbench.records import Dataset, Document, Need, Span
 
 
 def faults(draft: DatasetDraft) -> list[str]:
-    """The faults of a draft, each a line with its place."""
+    """Return the faults of a draft, one line each with its place."""
     documents = {document.doc_id: document for document, _ in draft.documents}
     queries = {query.query_id for query, _ in draft.queries}
     lines = [
@@ -24,7 +24,7 @@ def faults(draft: DatasetDraft) -> list[str]:
 
 
 def notes(draft: DatasetDraft) -> list[str]:
-    """Remarks on a draft that are no faults, one line each: fields that nothing reads, and ambiguous quotes."""
+    """Return remarks on a draft that are not faults, one line each: unknown fields and ambiguous quotes."""
     unread = [
         f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is not understood and left out"
         for (file, key), rows in draft.unread.items()
@@ -33,7 +33,7 @@ def notes(draft: DatasetDraft) -> list[str]:
 
 
 def dataset_of(draft: DatasetDraft) -> Dataset:
-    """Make the dataset, with labels in the order of the queries; DatasetError with all faults of the draft if it has any."""
+    """Make the dataset, with labels in the order of the queries. Raises DatasetError with all faults of the draft."""
     if lines := faults(draft):
         raise DatasetError(f"dataset {draft.name}", lines)
     needs: dict[tuple[str, str], list[Span]] = {}

@@ -1,4 +1,4 @@
-"""Documents: a folder of Markdown, text and HTML, a JSON Lines file, or a table with doc_id, title and text."""
+"""Read documents from a folder of Markdown, text and HTML, a JSON Lines file, or a table with doc_id, title and text."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ _IDS = ("doc_id", "_id", "id")
 
 
 def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
-    """The documents in a dataset's folder: a file `documents` with one of the suffixes, else the folder `documents`."""
+    """Return the documents in a dataset's folder: a file `documents` with one of the suffixes, or else the folder `documents`."""
     return first_file(folder, (f"documents{suffix}" for suffix in suffixes)) or folder / "documents"
 
 
 def read_documents(path: Path, draft: DatasetDraft) -> None:
-    """Read all documents at the path into the draft; a file of another kind is a fault."""
+    """Read all documents at the path into the draft. A file of another kind is a fault."""
     require(path, "the documents")
     if path.is_dir():
         _read_folder(path, draft)
