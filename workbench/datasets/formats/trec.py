@@ -1,7 +1,6 @@
 """Read and write TREC files: topics, qrels (`query_id 0 doc_id relevance`) and runs (`query_id Q0 doc_id rank score tag`).
 
-Fields are separated by blanks or tabs, as in trec_eval (https://github.com/usnistgov/trec_eval). Lines that it would skip, and values that it
-would read as 0, are faults here.
+Fields are separated by blanks or tabs, as in trec_eval (https://github.com/usnistgov/trec_eval). Input that it skips or reads as 0 is a fault.
 """
 
 import math
