@@ -48,7 +48,7 @@ def _executed(target: Path, outputs: Path) -> Path | None:
     """Return the executed notebook of an output folder or experiment file, or None if the experiment was never swept."""
     if target.is_dir():
         if not (target / _EXECUTED).is_file():
-            raise InputError(f"{target} holds no {_EXECUTED}", "give the folder of a finished sweep, such as outputs/quickstart")
+            raise InputError(f"{target} has no {_EXECUTED}", "give the folder of a finished sweep, such as outputs/quickstart")
         return target / _EXECUTED
     from workbench.experiment.read import read_experiment
 

@@ -30,13 +30,13 @@ class Commands(click.Group):
                 click.echo(f"workbench: and {len(error.lines) - _SHOWN_FAULTS} more", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("\nworkbench: interrupted; what was finished is kept, the same command goes on from there", err=True)
+            click.echo("\nworkbench: interrupted; finished results are kept, run the same command again to resume", err=True)
             ctx.exit(130)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:  # tracebacks go to a file, not to the terminal
             line = " ".join(f"{type(error).__name__}: {error}".split())
-            click.echo(f"workbench: unexpected {line}; what was finished is kept{_details()}", err=True)
+            click.echo(f"workbench: unexpected {line}; finished results are kept{_details()}", err=True)
             ctx.exit(3)
 
 

@@ -25,7 +25,7 @@ def store_errors(place: Path) -> Iterator[None]:
     except BaseException as error:
         number = error.errno if isinstance(error, OSError) else None
         if number in _FULL or _SAYS_FULL.search(str(error)):
-            raise StoreError(f"the disk is full at {place}", "free space and run again: what was finished is kept") from error
+            raise StoreError(f"the disk is full at {place}", "free space and run again: finished results are kept") from error
         if number in _UNWRITABLE:
             what = f"{getattr(error, 'filename', None) or place} cannot be written"
             raise StoreError(what, "choose another --outputs or change its permissions") from error

@@ -72,7 +72,7 @@ def anchor(draft: DatasetDraft) -> None:
     evidence = {(row.query_id, row.span) for row in draft.evidence}
     for quote in draft.quotes:
         if quote.doc_id is not None and quote.doc_id not in documents:
-            draft.faults.append(f"{_place(quote)} points to document {quote.doc_id!r}, and there is no such document")
+            draft.faults.append(f"{_place(quote)} points to document {quote.doc_id!r}, but this document does not exist")
         elif spans := _find(quote, search):
             chosen = _choose(quote, spans, given, draft)
             if evidence.isdisjoint((quote.query_id, span) for span in chosen):

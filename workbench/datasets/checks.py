@@ -26,7 +26,7 @@ def faults(draft: DatasetDraft) -> list[str]:
 def notes(draft: DatasetDraft) -> list[str]:
     """Return remarks on a draft that are not faults, one line each: unknown fields and ambiguous quotes."""
     unread = [
-        f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is not understood and left out"
+        f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is unknown and ignored"
         for (file, key), rows in draft.unread.items()
     ]
     return unread + list(dict.fromkeys(draft.notes))
@@ -63,9 +63,9 @@ def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _texts(draft: DatasetDraft) -> Iterator[str]:
     if not draft.documents:
-        yield "there is no document; a corpus needs at least one"
+        yield "the corpus has no documents; it needs at least one"
     if not draft.queries:
-        yield "there is no query; check the file of questions"
+        yield "the dataset has no queries; check the file of questions"
     for document, where in draft.documents:
         if not document.text.strip():
             yield f"{where} document {document.doc_id!r} is empty"
@@ -80,9 +80,9 @@ def _judgements(draft: DatasetDraft, documents: Collection[str], queries: Collec
     grades: dict[tuple[str, str], int] = {}
     for qrel, where in draft.qrels:
         if qrel.doc_id not in documents:
-            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, and there is no such document"
+            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, but this document does not exist"
         if qrel.query_id not in queries:
-            yield f"{where} judges query {qrel.query_id!r}, and there is no such query"
+            yield f"{where} judges query {qrel.query_id!r}, but this query does not exist"
         if grades.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance) != qrel.relevance:
             yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r} a second time, differently"
     relevant = Counter(qrel.query_id for qrel, _ in draft.qrels if qrel.relevance > 0)
@@ -99,7 +99,7 @@ def _evidence(row: EvidenceRow, documents: Mapping[str, Document], queries: Coll
         yield f"{place} belongs to no query"
     doc_id, start, end = row.span.doc_id, row.span.start, row.span.end
     if doc_id not in documents:
-        yield f"{place} points to document {doc_id!r}, and there is no such document"
+        yield f"{place} points to document {doc_id!r}, but this document does not exist"
         return
     text = documents[doc_id].text
     if not 0 <= start < end <= len(text):

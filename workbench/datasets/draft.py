@@ -113,7 +113,7 @@ def reason(error: ValueError) -> str:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def text_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:

@@ -84,7 +84,7 @@ def embed(
                 dimension = dimension or vectors.shape[1]
                 if vectors.shape[1] != dimension:
                     gave = f"gave vectors of {dimension} dimensions before and of {vectors.shape[1]} now: it is another model"
-                    fix = f"serve the former model, or delete {cache.path} and run again"
+                    fix = f"serve the previous model, or delete {cache.path} and run again"
                     raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
                 cache.put(distinct[todo].tolist(), vectors)
                 usage += used

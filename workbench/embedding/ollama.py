@@ -67,5 +67,5 @@ def _digest(embedder: OllamaEmbedder) -> str:
         (str(model.get("digest")) for model in embedder._call(embedder._listed) if model.get("name") in names and model.get("digest")), None
     )
     if found is None:
-        raise ModelError(f"{embedder.where} is not there", f"ollama pull {embedder.model}")
+        raise ModelError(f"{embedder.where} was not found", f"ollama pull {embedder.model}")
     return found

@@ -53,7 +53,7 @@ class RemoteEmbedder(Embedder, ABC):
         # Validate the whole model: an error of the field alone would print its value, which may contain a password.
         parts = urlsplit(self.address)
         if "@" in parts.netloc:
-            raise ValueError("base_url holds a user or password; a key's place is an environment variable")
+            raise ValueError("base_url contains a user or password; put a key into an environment variable")
         if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.address):
             raise ValueError(f"base_url {self.address!r} is not an address such as http://localhost:8000/v1")
         return self
@@ -179,7 +179,7 @@ class RemoteEmbedder(Embedder, ABC):
 
     def _checked(self, rows: Any, count: int) -> Vectors:
         """Return unit vectors. Raises RunError unless the rows are one for each text, of one dimension, finite and not zero."""
-        fix = f"see that the server serves an embedding model under the name {self.model!r}"
+        fix = f"check that the server serves an embedding model under the name {self.model!r}"
         try:
             matrix = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError):
@@ -198,17 +198,17 @@ class RemoteEmbedder(Embedder, ABC):
         """Return the error of a request that finally failed, by its HTTP status. `status` is None without an answer."""
         said = " ".join(message.split())[:_MESSAGE]
         if status in (401, 403):
-            return ModelError(f"{self.where} refused the key ({status}: {said})", "check the key and what it may do")
+            return ModelError(f"{self.where} refused the key ({status}: {said})", "check the key and its permissions")
         if status == 404:
-            return ModelError(f"{self.where} is not there (404: {said})", "check embedding.model and embedding.base_url")
+            return ModelError(f"{self.where} was not found (404: {said})", "check embedding.model and embedding.base_url")
         if status not in (None, 429) and _TOO_LONG.search(said):
             fix = "lower embedding.max_tokens or the chunks' size; embedding.tokenizer must be the vocabulary of the model"
             return ModelError(f"{self.where} refused an input as too long ({status}: {said})", fix)
         if status is not None and status < 500 and status not in (408, 409, 429):
             return ModelError(f"{self.where} refused the request ({status}: {said})", "check the embedding's settings")
         cause = f"{status}: {said}" if status is not None else said
-        fix = "see that the server runs and has capacity, then run again: what was finished is kept"
-        return RunError(f"{self.where} failed {self.retries + 1} times, at last with {cause}", fix)
+        fix = "check that the server runs and has capacity, then run again: finished results are kept"
+        return RunError(f"{self.where} failed {self.retries + 1} times, the last time with {cause}", fix)
 
 
 @functools.cache

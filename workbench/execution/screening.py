@@ -150,9 +150,9 @@ def _unscreenable(proxies: Proxies) -> str:
     """Return why an experiment cannot be screened, or an empty text if it can."""
     configurations, queries = len(proxies.cheap), len(proxies.run.dataset.queries)
     if configurations < FEWEST:
-        return f"screening takes {FEWEST} configurations, and there are {configurations}"
+        return f"screening needs {FEWEST} configurations, but the experiment has {configurations}"
     if queries < FEWEST_QUERIES:
-        return f"screening takes {FEWEST_QUERIES} answerable questions, and there are {queries}"
+        return f"screening needs {FEWEST_QUERIES} answerable questions, but the dataset has {queries}"
     if all(len(group) == 1 for group in proxies.groups):
         return "no two configurations share embedder and retrieval, and a proxy cannot compare others"
     return ""

@@ -62,7 +62,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
     if baseline is not None and names and baseline not in names:
-        faults.append(f"baseline {baseline!r} is no configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
+        faults.append(f"baseline {baseline!r} is not a configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     return Experiment(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)

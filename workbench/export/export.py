@@ -59,7 +59,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
 def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
     manifest = output / "manifest.json"
     if not manifest.is_file():
-        raise InputError(f"{output} holds no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
+        raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
     experiment = experiment_of(json.loads(manifest.read_text("utf-8"))["experiment"], str(manifest))
     known = {configuration.name: configuration for configuration in experiment.configurations}
     if name is None and len(known) > 1:

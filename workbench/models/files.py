@@ -33,7 +33,7 @@ def locate(model: str) -> Path:
     folder = Path(model)
     if folder.is_dir():
         if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
-            raise ModelError(f"the folder {model} holds no config.json", "name the folder that a model was saved to")
+            raise ModelError(f"the folder {model} has no config.json", "name the folder that a model was saved to")
         return folder
     return _from_hub(model)
 
@@ -65,7 +65,7 @@ def _digests(model: str) -> list[tuple[str, str]]:
 def _from_hub(model: str) -> Path:
     import huggingface_hub
 
-    fix = "name a folder that holds it, fetch it once with a network, or use all-MiniLM-L6-v2, which comes with Workbench"
+    fix = "give a folder with the model, fetch it once with a network, or use all-MiniLM-L6-v2, which comes with Workbench"
     name = model if "/" in model else f"sentence-transformers/{model}"
     try:
         # Try the cache first: a sweep must not need the network for a model that it already has.
@@ -76,5 +76,5 @@ def _from_hub(model: str) -> Path:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=list(_DECISIVE)))
     except Exception as error:
         raise ModelError(
-            f"the model {model!r} is no folder, not cached and the hub did not give it ({type(error).__name__})", fix
+            f"the model {model!r} is not a folder, is not cached and could not be fetched from the hub ({type(error).__name__})", fix
         ) from error

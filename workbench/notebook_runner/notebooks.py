@@ -119,7 +119,7 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
         raise NotebookError(f"the notebook {name} failed: {error.ename}: {error.evalue}", f"open {failed}") from error
     except (DeadKernelError, CellTimeoutError, CellExecutionError, RuntimeError) as error:
         what = f"the kernel of the notebook {name} did not finish ({type(error).__name__})"
-        raise NotebookError(what, "run again; if it stays, the machine may be short of memory") from error
+        raise NotebookError(what, "run again; if the error persists, the machine may be short of memory") from error
     return _record(executed, parameters["run_id"], name, source)
 
 

@@ -29,7 +29,7 @@ _SELF_RECALL = 0.95
 _AUDITED = 200
 # Ids to request from Chroma at once.
 _ASKED = 1_000
-_REBUILD = "delete the folder and run again, it will be built anew"
+_REBUILD = "delete the folder and run again to rebuild it"
 
 
 def index_recipe() -> dict[str, Any]:
@@ -75,7 +75,7 @@ def open_collection(folder: Path) -> Iterator[Any]:
     with store_errors(folder), _client(folder) as client:
         collection = client.get_collection(COLLECTION, embedding_function=None)
         if collection.count() != expected:
-            raise IndexBuildError(f"the index {folder} holds {collection.count()} of {expected} vectors", _REBUILD)
+            raise IndexBuildError(f"the index {folder} has {collection.count()} of {expected} vectors", _REBUILD)
         yield collection
 
 
@@ -116,7 +116,7 @@ def _client(folder: Path) -> Iterator[Any]:
     except ChromaError as error:
         if "disk is full" in str(error):
             raise
-        raise IndexBuildError(f"Chroma cannot use the index {folder} ({error})", f"see that the disk has room; {_REBUILD}") from error
+        raise IndexBuildError(f"Chroma cannot use the index {folder} ({error})", f"check that the disk has room; {_REBUILD}") from error
 
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -135,15 +135,15 @@ def _audit(collection: Any, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     parts = batching.blocks(len(chunks), _ASKED)
     stored = sum(len(collection.get(ids=[chunk.chunk_id for chunk in chunks[part]], include=[])["ids"]) for part in parts)
     if not stored == collection.count() == len(chunks):
-        what = f"the index holds {stored} of the {len(chunks)} ids that were added, and {collection.count()} in all"
-        raise IndexBuildError(what, "run again; if it stays, report it")
+        what = f"the index has {stored} of the {len(chunks)} ids that were added, and {collection.count()} in all"
+        raise IndexBuildError(what, "run again and report it if it persists")
     sample = np.linspace(0, len(chunks) - 1, min(_AUDITED, len(chunks))).astype(int)
     answer = collection.query(query_embeddings=np.asarray(vectors[sample]), n_results=1, include=["distances"])
     nearest = np.array([distances[0] if distances else np.inf for distances in answer["distances"]])
     # Duplicate texts share a vector, so a vector has found itself if its nearest is at distance 0.
     recall = float(np.mean(nearest < 1e-4))
     if recall < _SELF_RECALL:
-        raise IndexBuildError(f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again; if it stays, report it")
+        raise IndexBuildError(f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again and report it if it persists")
 
 
 def _check_space(folder: Path, vectors: Vectors) -> None:
@@ -151,5 +151,5 @@ def _check_space(folder: Path, vectors: Vectors) -> None:
     needed = 3 * vectors.nbytes + 50_000_000
     free = shutil.disk_usage(folder).free
     if free < needed:
-        fix = "free space and run again: what was finished is kept"
+        fix = "free space and run again: finished results are kept"
         raise IndexBuildError(f"the index needs about {needed / 1e6:.0f} MB and {folder} has {free / 1e6:.0f} MB free", fix)

@@ -111,7 +111,7 @@ class RemoteStore(Store):
                     if file_digest(target, "blake2b") == digest:
                         return
         place = f"{shown(self.url)}/{entry}"
-        raise StoreError(f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again, it will be computed anew")
+        raise StoreError(f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again to recompute it")
 
     def _upload(self, kind: str, key: str) -> None:
         folder = self.root / kind / key
@@ -159,7 +159,7 @@ class RemoteStore(Store):
             raise
         except Exception as error:  # each file system raises its own errors
             what = f"the store {shown(self.url)} cannot be used ({type(error).__name__}: {error})"
-            raise StoreError(what, "see that it can be reached and written, then run again: what was finished is kept") from error
+            raise StoreError(what, "check that it can be reached and written, then run again: finished results are kept") from error
 
 
 def _named(name: str, digest: str) -> str:

@@ -106,12 +106,12 @@ class Store:
         folder = self.root / kind / key
         if not (folder / MANIFEST).is_file():
             return None
-        fix = f"delete the folder {folder} and run again, it will be computed anew"
+        fix = f"delete the folder {folder} and run again to recompute it"
         try:
             manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
             for name, (size, digest) in manifest["files"].items():
                 if (folder / name).stat().st_size != size or file_digest(folder / name, "blake2b") != digest:
-                    raise StoreError(f"the store entry {folder} is corrupt ({name} is not what was written)", fix)
+                    raise StoreError(f"the store entry {folder} is corrupt ({name} has changed since it was written)", fix)
             return Entry(folder, float(manifest["seconds"]), computed=False)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"the store entry {folder} is corrupt ({type(error).__name__})", fix) from error

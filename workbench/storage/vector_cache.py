@@ -39,7 +39,7 @@ class VectorCache:
         except sqlite3.DatabaseError as error:
             # Suggest deleting only a damaged file: a locked or unreachable one contains vectors that may have cost money.
             damaged = not isinstance(error, sqlite3.OperationalError)
-            fix = "delete it and run again: its vectors will be computed anew" if damaged else "see that it can be written and run again"
+            fix = "delete it and run again to recompute its vectors" if damaged else "check that it can be written and run again"
             raise StoreError(f"the vector cache {self.path} cannot be used ({error})", fix) from error
 
     @contextlib.contextmanager

@@ -95,7 +95,7 @@ def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
     texts = [part.text for part in parts if part.text is not None]
     if len(texts) < len(parts):
         wrong = next(part.place for part in parts if part.text is None)
-        raise ValueError(f"the chunk {wrong} is no slice of a text of {len(text)} characters; give 0 <= start < end in characters")
+        raise ValueError(f"the chunk {wrong} is not a slice of a text of {len(text)} characters; give 0 <= start < end in characters")
     try:
         return align(text, texts)
     except ValueError as error:
@@ -103,7 +103,7 @@ def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
         if str(error) in text:
             raise ValueError(f"the chunk {shown!r} is not in order of the text; give (start, end) or sort the chunks") from None
         fix = "use settings that keep the text as it is, or a function that gives (start, end)"
-        raise ValueError(f"the chunk {shown!r} is no slice of the text but a rewriting; {fix}") from None
+        raise ValueError(f"the chunk {shown!r} is not a slice of the text but a rewriting; {fix}") from None
 
 
 def reason(error: Exception) -> str:
@@ -136,7 +136,7 @@ def _part(chunk: object) -> _Part:
         place = None
     if place is None and not isinstance(text, str):
         shown = " ".join(repr(chunk).split())[:60]
-        raise ValueError(f"the chunk {shown} is no text, no (start, end) and has no start_index and end_index")
+        raise ValueError(f"the chunk {shown} is not a text or (start, end) and has no start_index and end_index")
     return _Part(text if isinstance(text, str) else None, place)
 
 

@@ -49,6 +49,6 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
             try:
                 draft.documents.append((document_of_html(doc_id, read_text(file, draft, mark=True)), str(file)))
             except ValueError as error:
-                draft.faults.append(f"{file} is not HTML ({error}); mend it or move it away")
+                draft.faults.append(f"{file} is not HTML ({error}); fix it or move it away")
         elif not file.name.startswith("."):
             draft.faults.append(f"{file} is not read: documents are {', '.join(_TEXT + _HTML)}; convert it or move it away")

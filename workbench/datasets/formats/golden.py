@@ -68,7 +68,7 @@ def _json_file(path: Path, draft: DatasetDraft) -> Any:
     try:
         return parse_json(read_text(path, draft))
     except ValueError as error:
-        raise InputError(f"{path}:{getattr(error, 'lineno', 1)} is not JSON ({reason(error)})", "mend the file") from None
+        raise InputError(f"{path}:{getattr(error, 'lineno', 1)} is not JSON ({reason(error)})", "fix the file") from None
 
 
 def document_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
@@ -139,4 +139,4 @@ def _lines(rows: Iterable[dict[str, Any]]) -> str:
     try:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     except ValueError as error:
-        raise InputError(f"a number does not fit JSON ({error})", "mend the metadata of the questions") from None
+        raise InputError(f"a number does not fit JSON ({error})", "fix the metadata of the questions") from None

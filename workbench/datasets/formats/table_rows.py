@@ -69,7 +69,7 @@ def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     try:
         table = parquet.read_table(path)
     except ArrowException as error:
-        raise InputError(f"{path} is not a parquet file ({str(error).splitlines()[0]})", "write it anew, or give CSV") from None
+        raise InputError(f"{path} is not a parquet file ({str(error).splitlines()[0]})", "write it again, or give CSV") from None
     rows = [({key: _plain(value) for key, value in row.items()}, f"{path} row {number}") for number, row in enumerate(table.to_pylist(), 1)]
     strange = {(key, type(value).__name__) for row, _ in rows for key, value in row.items() if not _is_json(value)}
     draft.faults += [f"{path} has a {kind} in column {key!r}; write it as text" for key, kind in sorted(strange)]

@@ -128,7 +128,7 @@ class Workers:
             if asked and all(future.done() for future in asked.values()):
                 break
             time.sleep(_TICK_SECONDS / 20)
-        silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "see whether it is busy with another sweep")
+        silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "check whether it is busy with another sweep")
         answers = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
         self._client.cancel(list(asked.values()))
         return answers
@@ -177,7 +177,7 @@ class Workers:
 
     def _count(self) -> None:
         """Count the workers, which limits the tasks submitted at once. Raises WorkerError when all are permanently lost."""
-        fix = "start it again and run again: what was finished is kept"
+        fix = "start it again and run again: finished results are kept"
         if self._client.status != "running":
             raise WorkerError(f"the scheduler at {self._where} is gone", fix)
         count, self._counted_at = len(self._client.nthreads()), time.monotonic()
@@ -191,13 +191,13 @@ class Workers:
 def _outcome(name: str, future: Any) -> TaskResult:
     """Return a finished future's value or error. Repeated deaths of workers become a one-line error."""
     if future.cancelled():
-        return TaskResult(name, None, WorkerError("the scheduler dropped the task", "see that it runs and run again"))
+        return TaskResult(name, None, WorkerError("the scheduler dropped the task", "check that it runs and run again"))
     error = future.exception()
     if error is None:
         return TaskResult(name, future.result(), None)
     if type(error).__name__ == "KilledWorker":
         what = f"workers died while they ran {getattr(error, 'task', name)}"
-        error = _DeadWorkersError(what, "see whether their machine ran out of memory (dmesg), then run again: what was finished is kept")
+        error = _DeadWorkersError(what, "check whether their machine ran out of memory (dmesg), then run again: finished results are kept")
     return TaskResult(name, None, error)
 
 

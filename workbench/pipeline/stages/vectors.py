@@ -85,5 +85,5 @@ def truncated_tokens(configuration: Configuration, entries: Entries) -> Ints:
 def embedder_of(configuration: Configuration) -> Embedder:
     """Return the embedder of a configuration. Raises RunError if it has none."""
     if configuration.embedding is None:
-        raise RunError(f"{configuration.name} has no embedder", "see that its retriever uses vectors")
+        raise RunError(f"{configuration.name} has no embedder", "check that its retriever uses vectors")
     return configuration.embedding
