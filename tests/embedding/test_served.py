@@ -71,7 +71,9 @@ def test_a_busy_server_is_asked_again(make: Make, provider: Provider) -> None:
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_server_that_goes_on_failing_is_one_line_after_a_bounded_number_of_tries(make: Make, provider: Provider, status: int) -> None:
     provider.faults, provider.lasting = [{"status": status, "message": "out of\nmemory"}], True
-    with pytest.raises(RunError, match=rf"failed 2 times, the last time with {status}: .*out of memory.*; check that the server runs") as caught:
+    with pytest.raises(
+        RunError, match=rf"failed 2 times, the last time with {status}: .*out of memory.*; check that the server runs"
+    ) as caught:
         make().encode(TEXTS, "document")
     assert len(provider.asked) == 2
     assert len(caught.value.lines) == 1

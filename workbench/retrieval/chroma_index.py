@@ -143,7 +143,9 @@ def _audit(collection: Any, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     # Duplicate texts share a vector, so a vector has found itself if its nearest is at distance 0.
     recall = float(np.mean(nearest < 1e-4))
     if recall < _SELF_RECALL:
-        raise IndexBuildError(f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again and report it if it persists")
+        raise IndexBuildError(
+            f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again and report it if it persists"
+        )
 
 
 def _check_space(folder: Path, vectors: Vectors) -> None:
