@@ -1,6 +1,6 @@
-"""Workbench: which chunking, embedding and retrieval is better on your data, and how sure that is.
+"""Compare chunking, embedding and retrieval on your own data, with the uncertainty of every result.
 
-Importing it loads neither torch nor chromadb, and pandas only with the first name that needs it.
+Importing this package loads neither torch nor chromadb. pandas is loaded with the first name that needs it.
 """
 
 import importlib
@@ -21,7 +21,7 @@ _MODULES = {
     "score": "workbench.scoring.score",
 }
 
-# Hidden from type checkers: with __getattr__ they would accept every name.
+# Hidden from type checkers: __getattr__ would make them accept every name.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

@@ -1,12 +1,12 @@
 """Every error that Workbench raises on purpose.
 
-WorkbenchError             exit 3, what happened; the fix
+WorkbenchError             exit 3, the problem and its fix
 ├── InputError             exit 2, the input is wrong
 │   ├── FaultsError        every fault of one file or folder, in one report
 │   │   ├── ExperimentError    the experiment file
 │   │   └── DatasetError       documents, questions, labels
 │   └── ModelError         a model or a vocabulary that is not available
-└── RunError               exit 3, it broke while running; finished results are kept
+└── RunError               exit 3, a failure while running; finished results are kept
     ├── StoreError         the store is corrupt or cannot be written
     ├── IndexBuildError    a Chroma index that does not pass its audit
     ├── NotebookError      a notebook that did not run to its end
@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 
 class WorkbenchError(Exception):
-    """An error whose message says in one line what happened, where, and the fix."""
+    """An error whose message gives, on one line, what happened, where, and the fix."""
 
     exit_code = 3
 
     def __init__(self, what: str, fix: str = "") -> None:
-        # The arguments, by which another process unpickles the error.
+        # Another process unpickles the error from these arguments.
         super().__init__(what, fix)
         self.what = what
         self.fix = fix
@@ -32,7 +32,7 @@ class WorkbenchError(Exception):
 
     @property
     def lines(self) -> list[str]:
-        """The error as lines for people, without a traceback."""
+        """Return the error as lines for people, without a traceback."""
         return [" ".join(str(self).split())]
 
 
@@ -43,7 +43,7 @@ class InputError(WorkbenchError):
 
 
 class FaultsError(InputError):
-    """Every fault of one file or folder, in one report: `faults` in `where`."""
+    """All faults of one file or folder in a single report: `faults` in `where`."""
 
     def __init__(self, where: str, faults: Sequence[str]) -> None:
         super().__init__("\n".join(faults))
@@ -53,7 +53,7 @@ class FaultsError(InputError):
 
     @property
     def lines(self) -> list[str]:
-        """One line a fault."""
+        """Return one line for each fault."""
         return [" ".join(f"{fault} in {self.where}".split()) for fault in self.faults]
 
 
@@ -62,11 +62,11 @@ class ExperimentError(FaultsError):
 
 
 class DatasetError(FaultsError):
-    """Documents, questions or labels that do not hold together."""
+    """Documents, questions or labels that are inconsistent."""
 
 
 class ModelError(InputError):
-    """A model or vocabulary that cannot be found, or has other content than expected."""
+    """A model or vocabulary that cannot be found, or differs from the expected one."""
 
 
 class RunError(WorkbenchError):
@@ -74,7 +74,7 @@ class RunError(WorkbenchError):
 
 
 class StoreError(RunError):
-    """The store is corrupt, locked or cannot be written."""
+    """A store that is corrupt, locked or cannot be written."""
 
 
 class IndexBuildError(RunError):
@@ -82,7 +82,7 @@ class IndexBuildError(RunError):
 
 
 class NotebookError(RunError):
-    """A notebook did not run to its end."""
+    """A notebook that did not run to its end."""
 
 
 class WorkerError(RunError):

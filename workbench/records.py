@@ -1,4 +1,4 @@
-"""The frozen values that flow from stage to stage. Positions are half-open [start, end), in Unicode code points of `Document.text`."""
+"""Frozen values that pass between stages. Positions are half-open [start, end), in Unicode code points of `Document.text`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that can be retrieved. `text` is exactly what spans refer to; `title` may be empty."""
+    """A retrievable text. Spans refer to exactly this `text`, and `title` may be empty."""
 
     doc_id: str
     text: str
@@ -25,10 +25,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A slice of a document that is searched.
+    """A searched slice of a document.
 
-    `header` is put, with one space, before the slice when it is embedded. `parent` is the larger slice (start, end) that
-    is delivered in the chunk's place; None delivers the chunk itself.
+    `header` precedes the slice, with one space, when it is embedded. `parent` is the larger slice (start, end) to deliver
+    in place of the chunk, or None to deliver the chunk itself.
     """
 
     doc_id: str
@@ -39,18 +39,18 @@ class Chunk:
 
     @property
     def chunk_id(self) -> str:
-        """`doc_id:start-end`: equal slices have equal ids in every run."""
+        """Return `doc_id:start-end`. Equal slices have equal ids in every run."""
         return f"{self.doc_id}:{self.start}-{self.end}"
 
     @property
     def delivered(self) -> tuple[int, int]:
-        """The slice that goes to the context: the parent if the chunk has one."""
+        """Return the slice that goes to the context: the parent if the chunk has one."""
         return self.parent or (self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question; `metadata` holds the fields that slices are made of, such as its type and domain."""
+    """A question. `metadata` contains the fields that define slices, such as its type and domain."""
 
     query_id: str
     text: str
@@ -61,7 +61,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Qrel:
-    """A judgement: relevance above 0 is relevant, 0 was judged and is not, below 0 is a hard negative that must stay out."""
+    """A judgement. Relevance above 0 is relevant, 0 was judged not relevant, below 0 is a hard negative that must not be retrieved."""
 
     query_id: str
     doc_id: str
@@ -70,7 +70,7 @@ class Qrel:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One piece of evidence that a query needs; any one of the alternatives will do."""
+    """One piece of evidence that a query needs. Any of the alternatives satisfies it."""
 
     query_id: str
     alternatives: tuple[Span, ...]
@@ -78,7 +78,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Documents, queries and labels that hold together; made by `workbench.datasets`, which checks them."""
+    """Consistent documents, queries and labels, made by `workbench.datasets`, which checks them."""
 
     name: str
     documents: tuple[Document, ...]

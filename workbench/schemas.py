@@ -1,9 +1,9 @@
-"""The columns and types of every table of a run. Tables are written by these schemas, and checked against them when they are read."""
+"""The columns and types of every table of a run. Tables are written with these schemas and checked against them on reading."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# The pandas types of the columns. Text and numbers hold missing values as NaN.
+# The pandas types of the columns. Text and numbers represent missing values as NaN.
 _COLUMNS = {
     "str": "a answer b cause chunk_id chunking condition configuration cut_reason definition doc_id embedding error evidence examples fault "
     "first metadata metric name pooling proxy query_id reason retrieval search slice state text tokens_counted unit variant",
@@ -19,7 +19,7 @@ _DTYPES = {column: dtype for dtype, columns in _COLUMNS.items() for column in co
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table's pandas types by column, in their order; `required` says whether every run has the table."""
+    """The ordered columns of a table with their pandas types. `required` says whether every run has the table."""
 
     name: str
     dtypes: Mapping[str, str]
@@ -27,12 +27,12 @@ class TableSchema:
 
     @property
     def names(self) -> list[str]:
-        """The columns' names."""
+        """Return the columns' names."""
         return list(self.dtypes)
 
 
 def _schema(table: str, columns: str, required: bool = True, **dtypes: str) -> TableSchema:
-    """A schema from its columns; `dtypes` are those of columns that have another type in this table."""
+    """Make a schema from its columns. `dtypes` sets the types of columns that differ in this table."""
     return TableSchema(table, {column: dtypes.get(column, _DTYPES[column]) for column in columns.split()}, required)
 
 

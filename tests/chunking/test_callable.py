@@ -59,7 +59,7 @@ def test_a_function_may_give_places_and_take_arguments(module: str) -> None:
 
 
 def test_what_a_function_does_wrong_is_told_in_a_line(module: str) -> None:
-    with pytest.raises(InputError, match="upper' on document 'd': the chunk 'ABC' is no slice of the text but a rewriting"):
+    with pytest.raises(InputError, match="upper' on document 'd': the chunk 'ABC' is not a slice of the text but a rewriting"):
         CallableChunker(callable=f"{module}:upper").split(Document("d", "abc"))
     with pytest.raises(RunError, match=r"broken' on document 'd' failed \(KeyError: 'no such page'\)"):
         CallableChunker(callable=f"{module}:broken").split(Document("d", "abc"))

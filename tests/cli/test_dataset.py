@@ -86,7 +86,7 @@ def test_a_list_with_pages_is_the_same_after_an_import(tmp_path: Path) -> None:
 def test_relevant_chunks_are_written_as_spans_and_what_is_not_understood_is_named(tmp_path: Path) -> None:
     in_lines(tmp_path)
     done = imported(GoldenSource(path=str(tmp_path)).load(), tmp_path / "new", tmp_path)
-    note = f"note: {tmp_path}/documents.jsonl has 'url' in 1 row(s), which is not understood and left out"
+    note = f"note: {tmp_path}/documents.jsonl has 'url' in 1 row(s), which is unknown and ignored"
     assert done.stdout.splitlines()[0] == note
     row = json.loads((tmp_path / "new" / "questions.jsonl").read_text())
     assert [(span["start"], span["text"]) for span in row["evidence"][0]] == [(0, "Ada"), (14, "Ada")]

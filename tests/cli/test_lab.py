@@ -112,7 +112,7 @@ def test_a_folder_without_results_is_refused_and_one_without_a_checkout_gets_the
     script = "import os\nos.execv = lambda path, argv: print(*argv[1:])\n" + LAB
     refused = CliRunner().invoke(main, ["lab", str(swept / "empty")])
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
-    assert "holds no notebooks/comparison.ipynb; give the folder of a finished sweep" in refused.stderr
+    assert "has no notebooks/comparison.ipynb; give the folder of a finished sweep" in refused.stderr
     assert CliRunner().invoke(main, ["lab", str(swept / "none.yaml")]).exit_code == 2
     assert "/lab/tree/notebooks/comparison.ipynb" in run_python(script, swept, "lab", "new.yaml")
     assert (swept / "notebooks" / "comparison.ipynb").read_bytes() == notebook_path("comparison").read_bytes()

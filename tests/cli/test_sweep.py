@@ -104,7 +104,7 @@ def test_a_configuration_that_fails_ends_in_3_and_is_in_the_report(folder):
     assert "fixed-256-0: FAILED, the store entry" in done.stdout
     assert "Traceback" not in done.stderr + done.stdout
     page = (folder / "outputs" / "x" / "report.html").read_text()
-    assert "is corrupt (vectors.npy is not what was written)" in page
+    assert "is corrupt (vectors.npy has changed since it was written)" in page
     assert "whole" in page
 
 

@@ -102,7 +102,7 @@ def test_evidence_that_is_not_in_its_document_is_a_fault(load: Load) -> None:
         "evidence.jsonl:5 has no text in 'doc_id'",
         "evidence.jsonl:2 evidence of query 'q' says 'Eve', but document 'd' has 'Ada' at [0, 3)",
         "evidence.jsonl:3 evidence of query 'q' is [0, 99) in document 'd' of 26 characters",
-        "evidence.jsonl:4 evidence of query 'q' points to document 'x', and there is no such document",
+        "evidence.jsonl:4 evidence of query 'q' points to document 'x', but this document does not exist",
     ]
 
 
@@ -113,8 +113,8 @@ def test_a_row_of_judgements_in_another_form_is_a_fault(load: Load, row: str) ->
 
 def test_judgements_of_what_is_not_there_are_faults(load: Load) -> None:
     assert faults(load, qrels={"test": QRELS + "q\tx\t1\ns\td\t1\nq\td\t1\n"}) == [
-        "test.tsv:4 judges document 'x' for query 'q', and there is no such document",
-        "test.tsv:5 judges query 's', and there is no such query",
+        "test.tsv:4 judges document 'x' for query 'q', but this document does not exist",
+        "test.tsv:5 judges query 's', but this query does not exist",
         "test.tsv:6 judges document 'd' for query 'q' a second time, differently",
     ]
 

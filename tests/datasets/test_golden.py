@@ -133,7 +133,7 @@ def test_a_split_that_no_question_names_is_one_line_with_those_that_exist(load: 
 
 
 def test_a_file_without_questions_is_a_fault(load: Load) -> None:
-    assert faults(load) == ["there is no query; check the file of questions"]
+    assert faults(load) == ["the dataset has no queries; check the file of questions"]
 
 
 def test_line_separators_inside_a_json_string_do_not_end_its_line(load: Load) -> None:
@@ -156,7 +156,7 @@ def test_offsets_count_code_points(load: Load) -> None:
 
 
 FAULTY: list[tuple[str, dict[str, Any], str]] = [
-    ("no_such_document", {"relevant_doc_ids": ["d", "x"]}, "judges document 'x' for query 'q', and there is no such document"),
+    ("no_such_document", {"relevant_doc_ids": ["d", "x"]}, "judges document 'x' for query 'q', but this document does not exist"),
     ("unjudged", {"relevant_doc_ids": []}, "query 'q' has no relevant document and is not marked unanswerable"),
     ("only_irrelevant", {"relevant_doc_ids": {"d": 0}}, "query 'q' has no relevant document and is not marked unanswerable"),
     ("unanswerable", {"answerable": False}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
@@ -168,7 +168,7 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     ("before", {"evidence": [[span(-1, 3)]]}, "is [-1, 3) in document 'd' of 26 characters"),
     ("nothing", {"evidence": [[span(3, 3)]]}, "is [3, 3) in document 'd' of 26 characters"),
     ("blank", {"evidence": [[span(3, 4)]]}, "is blank: [3, 4) in document 'd'"),
-    ("nowhere", {"evidence": [[span(0, 3, None, "x")]]}, "points to document 'x', and there is no such document"),
+    ("nowhere", {"evidence": [[span(0, 3, None, "x")]]}, "points to document 'x', but this document does not exist"),
     ("fraction", {"evidence": [[span(0, 3) | {"end": 2.5}]]}, "has evidence of query q without whole numbers 'start' and 'end'"),
     ("no_span", {"evidence": ["Ada"]}, "query q has evidence that is not a list of needs, each a list of spans"),
     ("no_list", {"evidence": "Ada"}, "has 'evidence' that is not a list"),
@@ -207,7 +207,7 @@ def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
         "documents.jsonl:2 repeats the document id 'd' of documents.jsonl:1; ids must be unique",
         "questions.jsonl:2 repeats the query id 'q' of questions.jsonl:1; ids must be unique",
         "documents.jsonl:2 document 'd' is empty",
-        "questions.jsonl:2 judges document 'x' for query 'q', and there is no such document",
+        "questions.jsonl:2 judges document 'x' for query 'q', but this document does not exist",
         "questions.jsonl:2 evidence of query 'q' is [0, 9) in document 'd' of 1 characters",
     ]
 
@@ -215,7 +215,7 @@ def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"query": "x", "n": NaN}', "NaN is no JSON number"),
+        ('{"query": "x", "n": NaN}', "NaN is not a JSON number"),
         ('{"query": "x", "n": ' + "1" * 5000 + "}", "Exceeds the limit"),
         ("[" * 100_000, "it is nested too deeply"),
         (r'{"query": "x \ud800"}', "surrogates not allowed"),

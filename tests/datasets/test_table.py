@@ -101,7 +101,7 @@ def test_a_byte_order_mark_and_line_ends_of_excel_are_read(load: Load) -> None:
             "questions.csv:4 has 'relevant_doc_ids' that is not JSON (Expecting value at column 2)",
         ),
         ('query,relevant_doc_ids\n"a"b?,d\n', "questions.csv:2 is not CSV (',' expected after '\"')"),
-        ("query,relevant_doc_ids\na?,gone\n", "questions.csv:2 judges document 'gone' for query 'q', and there is no such document"),
+        ("query,relevant_doc_ids\na?,gone\n", "questions.csv:2 judges document 'gone' for query 'q', but this document does not exist"),
         (
             "query,relevant_doc_ids,answerable\na?,d,maybe\n",
             "questions.csv:2 query 'q' has 'answerable' 'maybe', which is neither true nor false",

@@ -27,7 +27,7 @@ def test_a_model_is_its_digest_wherever_it_is_served(new_provider):
 
 
 def test_a_model_that_was_not_pulled_says_so(provider):
-    with pytest.raises(ModelError, match=r"strange at http://127.0.0.1:\d+ is not there; ollama pull strange"):
+    with pytest.raises(ModelError, match=r"strange at http://127.0.0.1:\d+ was not found; ollama pull strange"):
         make(provider, model="strange").identity("query")
 
 

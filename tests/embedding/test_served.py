@@ -71,7 +71,9 @@ def test_a_busy_server_is_asked_again(make: Make, provider: Provider) -> None:
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_server_that_goes_on_failing_is_one_line_after_a_bounded_number_of_tries(make: Make, provider: Provider, status: int) -> None:
     provider.faults, provider.lasting = [{"status": status, "message": "out of\nmemory"}], True
-    with pytest.raises(RunError, match=rf"failed 2 times, at last with {status}: .*out of memory.*; see that the server runs") as caught:
+    with pytest.raises(
+        RunError, match=rf"failed 2 times, the last time with {status}: .*out of memory.*; check that the server runs"
+    ) as caught:
         make().encode(TEXTS, "document")
     assert len(provider.asked) == 2
     assert len(caught.value.lines) == 1
@@ -80,7 +82,7 @@ def test_a_server_that_goes_on_failing_is_one_line_after_a_bounded_number_of_tri
 
 def test_a_server_that_hangs_is_given_up_after_the_timeout(make: Make, provider: Provider) -> None:
     provider.faults, provider.lasting = [{"hang": True}], True
-    with pytest.raises(RunError, match=r"failed 1 times, at last with .*[tT]ime"):
+    with pytest.raises(RunError, match=r"failed 1 times, the last time with .*[tT]ime"):
         make(timeout=0.3, retries=0).encode(TEXTS, "document")
 
 
@@ -88,7 +90,7 @@ def test_a_server_that_is_not_there_is_one_line(make: Make, provider: Provider) 
     embedder = make(retries=0)
     provider.shutdown()
     provider.server_close()
-    with pytest.raises(RunError, match=r"failed 1 times, at last with .*Connect"):
+    with pytest.raises(RunError, match=r"failed 1 times, the last time with .*Connect"):
         embedder.encode(TEXTS, "document")
 
 
@@ -151,7 +153,7 @@ def test_an_error_without_a_key_is_shown_in_the_servers_own_words(make: Make, pr
         make().encode(TEXTS, "document")
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "refused the key"), (404, "is not there"), (400, "refused the request")])
+@pytest.mark.parametrize(("status", "said"), [(401, "refused the key"), (404, "was not found"), (400, "refused the request")])
 def test_what_no_repetition_can_change_is_not_repeated(make: Make, provider: Provider, status: int, said: str) -> None:
     provider.faults = [{"status": status}]
     with pytest.raises(ModelError, match=said):

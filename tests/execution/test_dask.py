@@ -293,7 +293,7 @@ def test_jobs_listen_on_loopback_alone_and_end_with_ctrl_c(experiment_file, tmp_
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130, said
-        assert "interrupted; what was finished is kept" in said
+        assert "interrupted; finished results are kept" in said
         assert "Traceback" not in said
         assert listening == {"127.0.0.1"}
         assert len(family) >= 2

@@ -183,7 +183,7 @@ def test_there_is_nothing_to_screen_among_two_or_by_too_few_questions(spec, outp
     said: list[str] = []
     two = spec([{"kind": "fixed", "size": [8, 128]}])
     assert screen(two, outputs, said.append) == two
-    assert said == ["nothing is screened out: screening takes 3 configurations, and there are 2"]
+    assert said == ["nothing is screened out: screening needs 3 configurations, but the experiment has 2"]
     alone = spec([{"kind": "whole"}], sweep={"embedding": {"kind": "static", "dimensions": [8, 16, 32]}})
     assert screen(alone, outputs, said.append) == alone
     assert "no two configurations share embedder and retrieval" in said[-1]

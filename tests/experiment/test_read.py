@@ -123,7 +123,7 @@ def test_a_k_out_of_range_is_refused(k):
 
 
 def test_a_baseline_must_be_a_configuration():
-    assert "baseline 'fixed-255-0' is no configuration (did you mean 'fixed-256-0'?)" in faults(baseline="fixed-255-0")[0]
+    assert "baseline 'fixed-255-0' is not a configuration (did you mean 'fixed-256-0'?)" in faults(baseline="fixed-255-0")[0]
 
 
 def test_the_same_configuration_twice_is_refused():
@@ -145,7 +145,7 @@ def test_a_model_that_cannot_be_had_is_found_out_when_the_file_is_read(tmp_path,
     lines = faults(sweep={"embedding": [{"model": ["no-such/model", str(tmp_path)]}]})
     assert "no-such/model" in lines[0]
     assert "all-MiniLM-L6-v2, which comes with Workbench" in lines[0]
-    assert "holds no config.json" in lines[1]
+    assert "has no config.json" in lines[1]
     assert "beyond the 512 positions" in faults(pipeline={"embedding": {"max_tokens": 1024}})[0]
 
 

@@ -74,7 +74,7 @@ def test_a_package_that_is_not_installed_says_how_to_install_it(run_python: Call
 def test_an_unknown_model_offline_is_one_line(run_python: Callable, tmp_path: Path) -> None:
     for name in ("no-such-model", "nobody/nothing", "not a name!"):
         line = run_python(LOCATE, name, env={"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)})
-        assert line.startswith(f"1 the model {name!r} is no folder, not cached and the hub did not give it (")
+        assert line.startswith(f"1 the model {name!r} is not a folder, is not cached and could not be fetched from the hub (")
         assert line.endswith("or use all-MiniLM-L6-v2, which comes with Workbench")
 
 
@@ -82,7 +82,7 @@ def test_a_folder_is_taken_as_it_is_if_it_holds_a_model(tmp_path: Path) -> None:
     folder = model_folder(tmp_path / "mine")
     assert locate(str(folder)) == folder
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelError, match=r"the folder .*/empty holds no config\.json"):
+    with pytest.raises(ModelError, match=r"the folder .*/empty has no config\.json"):
         locate(str(tmp_path / "empty"))
 
 

@@ -146,7 +146,7 @@ def test_of_two_processes_one_builds_and_every_vector_finds_itself(
 def test_an_index_that_lost_a_vector_is_refused(built: Path) -> None:
     with _client(built) as client:
         client.get_collection(COLLECTION, embedding_function=None).delete(ids=["d7:7-17"])
-    with pytest.raises(IndexBuildError, match=r"key holds 1199 of 1200 vectors; delete the folder and run again"), open_collection(built):
+    with pytest.raises(IndexBuildError, match=r"key has 1199 of 1200 vectors; delete the folder and run again"), open_collection(built):
         pass
 
 
@@ -170,7 +170,7 @@ def test_a_damaged_index_is_refused_in_one_line(built: Path, damage: Callable[[P
         collection.query(query_embeddings=np.ones((1, 32), np.float32), n_results=3)
     (line,) = caught.value.lines
     assert str(built) in line
-    assert line.endswith("delete the folder and run again, it will be built anew")
+    assert line.endswith("delete the folder and run again to rebuild it")
 
 
 def test_vectors_that_do_not_find_themselves_are_not_kept(folder: Path, like_embeddings: Callable) -> None:
@@ -201,7 +201,7 @@ except RunError as error:
 """
     line = run_python(script, folder, tmp_path / "vectors.npy")
     assert line.count("\n") == 0
-    assert "see that the disk has room" in line
+    assert "check that the disk has room" in line
     assert [path for path in folder.parent.iterdir() if path.is_dir()] == []
 
 

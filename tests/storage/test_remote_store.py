@@ -101,7 +101,7 @@ def test_what_was_computed_while_the_server_was_away_is_kept_and_uploaded_later(
         fill(draft)
         server.end()
 
-    with pytest.raises(StoreError, match=r"the store ftp://127.0.0.1:\d+/shared cannot be used .*see that it can be reached") as found:
+    with pytest.raises(StoreError, match=r"the store ftp://127.0.0.1:\d+/shared cannot be used .*check that it can be reached") as found:
         machine("one").obtain("kind", "key", compute)
     assert "secret" not in str(found.value)
     with pytest.raises(StoreError, match="cannot be used"):

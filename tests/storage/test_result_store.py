@@ -128,7 +128,7 @@ def test_a_damaged_entry_names_its_folder_and_the_fix_which_works(store: Store, 
         store.obtain("kind", "key", refuse)
     (line,) = caught.value.lines
     assert line.startswith(f"the store entry {folder} is corrupt")
-    assert line.endswith(f"delete the folder {folder} and run again, it will be computed anew")
+    assert line.endswith(f"delete the folder {folder} and run again to recompute it")
     # A deletion that was interrupted counts: what has no manifest is no entry.
     (folder / MANIFEST).unlink()
     assert store.obtain("kind", "key", fill).computed
@@ -172,7 +172,7 @@ def test_of_several_processes_one_computes_and_all_get_it(tmp_path: Path, start:
 )
 def test_a_full_disk_is_one_line_with_its_fix_and_leaves_nothing(tmp_path: Path, run_python: Callable, statement: str) -> None:
     line = run_python(FULL.replace("{statement}", statement), tmp_path)
-    assert line == f"the disk is full at {tmp_path}; free space and run again: what was finished is kept"
+    assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
     left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".lock")]
     assert left == []
 
@@ -258,5 +258,5 @@ def test_an_array_is_written_where_it_lies(store: Store, shape: tuple[int, int])
 def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process(tmp_path: Path, run_python: Callable) -> None:
     statement = 'Store(root).obtain("kind", "key", lambda draft: draft.mapped("vectors", (1_000, 384)))'
     line = run_python(FULL.format(statement=statement), tmp_path)
-    assert line == f"the disk is full at {tmp_path}; free space and run again: what was finished is kept"
+    assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
     assert not list(tmp_path.rglob("*.npy"))

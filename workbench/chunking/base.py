@@ -12,24 +12,24 @@ from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Tokens, tokenise, vocabulary_digest
 from workbench.records import Chunk, Document
 
-# start, end, and the parent's (start, end) where there is one
+# start, end, and the parent's (start, end) if the chunk has a parent
 Cut = tuple[int, int, tuple[int, int] | None]
 
-# Below this a model's special tokens and a title leave next to no room for text.
+# Below this, a model's special tokens and a title leave almost no room for text.
 Size = Annotated[int, Field(ge=8)]
 
 
 class Chunker(BaseModel, ABC):
-    """A way to cut documents. `tokens` is the unit of sizes, `enrich` puts title and heading path before every chunk.
+    """A way to split documents. `tokens` is the unit of sizes, and `enrich` puts title and heading path before every chunk.
 
-    With `tokens: model` they count the embedder's input: special tokens + header + content, in the vocabulary of `model`,
-    which the experiment fills in. Otherwise they count the content alone, in cl100k tokens or code points.
+    With `tokens: model`, sizes count the embedder's input: special tokens + header + content, in the vocabulary of `model`,
+    which the experiment sets. Otherwise sizes count only the content, in cl100k tokens or code points.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    # Raised when the same settings begin to give other chunks.
+    # Increased when the same settings begin to give other chunks.
     version: ClassVar[int] = 1
-    # Whether chunks always hold every character that is not blank and keep to their size; foreign rules need not.
+    # Whether chunks always cover every character that is not blank and keep to their size, which foreign code need not.
     covers: ClassVar[bool] = True
     # Settings that the law tests try.
     examples: ClassVar[tuple[Mapping[str, Any], ...]]
@@ -41,37 +41,37 @@ class Chunker(BaseModel, ABC):
 
     @property
     def vocabulary(self) -> str:
-        """The vocabulary that sizes are counted in, as `workbench.models.tokenizers` names it."""
+        """Return the vocabulary that sizes are counted in, as named in `workbench.models.tokenizers`."""
         return {"model": self.model, "cl100k": CL100K, "characters": CHARACTERS}[self.tokens]
 
     @property
     def name(self) -> str:
-        """Kind and sizes, such as `fixed-256-0`."""
+        """Return kind and sizes, such as `fixed-256-0`."""
         return "-".join([self.kind, *(str(size) for size in self.sizes if size is not None)])
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Size and overlap for tables; None where the kind has none."""
+        """Return size and overlap for tables, each None if the kind has no such setting."""
         return None, None
 
     def identity(self) -> dict[str, Any]:
-        """All that decides the chunks of a document, as canonical JSON: a vocabulary by its content, not by a model's name."""
-        # One vocabulary can be counted in two ways: where the embedder's own is cl100k, its input is counted with the header.
+        """Return everything that determines a document's chunks, as canonical JSON. A vocabulary is identified by content, not by name."""
+        # A vocabulary can be counted in two ways: if the embedder's own is cl100k, its input is counted with the header.
         counted = {"version": self.version, "vocabulary": vocabulary_digest(self.vocabulary), "counts_input": self.tokens == "model"}
         return self.model_dump(exclude={"model", "tokens"}) | counted
 
     @property
     def compared_by(self) -> Embedder | None:
-        """The embedder of the texts that `split` compares; None for a chunker that compares none."""
+        """Return the embedder of the texts that `split` compares, or None for a chunker that compares none."""
         return None
 
     def compared(self, document: Document) -> list[str]:
-        """The texts that `split` embeds; a sweep embeds them first, in parallel."""
+        """Return the texts that `split` embeds. A sweep embeds them first, in parallel."""
         return []
 
     @abstractmethod
     def split(self, document: Document) -> list[Chunk]:
-        """The chunks of a document by start, each an exact slice of it."""
+        """Split a document into chunks ordered by start, each an exact slice of it."""
 
     def _room(self, size: int, headers: Headers) -> TokenBudget:
         return TokenBudget(size, headers, self.vocabulary) if self.tokens == "model" else TokenBudget(size)
@@ -81,10 +81,10 @@ class Chunker(BaseModel, ABC):
 
 
 class CuttingChunker(Chunker, ABC):
-    """A chunker by its cuts; adds headers and drops repeated and blank slices."""
+    """A chunker defined by its cuts. It adds headers and drops repeated and blank slices."""
 
     def split(self, document: Document) -> list[Chunk]:
-        """The chunks of a document by start: exact slices that together hold every character that is not blank."""
+        """Split a document into exact slices, ordered by start, that together cover every character that is not blank."""
         if not document.text.strip():
             return []
         headers = Headers(document, self.enrich)
@@ -96,18 +96,18 @@ class CuttingChunker(Chunker, ABC):
 
     @abstractmethod
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """The slices of a document that is not blank, by start; `split` drops blank and repeated ones."""
+        """Return the slices of a nonblank document by start. `split` drops blank and repeated ones."""
 
 
 class SlidingChunker(CuttingChunker, ABC):
-    """A chunker with a size, and an overlap of neighbouring chunks in the same tokens."""
+    """A chunker with a size and an overlap of neighbouring chunks, both in the same tokens."""
 
     size: Size
     overlap: Annotated[int, Field(ge=0)] = 0
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Size and overlap in tokens."""
+        """Return size and overlap in tokens."""
         return self.size, self.overlap
 
     @model_validator(mode="after")
@@ -118,6 +118,6 @@ class SlidingChunker(CuttingChunker, ABC):
 
 
 def embedded_text(document: Document, chunk: Chunk) -> str:
-    """The text that is embedded and searched for a chunk: its header, one space, its slice of the document."""
+    """Return the text of a chunk that is embedded and searched: its header, one space, its slice of the document."""
     content = document.text[chunk.start : chunk.end]
     return f"{chunk.header} {content}" if chunk.header else content

@@ -1,4 +1,4 @@
-"""Windows of a fixed number of tokens."""
+"""Cut documents into windows of a fixed number of tokens."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Literal
@@ -10,9 +10,9 @@ from workbench.records import Document
 
 
 class FixedChunker(SlidingChunker):
-    """Windows [i, i + size) of tokens at steps of size - overlap; the last is the first that reaches the end.
+    """Windows [i, i + size) of tokens in steps of size - overlap. The last window is the first one to reach the end.
 
-    With `tokens: cl100k` the chunks of Chroma's FixedTokenChunker (Smith & Troynikov 2024). In a model's vocabulary windows end
+    With `tokens: cl100k`, chunks equal those of Chroma's FixedTokenChunker (Smith & Troynikov 2024). In a model's vocabulary, windows end
     between words, so that a chunk has the same tokens alone as in its document.
     """
 
@@ -26,6 +26,6 @@ class FixedChunker(SlidingChunker):
         for i, j in pack(pieces, room, self.overlap):
             start = int(pieces.starts[i])
             end = trimmed(document.text, start, int(pieces.ends[j - 1]))[1]
-            # The last token may itself be blank, but characters without a token count only if they are not.
+            # The last token may be blank. Characters without a token count only if they are not blank.
             token_end = int(tokens.ends[pieces.last[j - 1] - 1]) if pieces.last[j - 1] else 0
             yield start, max(end, token_end), None

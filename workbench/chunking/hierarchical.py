@@ -1,4 +1,4 @@
-"""Small chunks to search in, larger ones to deliver."""
+"""Search small chunks and deliver larger ones."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Literal
@@ -18,16 +18,16 @@ class HierarchicalChunker(CuttingChunker):
 
     kind: Literal["hierarchical"] = "hierarchical"
     child: Size
-    parent: Size  # of the content alone
+    parent: Size  # counts only the content
 
     @property
     def name(self) -> str:
-        """`hierarchical-128-512`: child, then parent."""
+        """Return the name, such as `hierarchical-128-512`: child, then parent."""
         return f"{self.kind}-{self.child}-{self.parent}"
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """The size of the children, which do not overlap."""
+        """Return the size of the children, which do not overlap."""
         return self.child, 0
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Cuts that follow the structure of Markdown."""
+"""Cut Markdown along its structure."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -12,12 +12,12 @@ from workbench.chunking.text.sentences import cut_long, partition, sentences
 from workbench.models.tokenizers import Tokens
 from workbench.records import Document
 
-# How a block is cut where it must be: text at sentences, lines (tables, code, list items, quotations) at lines.
+# How to cut a block that is too long: text between sentences, the others (tables, code, list items, quotations) between lines.
 Kind = Literal["heading", "text", "lines"]
 
 
 class Block(NamedTuple):
-    """A block [start, end) of a document, without the blank around it; a list is as many blocks as it has items."""
+    """A block [start, end) of a document, without surrounding blanks. Each item of a list is a block."""
 
     start: int
     end: int
@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of a text in order; they hold every character that is not blank."""
+    """Return the blocks of a text in order. They cover every character that is not blank."""
     tokens, lines = markdown_tokens(text)
     untrimmed: list[Block] = []
     done = 0
@@ -33,7 +33,7 @@ def blocks(text: str) -> list[Block]:
         item = token.type == "list_item_open" and token.level == 1
         if token.map and (item or (token.level == 0 and token.type not in ("bullet_list_open", "ordered_list_open"))):
             start, end = max(done, lines[token.map[0]]), max(done, lines[min(token.map[1], len(lines) - 1)])
-            # Text without a token (link definitions, the marker of an empty item) is a block too.
+            # Text without a Markdown token (link definitions, the marker of an empty item) is a block too.
             untrimmed += [Block(done, start, "text"), Block(start, end, _kind(token.type, is_heading(tokens, index)))]
             done = end
     untrimmed.append(Block(done, len(text), "text"))
@@ -42,7 +42,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def parts_of(text: str, block: Block) -> list[Slice]:
-    """The sentences or lines of a block, without the blank around each."""
+    """Return the sentences or lines of a block, each without surrounding blanks."""
     content = text[block.start : block.end]
     parts = sentences(content) if block.kind == "text" else partition(content, [match.end() for match in NEWLINE.finditer(content)])
     return [(start + block.start, end + block.start) for start, end in parts]
@@ -55,10 +55,10 @@ def _kind(kind: str, heading: bool) -> Kind:
 
 
 class MarkdownChunker(CuttingChunker):
-    """Sections: a heading begins a chunk and stays with what follows it; blocks are packed up to `size`.
+    """Sections: a heading begins a chunk and stays with the text below it, and blocks are packed up to `size`.
 
-    A table, code block, list item or quotation is cut only where it is longer than a chunk, and then between lines; a paragraph between
-    sentences; a line or sentence between words. A heading is a chunk by itself where it does not fit together with the table below.
+    A table, code block, list item or quotation is cut only if it is longer than a chunk, and then between lines; a paragraph between
+    sentences; a line or sentence between words. A heading that does not fit together with the table below it is a separate chunk.
     """
 
     examples: ClassVar = ({"size": 32}, {"size": 96})
@@ -68,12 +68,12 @@ class MarkdownChunker(CuttingChunker):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """The size; chunks do not overlap."""
+        """Return the size. Chunks do not overlap."""
         return self.size, 0
 
     @property
     def name(self) -> str:
-        """`markdown-256`."""
+        """Return the name, such as `markdown-256`."""
         return f"{self.kind}-{self.size}"
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
@@ -90,7 +90,7 @@ class _MarkdownCutter:
     room: TokenBudget
 
     def atoms(self, section: Sequence[Block]) -> list[Slice]:
-        """The slices that are not cut any further, the section's headings joined to the first slice below them."""
+        """Return the slices that are not cut any further, with the section's headings joined to the first slice below them."""
         headings = list(itertools.takewhile(lambda block: block.kind == "heading", section))
         body = section[len(headings) :]
         rest = [atom for block in body[1:] for atom in self._cut(block, self.room)]
@@ -100,7 +100,7 @@ class _MarkdownCutter:
         return [*(self._joined(group, body[0]) if body else self._cut(group, self.room)), *rest]
 
     def _joined(self, headings: Block, block: Block) -> list[Slice]:
-        """The headings together with the beginning of the block below them, if that may be cut or fits."""
+        """Return the headings joined to the beginning of the block below them, if that can be cut or fits."""
         left = self.room.at(headings.start) - self._length(headings)
         whole = self._length(block)
         keeps = block.kind == "lines" and left < whole <= self.room.at(block.start)
@@ -121,7 +121,7 @@ class _MarkdownCutter:
 
 
 def _sections(text_blocks: Sequence[Block]) -> list[list[Block]]:
-    """Blocks grouped into sections: a heading that does not follow a heading begins one."""
+    """Group blocks into sections. A heading begins a section unless it follows another heading."""
     sections: list[list[Block]] = []
     above = None
     for block in text_blocks:

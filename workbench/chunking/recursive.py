@@ -1,4 +1,4 @@
-"""Cuts at the coarsest separator that makes pieces small enough."""
+"""Cut documents at the coarsest separator that makes pieces small enough."""
 
 import re
 from collections.abc import Iterable
@@ -12,15 +12,15 @@ from workbench.chunking.text.packing import Pieces, Slice, alone, pieces, slices
 from workbench.models.tokenizers import Tokens
 from workbench.records import Document
 
-# Paragraphs, lines, sentences, words; within words the vocabulary decides.
+# Paragraphs, lines, sentences, words. Within words, the vocabulary decides.
 _SEPARATORS = tuple(re.compile(re.escape(separator)) for separator in ("\n\n", "\n", ".", "?", "!", " "))
 
 
 class RecursiveChunker(SlidingChunker):
     r"""LangChain's RecursiveCharacterTextSplitter with the separators "\n\n", "\n", ".", "?", "!", " ", "" of Chroma's report.
 
-    A separator begins the piece that follows it; chunks are stripped. A piece has the tokens of the document that reach into it,
-    where LangChain tokenises each piece anew: the same chunks in code points, and on Chroma's corpora in cl100k too.
+    A separator begins the piece that follows it, and chunks are stripped. A piece has the document's tokens that overlap it,
+    whereas LangChain tokenises each piece again: chunks are the same in code points, and on Chroma's corpora also in cl100k.
     """
 
     examples: ClassVar = ({"size": 32}, {"size": 64, "overlap": 16})
@@ -42,7 +42,7 @@ class Splitter(NamedTuple):
     overlap: int = 0
 
     def split(self, start: int, end: int, level: int = 0) -> list[Slice]:
-        """The stripped chunks of [start, end) in order, by the separators from `level` on."""
+        """Return the stripped chunks of [start, end) in order, using the separators from `level` on."""
         while level < len(_SEPARATORS) and not _SEPARATORS[level].search(self.text, start, end):
             level += 1
         parts = self._pieces(start, end, level)
@@ -63,7 +63,7 @@ class Splitter(NamedTuple):
         return alone(pieces(self.tokens, zip(starts, [*starts[1:], end], strict=True)))
 
     def _too_long(self, parts: Pieces) -> list[int]:
-        # As in LangChain, a piece that fills a chunk to the last token is cut further.
+        # As in LangChain, a piece that exactly fills a chunk is cut further.
         lengths = parts.last - parts.first
         likely = (int(index) for index in np.flatnonzero(lengths >= self.room.least))
         return [index for index in likely if lengths[index] >= self.room.at(int(parts.starts[index]))]

@@ -1,4 +1,4 @@
-"""The chunkers that an experiment can name; a new one is its file and its line here, or an entry point of another package."""
+"""The chunkers that an experiment can name. To add one, write its file and add a line here, or declare an entry point elsewhere."""
 
 from collections.abc import Mapping
 

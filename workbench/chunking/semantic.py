@@ -1,4 +1,4 @@
-"""Cuts where the topic changes, by the embeddings of sentences."""
+"""Cut documents at topic changes, measured by sentence embeddings."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -22,19 +22,19 @@ from workbench.storage.vector_cache import Vectors
 Floats = NDArray[np.float64]
 
 _PERCENTILE, _WINDOW = 90, 3
-# Batches of other shapes change the seventh decimal; that must not move a break.
+# Batches of other shapes change the seventh decimal, which must not move a break.
 _DECIMALS = 5
-# The seam within a sentence that is longer than a chunk: the last to be cut at.
+# The distance of a seam within a sentence that is longer than a chunk, so that it is cut last.
 _INSIDE = -1.0
 
 
 class SemanticChunker(CuttingChunker):
-    """Breaks at the seams between sentences where the text changes most, by the embeddings of the sentences around them.
+    """Breaks between sentences where the text changes most, measured by the embeddings of the sentences around each seam.
 
     The distance of a seam is 1 - cosine of the summed vectors of the `window` sentences before and after it (the blocks of
-    TextTiling, Hearst 1997); it is a break if it is above the `percentile` of the document's seams (Kamradt 2023). A part that is
+    TextTiling, Hearst 1997). A seam is a break if it is above the `percentile` of the document's seams (Kamradt 2023). A part that is
     longer than `size` is cut at its widest seam, and again until it fits; a shorter one is not filled up. Sentences are embedded
-    by the experiment's own model, by all-MiniLM-L6-v2 where that is behind a server; one longer than a chunk is cut between words.
+    with the experiment's model, or with all-MiniLM-L6-v2 if that is on a server. A sentence longer than a chunk is cut between words.
     """
 
     examples: ClassVar = ({"size": 32, "percentile": 60, "window": 1}, {"size": 96})
@@ -46,28 +46,28 @@ class SemanticChunker(CuttingChunker):
 
     @property
     def name(self) -> str:
-        """`semantic-256`, with percentile and window where they are not the default: `semantic-256-p80-w1`."""
+        """Return the name, such as `semantic-256`, with percentile and window if they are not the default: `semantic-256-p80-w1`."""
         percentile = f"-p{self.percentile}" if self.percentile != _PERCENTILE else ""
         return f"{self.kind}-{self.size}{percentile}" + (f"-w{self.window}" if self.window != _WINDOW else "")
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """The size that no chunk exceeds; chunks do not overlap."""
+        """Return the size that no chunk exceeds. Chunks do not overlap."""
         return self.size, 0
 
     def identity(self) -> dict[str, Any]:
-        """The settings and all that decides a sentence's vector: the model's files, its window and prompt."""
+        """Return the settings and everything that determines a sentence's vector: the model's files, its window and prompt."""
         return super().identity() | {"embedding": self.compared_by.identity("document")}
 
     @property
     def compared_by(self) -> Embedder:
-        """The experiment's own model, or all-MiniLM-L6-v2 where that is behind a server."""
-        # An embedder behind a server lends a vocabulary to count in, but no sentence-transformers model.
+        """Return the experiment's model, or all-MiniLM-L6-v2 if that model is on a server."""
+        # An embedder on a server provides a vocabulary to count in, but no sentence-transformers model.
         elsewhere = self.model in (CL100K, CHARACTERS)
         return SentenceTransformersEmbedder(model=MINILM if elsewhere else self.model)
 
     def compared(self, document: Document) -> list[str]:
-        """The sentences of a document; none of two, whose only seam has no other to be compared with."""
+        """Return the sentences of a document. Two sentences give none, since their only seam cannot be compared with others."""
         return _compared(document.text, sentences(document.text))
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
@@ -86,7 +86,7 @@ def _compared(text: str, whole: Sequence[Slice]) -> list[str]:
 
 
 def distances(vectors: Vectors, window: int) -> Floats:
-    """1 - cosine of the summed vectors of up to `window` sentences on either side of each seam: n vectors, n - 1 seams."""
+    """Return 1 - cosine of the summed vectors of up to `window` sentences on either side of each seam: n vectors, n - 1 seams."""
     n = len(vectors)
     sums = np.concatenate([np.zeros((1, vectors.shape[1])), np.cumsum(vectors, axis=0, dtype=np.float64)])
     seam = np.arange(1, n)
@@ -98,21 +98,21 @@ def distances(vectors: Vectors, window: int) -> Floats:
 
 
 def _breaks(seams: Floats, percentile: int) -> list[int]:
-    """The pieces that begin a new topic; none where all seams are alike."""
+    """Return the pieces that begin a new topic, or none if all seams are alike."""
     between = seams[seams > _INSIDE]
     limit = np.percentile(between, percentile) if len(between) else 0.0
     return [int(seam) + 1 for seam in np.flatnonzero(seams > limit)]
 
 
 class _SemanticCutter(NamedTuple):
-    """Runs of pieces of one text that fit; seam k is between the pieces k and k + 1."""
+    """Cuts of one text into runs of pieces that fit. Seam k is between the pieces k and k + 1."""
 
     pieces: Pieces
     seams: Floats
     room: TokenBudget
 
     def runs(self, breaks: list[int]) -> list[tuple[int, int]]:
-        """Runs [i, j) between the breaks, each cut at its widest seam until its parts fit."""
+        """Return runs [i, j) between the breaks, each cut at its widest seam until its parts fit."""
         edges = [0, *breaks, len(self.pieces.starts)]
         todo = list(zip(edges[-2::-1], edges[:0:-1], strict=True))
         fitting = []
@@ -127,7 +127,7 @@ class _SemanticCutter(NamedTuple):
         return fitting
 
     def _widest(self, i: int, j: int) -> int:
-        """The piece after the widest seam of a run, of equal ones the most central."""
+        """Return the piece after the widest seam of a run. Ties go to the most central seam."""
         seams = self.seams[i : j - 1]
         equal = np.flatnonzero(seams == seams.max())
         return i + 1 + int(equal[np.abs(2 * equal - len(seams) + 1).argmin()])

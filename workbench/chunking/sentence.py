@@ -1,4 +1,4 @@
-"""Whole sentences, packed."""
+"""Pack whole sentences into chunks."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Literal
@@ -11,7 +11,7 @@ from workbench.records import Document
 
 
 class SentenceChunker(SlidingChunker):
-    """As many whole sentences as fit, in the overlap too; a sentence that is longer than a chunk is cut between words."""
+    """As many whole sentences as fit into a chunk and into its overlap. A sentence that is longer than a chunk is cut between words."""
 
     examples: ClassVar = ({"size": 32}, {"size": 64, "overlap": 24})
 
@@ -19,7 +19,7 @@ class SentenceChunker(SlidingChunker):
 
     @property
     def name(self) -> str:
-        """`sentence-256`, with an overlap `sentence-256-64`."""
+        """Return the name, such as `sentence-256`, or `sentence-256-64` with an overlap."""
         return f"{self.kind}-{self.size}-{self.overlap}" if self.overlap else f"{self.kind}-{self.size}"
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:

@@ -1,4 +1,4 @@
-"""The document as one chunk."""
+"""Keep each document as one chunk."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Literal
@@ -9,7 +9,7 @@ from workbench.records import Document
 
 
 class WholeChunker(CuttingChunker):
-    """No cutting at all: text beyond the embedder's window is never embedded."""
+    """One chunk per document. Text beyond the embedder's window is never embedded."""
 
     examples: ClassVar = ({},)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.datasets.draft import DatasetDraft
     from workbench.records import Dataset
 
-# Repeated from the sources, whose import takes longer than showing the help.
+# Copied from the sources, which take longer to import than the help takes to print.
 KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
 
 

@@ -34,21 +34,21 @@ def lab(outputs: Path, words: tuple[str, ...]) -> None:
 
 
 def lab_arguments(notebook: Path, root: Path) -> list[str]:
-    """The arguments with which JupyterLab opens a notebook and browses everything under `root`."""
+    """Return the arguments with which JupyterLab opens a notebook and can browse everything under `root`."""
     try:
         place = notebook.resolve().relative_to(root.resolve())
     except ValueError:
         raise InputError(f"{notebook} is not under the working directory {root}", "run the command in a folder above it") from None
-    # Given as a file, the notebook would make its folder the root.
+    # JupyterLab would use the folder of a notebook given as a file as its root.
     arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(place.as_posix())}"]
     return [*arguments, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else arguments
 
 
 def _executed(target: Path, outputs: Path) -> Path | None:
-    """The executed notebook of an output folder or of an experiment file; None if the experiment was never swept."""
+    """Return the executed notebook of an output folder or experiment file, or None if the experiment was never swept."""
     if target.is_dir():
         if not (target / _EXECUTED).is_file():
-            raise InputError(f"{target} holds no {_EXECUTED}", "give the folder of a finished sweep, such as outputs/quickstart")
+            raise InputError(f"{target} has no {_EXECUTED}", "give the folder of a finished sweep, such as outputs/quickstart")
         return target / _EXECUTED
     from workbench.experiment.read import read_experiment
 
@@ -60,7 +60,7 @@ def _executed(target: Path, outputs: Path) -> Path | None:
 
 
 def _template() -> Path:
-    """The notebook to start from: the one of a checkout, else a copy in the working directory."""
+    """Return the starting notebook, from the checkout or as a copy in the working directory."""
     from workbench.notebook_runner.notebooks import notebook_path
 
     shipped = notebook_path(_TEMPLATE)

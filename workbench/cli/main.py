@@ -1,4 +1,4 @@
-"""The command `workbench`: parse, call, print. Exit 0: good, 1: a check failed, 2: wrong input, 3: an error while running."""
+"""The command `workbench`: parse, call, print. Exit codes: 0 success, 1 a check failed, 2 wrong input, 3 an error while running."""
 
 import tempfile
 import traceback
@@ -20,7 +20,7 @@ class Commands(click.Group):
     """A group whose commands report errors as lines with an exit code, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; errors become lines and exit codes."""
+        """Run the command and turn errors into lines and exit codes."""
         try:
             return super().invoke(ctx)
         except WorkbenchError as error:
@@ -30,18 +30,18 @@ class Commands(click.Group):
                 click.echo(f"workbench: and {len(error.lines) - _SHOWN_FAULTS} more", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("\nworkbench: interrupted; what was finished is kept, the same command goes on from there", err=True)
+            click.echo("\nworkbench: interrupted; finished results are kept, run the same command again to resume", err=True)
             ctx.exit(130)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except Exception as error:  # no error may print a traceback: it goes to a file
+        except Exception as error:  # tracebacks go to a file, not to the terminal
             line = " ".join(f"{type(error).__name__}: {error}".split())
-            click.echo(f"workbench: unexpected {line}; what was finished is kept{_details()}", err=True)
+            click.echo(f"workbench: unexpected {line}; finished results are kept{_details()}", err=True)
             ctx.exit(3)
 
 
 def _details() -> str:
-    """Write the traceback to a file and return where it is; empty if it cannot be written."""
+    """Write the traceback to a file and return where it is, or an empty text if the file cannot be written."""
     try:
         with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
             file.write(traceback.format_exc())
@@ -53,7 +53,7 @@ def _details() -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="workbench")
 def main() -> None:
-    """Which chunking, embedding and retrieval is better on your documents, and how sure that is."""
+    """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
 for _command in (sweep, plan, report, dataset, export, lab):
@@ -61,6 +61,6 @@ for _command in (sweep, plan, report, dataset, export, lab):
 
 
 def run() -> None:
-    """Run the command in its own process."""
+    """Run the command in this process, as its entry point."""
     skip_schema_grammar()
     main()

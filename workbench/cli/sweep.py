@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workbench.execution.local import Outcome, Precompute
 
 
-# Progress goes beside a command's output.
+# Progress goes to stderr, apart from a command's output.
 _say = functools.partial(click.echo, err=True)
 
 
@@ -61,7 +61,7 @@ def sweep(
 
 
 def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
-    """Compute missing results on Dask workers first, if they are requested."""
+    """Return a function that precomputes missing results on Dask workers, or None if none were requested."""
     if not (jobs or scheduler):
         return None
     from workbench.execution.dask.precompute import precompute
@@ -93,7 +93,7 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
 
 def _publish(outcome: "Outcome", remember: bool = True) -> None:
-    """Write the files of a run and print its summary; exit 3 if a part of it failed."""
+    """Write the files of a run and print its summary. Exits with 3 if a part of the run failed."""
     from workbench.execution.outputs import publish, write_outputs
 
     if not outcome.results:

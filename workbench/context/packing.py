@@ -1,7 +1,7 @@
-"""The packing rule: which retrieved slices reach the context, and how much of each.
+"""The packing rule: which retrieved slices reach the context, and how many of their tokens.
 
-Slices are taken by rank, identical ones once, at most k distinct ones, until the token budget is spent. The last one is cut at the first
-token that no longer fits, and nothing follows it. Only numpy is imported: an exported retriever carries a copy of this file.
+Slices are taken by rank, identical ones once and at most k distinct ones, until the token budget is spent. The last one is cut at the
+first token that does not fit, and nothing follows it. Only numpy is imported: an exported retriever includes a copy of this file.
 """
 
 from typing import NamedTuple
@@ -16,11 +16,11 @@ _REASONS = np.array([DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET], dtype=object)
 
 
 class Packed(NamedTuple):
-    """The fate of n ranked rows.
+    """The outcome for each of n ranked rows.
 
-    `position` (n): place among the distinct slices of the query, from 1; a repeat has the place of the last one before it. `kept` (n): how
-    many of the slice's tokens are delivered; only the last slice delivered can keep fewer than it has. `reason` (n): empty where the
-    slice is delivered, whole or in part; a row after the cut has the reason of the cut, also where it repeats a slice.
+    `position` (n): rank among the query's distinct slices, from 1; a repeat has the position of the last one before it. `kept` (n): how
+    many of the slice's tokens are delivered, fewer than all only for the last delivered slice. `reason` (n): empty if the slice is
+    delivered, in whole or in part; a row after the cut has the reason of the cut, even if it repeats a slice.
     """
 
     position: Ints
@@ -29,7 +29,7 @@ class Packed(NamedTuple):
 
     @property
     def delivered(self) -> npt.NDArray[np.bool_]:
-        """(n) whether the row's slice is delivered by this row."""
+        """Return whether each row delivers its slice. Shape (n,)."""
         return np.asarray(self.reason == DELIVERED, dtype=np.bool_)
 
 
@@ -39,7 +39,7 @@ def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: i
     Parameters
     ----------
     query : int64 (n), sorted; the rows of one query by rank
-    piece : int64 (n), 0 or more; equal where the same slice is delivered
+    piece : int64 (n), 0 or more; equal for rows that deliver the same slice
     tokens : int64 (n), the cost of the slice
     k, budget : the most distinct slices and the most tokens for each query; None for no limit
     """
@@ -55,6 +55,6 @@ def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: i
 
 
 def spent_before(query: Ints, cost: Ints | npt.NDArray[np.bool_]) -> Ints:
-    """(n) the cost of all rows before each row of the same query."""
+    """Sum the cost of all earlier rows of the same query for each row. Shape (n,)."""
     total = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(cost, dtype=np.int64)])
     return np.asarray(total[:-1] - total[np.searchsorted(query, query)], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Blocks of bounded size, so that memory depends on the block and not on the corpus."""
+"""Split data into blocks of bounded size, so that memory does not grow with the corpus."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -8,23 +8,23 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 
-# A step holds a few blocks of about this size: scores, vectors, texts with their tokens.
+# A step needs memory for a few blocks of about this size: scores, vectors, texts with their tokens.
 BYTES = 32_000_000
 
 
 def rows(bytes_a_row: int) -> int:
-    """The number of rows of this size in a block, at least one."""
+    """Return how many rows of this size fit into a block, at least one."""
     return max(1, BYTES // max(1, bytes_a_row))
 
 
 def blocks(n: int, at_once: int) -> Iterator[slice]:
-    """Cut 0 to n into slices of at most `at_once`."""
+    """Cut the range from 0 to n into slices of at most `at_once`."""
     for first in range(0, n, at_once):
         yield slice(first, min(first + at_once, n))
 
 
 def groups(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
-    """Group items in their order into lists whose sizes add up to at most `most`; a larger item is a list by itself."""
+    """Group items in order into lists whose sizes add up to at most `most`. An item larger than that gets its own list."""
     group: list[T] = []
     total = 0
     for item in items:
@@ -39,7 +39,7 @@ def groups(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[
 
 
 def padded_batches(lengths: NDArray[np.int64], tokens: int, most: int) -> Iterator[NDArray[np.int64]]:
-    """Places of texts by their lengths, longest first, in runs of at most `tokens` tokens with padding and `most` texts: int64 each."""
+    """Yield positions of texts, longest first, in int64 batches of at most `most` texts and `tokens` tokens, padding included."""
     order = np.argsort(-lengths, kind="stable")
     first = 0
     while first < len(order):

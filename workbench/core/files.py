@@ -1,4 +1,4 @@
-"""Write files whole or not at all, and turn errors of the disk into one line with a fix."""
+"""Write files atomically and report disk errors in one line with a fix."""
 
 import errno
 import os
@@ -10,14 +10,14 @@ from pathlib import Path
 from workbench.errors import StoreError, WorkbenchError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# SQLite and numpy raise it without an error number.
+# SQLite and numpy raise this error without an error number.
 _SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR)
 
 
 @contextmanager
 def store_errors(place: Path) -> Iterator[None]:
-    """Turn an error of the disk while writing under `place` into one line with its fix; a full disk loses nothing that was finished."""
+    """Turn disk errors while writing under `place` into one line with a fix. Finished results survive a full disk."""
     try:
         yield
     except WorkbenchError:
@@ -25,7 +25,7 @@ def store_errors(place: Path) -> Iterator[None]:
     except BaseException as error:
         number = error.errno if isinstance(error, OSError) else None
         if number in _FULL or _SAYS_FULL.search(str(error)):
-            raise StoreError(f"the disk is full at {place}", "free space and run again: what was finished is kept") from error
+            raise StoreError(f"the disk is full at {place}", "free space and run again: finished results are kept") from error
         if number in _UNWRITABLE:
             what = f"{getattr(error, 'filename', None) or place} cannot be written"
             raise StoreError(what, "choose another --outputs or change its permissions") from error
@@ -33,7 +33,7 @@ def store_errors(place: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file under a temporary name in its folder, flush it and rename it: readers see the old one or the new one, whole."""
+    """Write a file under a temporary name, flush it and rename it, so that readers see either the old file or the complete new one."""
     with store_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -52,7 +52,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file or a folder's names to disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Identity comes from content: a hash of canonical JSON, the same in every process and on every machine."""
+"""Identify values by a hash of their canonical JSON, which is the same in every process and on every machine."""
 
 import hashlib
 import json
@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 
 def fingerprint(*parts: Any) -> str:
-    """32 hexadecimal digits (128 bits of BLAKE2b) of the parts' canonical JSON; NaN and unknown types are refused."""
+    """Hash the canonical JSON of the parts to 32 hexadecimal digits (128 bits of BLAKE2b). NaN and unknown types are refused."""
     return hashlib.blake2b(_canonical(parts), digest_size=16).hexdigest()
 
 
 def fingerprint_of_rows(rows: Iterable[Any]) -> str:
-    """Compute `fingerprint(list(rows))` without holding the rows."""
+    """Compute `fingerprint(list(rows))` without keeping the rows in memory."""
     digest = hashlib.blake2b(b"[[", digest_size=16)
     for number, row in enumerate(rows):
         digest.update((b"," if number else b"") + _canonical(row))
@@ -29,17 +29,17 @@ def _canonical(value: Any) -> bytes:
 
 @cache
 def code_digest() -> str:
-    """Hash the package's code and templates, which decide what is made of the results."""
+    """Hash the package's code and templates, which determine every output made from the results."""
     return fingerprint(list(file_digests(Path(__file__).parents[1], "*.py", "*.j2", "*.css", "*.js").items()))
 
 
 def file_digests(folder: Path, *patterns: str) -> dict[str, str]:
-    """Hash every file under a folder that matches one of the patterns, by its relative path in order."""
+    """Hash every file under a folder that matches one of the patterns, keyed by relative path in sorted order."""
     files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
     return {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
 
 
 def file_digest(path: Path, algorithm: Literal["sha256", "blake2b"] = "sha256") -> str:
-    """Hash a file's bytes, in hexadecimal."""
+    """Return the hash of a file's bytes in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, algorithm).hexdigest()

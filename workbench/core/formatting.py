@@ -1,4 +1,4 @@
-"""Numbers and names as text for people: fixed digits, thousands separated, a dash for a missing number."""
+"""Format numbers and names for people, with fixed digits, thousands separators and a dash for a missing number."""
 
 import difflib
 import math
@@ -8,31 +8,31 @@ NONE = "–"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with `digits` digits after the point."""
-    # `z` writes what rounds to zero without a sign.
+    """Format a number with `digits` digits after the point."""
+    # `z` drops the sign of a number that rounds to zero.
     return NONE if value is None or math.isnan(value) else f"{value:z,.{digits}f}".replace("-", "−")
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """A difference, with its sign."""
+    """Format a difference with its sign."""
     text = number(value, digits)
     return f"+{text}" if value and value > 0 and text.strip("0.,") else text
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """An interval in brackets."""
+    """Format an interval in brackets."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return "[no interval]"
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def count(value: float | None) -> str:
-    """A whole number with its thousands separated."""
+    """Format a whole number with thousands separators."""
     return number(value, 0)
 
 
 def share(part: float, whole: float) -> str:
-    """A part of a whole in per cent; a dash if the whole is 0."""
+    """Format a part of a whole in per cent, or as a dash if the whole is 0."""
     if not whole:
         return NONE
     per_cent = 100 * part / whole
@@ -43,12 +43,12 @@ def share(part: float, whole: float) -> str:
 
 
 def plural(how_many: int, noun: str, several: str = "") -> str:
-    """A counted noun."""
+    """Format a number with its noun in the singular or plural."""
     return f"{count(how_many)} {noun if how_many == 1 else several or noun + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Names in a sentence; those beyond `most` are only counted."""
+    """List names in a sentence. Those beyond `most` are only counted."""
     shown = list(names[:most])
     if len(names) > most:
         shown.append(f"{len(names) - most} more")
@@ -56,28 +56,28 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def p_value(value: float) -> str:
-    """A p value, such as `p = 0.012`."""
+    """Format a p value, such as `p = 0.012`."""
     return "no p" if math.isnan(value) else "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def about(value: float) -> str:
-    """An estimate of a whole number, rounded to three significant digits."""
+    """Round an estimate of a whole number to three significant digits."""
     return count(float(f"{value:.3g}"))
 
 
 def amount(value: float) -> str:
-    """A measured amount: no decimals from 100 on, one from 0.1 on, two below."""
+    """Format a measured amount with no decimals from 100, one from 0.1 and two below."""
     return number(value, 0 if value >= 100 or value == 0 else 1 if value >= 0.1 else 2)
 
 
 def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> int:
-    """The digits at which different values look different: `least`, or `most` if two of them would look equal."""
+    """Return `least` digits, or `most` if two different values would otherwise look equal."""
     known = {round(float(value), most) for value in values if math.isfinite(value)}
     return least if len({number(value, least) for value in known}) == len({number(value, most) for value in known}) else most
 
 
 def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
-    """Shorten names to `most` characters by cutting their middle; if two would look equal, those cut are numbered."""
+    """Shorten names to `most` characters by cutting their middle, and number those that would otherwise look equal."""
     whole = list(dict.fromkeys(names))
     short = {name: _middle_cut(name, most) for name in whole}
     if len(set(short.values())) == len(whole):
@@ -89,7 +89,7 @@ def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align rows of cells as lines: text to the left, columns whose last cell is a number to the right."""
+    """Align rows of cells as lines, with numeric columns (by their last cell) to the right and others to the left."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
     right = [cell.replace(",", "").replace(".", "").isdigit() for cell in rows[-1]] if rows else []
     lines = []
@@ -100,12 +100,12 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def nearest_word(word: str, known: Iterable[str], likeness: float = 0.5) -> str | None:
-    """Find the known word that is most like `word`; None if no similarity reaches `likeness` (0 to 1)."""
+    """Find the known word most similar to `word`, or None if no similarity reaches `likeness` (0 to 1)."""
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)), None)
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """Ask in brackets whether the nearest known word was meant; empty if no word is near."""
+    """Suggest the nearest known word in brackets. Returns an empty text if no word is near."""
     close = nearest_word(word, known)
     return f" (did you mean {close!r}?)" if close else ""
 

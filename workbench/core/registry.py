@@ -1,4 +1,4 @@
-"""Tables of components by kind, builtin or from other installed packages; a package is loaded when an experiment names its kind."""
+"""Tables of components by kind, builtin or from other packages. A package is loaded only when an experiment names its kind."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Components by kind: the builtin ones, then those that installed packages offer in an entry point group, such as `workbench.chunkers`.
+    """Components by kind: builtin ones, then those that installed packages declare in an entry point group such as `workbench.chunkers`.
 
-    The name of an entry point is the kind, its value a subclass or an instance of `base`. Names are listed without importing anything:
-    a package that is broken, or whose kind another package offers too, is an InputError when that kind is looked up and not before.
+    The name of an entry point is the kind, its value a subclass or an instance of `base`. Listing kinds imports nothing: looking up
+    a kind raises InputError if its package is broken or if several packages declare it.
     """
 
     def __init__(self, builtin: Mapping[str, T], group: str, base: type[object]) -> None:
@@ -35,7 +35,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @cached_property
     def _offers(self) -> dict[str, list[EntryPoint]]:
-        """The entry points of other packages, by kind; one that would replace a builtin is left out with a warning."""
+        """Return the entry points of other packages by kind. One that would replace a builtin is skipped with a warning."""
         offers: dict[str, list[EntryPoint]] = {}
         for offer in sorted(entry_points(group=self._group), key=lambda offer: (offer.name, _package(offer))):
             if offer.name in self.builtin:
@@ -52,7 +52,7 @@ class Registry(Mapping[str, T], Generic[T]):
             raise InputError(f"{described}, and so does {others}", "uninstall all but one of them")
         try:
             component = offer.load()
-        except Exception as error:  # the import of another package can raise anything
+        except Exception as error:  # importing another package can raise anything
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise InputError(f"{described}, which cannot be loaded ({reason})", f"update or uninstall {_package(offer)}") from error
         if not (issubclass(component, self._base) if isinstance(component, type) else isinstance(component, self._base)):

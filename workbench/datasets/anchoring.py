@@ -1,4 +1,4 @@
-"""Find evidence in the documents: relevant chunks given as text, and other places of the same text."""
+"""Find evidence in the documents: relevant chunks given as text, and other occurrences of the same text."""
 
 import re
 from bisect import bisect_right
@@ -10,25 +10,25 @@ from itertools import accumulate
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, Quote
 from workbench.records import Dataset, Document, Need, Qrel, Span
 
-# No document without faults contains it, so that no text is found across two of them.
+# No valid document contains this separator, so no text is found across two documents.
 _END = "\x00"
 # Query and document.
 Pair = tuple[str, str]
 
 
 class TextSearch:
-    """Documents joined into one text, so that one search covers all of them."""
+    """The documents joined into one text, so that one search covers all of them."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._documents = tuple(documents)
         self._joined = _Joined([document.text for document in self._documents])
 
     def verbatim(self, text: str) -> list[Span]:
-        """Every place of the text, also overlapping ones, by document and position."""
+        """Return every occurrence of the text, including overlapping ones, by document and position."""
         return [Span(self._documents[row].doc_id, start, start + len(text)) for row, start in self._joined.find(text)]
 
     def loosely(self, text: str) -> list[Span]:
-        """Every place of the text's words with any white space between them, as offsets into the document."""
+        """Return every occurrence of the text's words with any white space between them, as offsets into the document."""
         words = text.split()
         rows = dict.fromkeys(row for row, _ in self._normalised.find(" ".join(words)))
         pattern = re.compile(r"\s+".join(re.escape(word) for word in words))
@@ -46,7 +46,7 @@ class _Joined:
         self._starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """(row of the text, position in it) of every occurrence."""
+        """Yield (row of the text, position in it) of every occurrence."""
         if not text or _END in text:
             return
         at = self._text.find(text)
@@ -57,22 +57,22 @@ class _Joined:
 
 
 def anchor(draft: DatasetDraft) -> None:
-    """Find the draft's quotes verbatim, else with other white space; a quote that no document contains is a fault.
+    """Find the draft's quotes verbatim, or else with other white space. A quote that no document contains is a fault.
 
-    Places in documents known to be relevant are preferred. Several places are alternatives of one need; if they are in several
-    documents and no judgement decides between these, a note says so. The document of a place becomes relevant if it was not judged.
+    Occurrences in relevant documents are preferred. Several occurrences are alternatives of one need; if they are in several
+    documents and no judgement decides between these, a note reports it. The document of an occurrence becomes relevant unless judged.
     """
     if not draft.quotes:
         return
     search = TextSearch(document for document, _ in draft.documents)
     documents = {document.doc_id for document, _ in draft.documents}
     grades = {(qrel.query_id, qrel.doc_id): qrel.relevance for qrel, _ in draft.qrels}
-    # A copy, since a document that one quote makes relevant must not decide where the next one belongs.
+    # Use a copy, since a document that one quote makes relevant must not affect the next quote.
     given = dict(grades)
     evidence = {(row.query_id, row.span) for row in draft.evidence}
     for quote in draft.quotes:
         if quote.doc_id is not None and quote.doc_id not in documents:
-            draft.faults.append(f"{_place(quote)} points to document {quote.doc_id!r}, and there is no such document")
+            draft.faults.append(f"{_place(quote)} points to document {quote.doc_id!r}, but this document does not exist")
         elif spans := _find(quote, search):
             chosen = _choose(quote, spans, given, draft)
             if evidence.isdisjoint((quote.query_id, span) for span in chosen):
@@ -84,11 +84,11 @@ def anchor(draft: DatasetDraft) -> None:
 
 
 def with_recurrences(dataset: Dataset) -> Dataset:
-    """Every verbatim recurrence of a span, in any document, becomes an alternative of the span's need; no judgement changes."""
+    """Make every verbatim recurrence of a span, in any document, an alternative of the span's need. Judgements do not change."""
     if not dataset.needs:
         return dataset
     texts = {document.doc_id: document.text for document in dataset.documents}
-    # Texts recur among needs: each is searched once.
+    # Needs share texts, so search each text once.
     places = cache(TextSearch(dataset.documents).verbatim)
     needs = []
     for need in dataset.needs:
@@ -106,7 +106,7 @@ def _find(quote: Quote, search: TextSearch) -> list[Span]:
 
 
 def _choose(quote: Quote, spans: list[Span], given: Mapping[Pair, int], draft: DatasetDraft) -> list[Span]:
-    """The spans in relevant documents, else those in documents not judged, else all of them."""
+    """Return the spans in relevant documents, else those in unjudged documents, else all of them."""
     if relevant := [span for span in spans if given.get((quote.query_id, span.doc_id), 0) > 0]:
         return relevant
     chosen = [span for span in spans if (quote.query_id, span.doc_id) not in given] or spans
@@ -120,7 +120,7 @@ def _choose(quote: Quote, spans: list[Span], given: Mapping[Pair, int], draft: D
 
 
 def _judge(quote: Quote, doc_ids: list[str], grades: dict[Pair, int], draft: DatasetDraft) -> None:
-    """Make documents relevant that were not judged; a document judged irrelevant is a fault."""
+    """Make unjudged documents relevant. A document judged irrelevant is a fault."""
     for doc_id in dict.fromkeys(doc_ids):
         if (quote.query_id, doc_id) not in grades:
             grades[quote.query_id, doc_id] = 1

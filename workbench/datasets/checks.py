@@ -1,4 +1,4 @@
-"""Report every fault of a draft at once; only a draft without faults becomes a dataset."""
+"""Report every fault of a draft at once. Only a draft without faults becomes a dataset."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from workbench.records import Dataset, Document, Need, Span
 
 
 def faults(draft: DatasetDraft) -> list[str]:
-    """The faults of a draft, each a line with its place."""
+    """Return the faults of a draft, one line each with its place."""
     documents = {document.doc_id: document for document, _ in draft.documents}
     queries = {query.query_id for query, _ in draft.queries}
     lines = [
@@ -24,16 +24,16 @@ def faults(draft: DatasetDraft) -> list[str]:
 
 
 def notes(draft: DatasetDraft) -> list[str]:
-    """Remarks on a draft that are no faults, one line each: fields that nothing reads, and ambiguous quotes."""
+    """Return remarks on a draft that are not faults, one line each: unknown fields and ambiguous quotes."""
     unread = [
-        f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is not understood and left out"
+        f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is unknown and ignored"
         for (file, key), rows in draft.unread.items()
     ]
     return unread + list(dict.fromkeys(draft.notes))
 
 
 def dataset_of(draft: DatasetDraft) -> Dataset:
-    """Make the dataset, with labels in the order of the queries; DatasetError with all faults of the draft if it has any."""
+    """Make the dataset, with labels in the order of the queries. Raises DatasetError with all faults of the draft."""
     if lines := faults(draft):
         raise DatasetError(f"dataset {draft.name}", lines)
     needs: dict[tuple[str, str], list[Span]] = {}
@@ -63,9 +63,9 @@ def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _texts(draft: DatasetDraft) -> Iterator[str]:
     if not draft.documents:
-        yield "there is no document; a corpus needs at least one"
+        yield "the corpus has no documents; it needs at least one"
     if not draft.queries:
-        yield "there is no query; check the file of questions"
+        yield "the dataset has no queries; check the file of questions"
     for document, where in draft.documents:
         if not document.text.strip():
             yield f"{where} document {document.doc_id!r} is empty"
@@ -80,9 +80,9 @@ def _judgements(draft: DatasetDraft, documents: Collection[str], queries: Collec
     grades: dict[tuple[str, str], int] = {}
     for qrel, where in draft.qrels:
         if qrel.doc_id not in documents:
-            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, and there is no such document"
+            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, but this document does not exist"
         if qrel.query_id not in queries:
-            yield f"{where} judges query {qrel.query_id!r}, and there is no such query"
+            yield f"{where} judges query {qrel.query_id!r}, but this query does not exist"
         if grades.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance) != qrel.relevance:
             yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r} a second time, differently"
     relevant = Counter(qrel.query_id for qrel, _ in draft.qrels if qrel.relevance > 0)
@@ -99,7 +99,7 @@ def _evidence(row: EvidenceRow, documents: Mapping[str, Document], queries: Coll
         yield f"{place} belongs to no query"
     doc_id, start, end = row.span.doc_id, row.span.start, row.span.end
     if doc_id not in documents:
-        yield f"{place} points to document {doc_id!r}, and there is no such document"
+        yield f"{place} points to document {doc_id!r}, but this document does not exist"
         return
     text = documents[doc_id].text
     if not 0 <= start < end <= len(text):

@@ -1,4 +1,4 @@
-"""The unchecked content of a dataset's files: rows with their places, and the faults of reading them."""
+"""The unchecked content of a dataset's files: rows with their places, and the faults found while reading."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from workbench.records import Document, Qrel, Query, Span
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """One alternative of one need, as a file has it; `text` is None if the file does not repeat it."""
+    """One alternative of one need, as in the file. `text` is None if the file does not repeat it."""
 
     query_id: str
     need: str
@@ -27,7 +27,7 @@ class EvidenceRow:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A relevant chunk given as text, to be found in a document; in any document if `doc_id` is None."""
+    """A relevant chunk given as text, to be found in a document, or in any document if `doc_id` is None."""
 
     query_id: str
     need: str
@@ -38,9 +38,9 @@ class Quote:
 
 @dataclass
 class DatasetDraft:
-    """The rows that a reader made, each beside its place `file:line`, for `checks.faults`.
+    """The rows from a reader, each with its place `file:line`, for `checks.faults`.
 
-    `unread` counts the rows with a field that nothing reads, by file and field; `notes` are remarks that are no faults.
+    `unread` counts the rows with unknown fields, by file and field; `notes` are remarks that are not faults.
     """
 
     name: str
@@ -54,7 +54,7 @@ class DatasetDraft:
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def leave(self, row: dict[str, Any], known: Collection[str], file: object) -> None:
-        """Count the fields of a row that are not `known`, unless they are empty."""
+        """Count the fields of a row that are neither `known` nor empty."""
         self.unread.update((str(file), key) for key, value in row.items() if key not in known and value not in (None, "", {}, []))
 
 
@@ -63,19 +63,19 @@ _HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
 
 
 def require(path: Path, what: str) -> Path:
-    """The path if it exists, else InputError for `what`."""
+    """Return the path if it exists. Raises InputError, naming it `what`, otherwise."""
     if not path.exists():
         raise InputError(f"{what} {path} does not exist", "give its path (dataset.path in an experiment)")
     return path
 
 
 def first_file(folder: Path, names: Iterable[str]) -> Path | None:
-    """The first of these files that the folder has."""
+    """Return the first of these files that the folder contains, or None."""
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def check_split(split: str | None, splits: Iterable[object], draft: DatasetDraft) -> None:
-    """Raise InputError for a split that is not among `splits`, where None is a question that names none."""
+    """Raise InputError for a split that is not among `splits`, in which None stands for questions without a split."""
     known = sorted({str(name) for name in splits if name not in (None, "")})
     if split is not None and split not in known:
         fix = f"its splits are {listed(known, len(known))}" if known else "leave the split out, since no question names one"
@@ -83,7 +83,7 @@ def check_split(split: str | None, splits: Iterable[object], draft: DatasetDraft
 
 
 def read_text(path: Path, draft: DatasetDraft, *, mark: bool = False) -> str:
-    """A file's text as UTF-8; bytes that cannot be decoded, or a byte order mark unless allowed, are a fault."""
+    """Read a file as UTF-8. Bytes that cannot be decoded are a fault, and so is a byte order mark unless `mark` allows it."""
     raw = path.read_bytes()
     try:
         text = raw.decode("utf-8")
@@ -97,7 +97,7 @@ def read_text(path: Path, draft: DatasetDraft, *, mark: bool = False) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON; ValueError also for NaN, half a surrogate pair and nesting beyond Python's limit."""
+    """Parse JSON. Raises ValueError also for NaN, half a surrogate pair and nesting beyond Python's limit."""
     try:
         value = json.loads(text, parse_constant=_refuse)
         if "\\ud" in text or "\\uD" in text:
@@ -108,16 +108,16 @@ def parse_json(text: str) -> Any:
 
 
 def reason(error: ValueError) -> str:
-    """Why a text is not JSON, with the column if that is known."""
+    """Describe why a text is not JSON, with the column if it is known."""
     return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def text_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
-    """The lines of a file that are not blank, with their `file:line`."""
+    """Yield the nonblank lines of a file with their `file:line`."""
     # Not splitlines(): a document may contain U+2028 or U+0085, which JSON leaves unescaped.
     for number, line in enumerate(read_text(path, draft).split("\n"), 1):
         if line.strip():
@@ -125,12 +125,12 @@ def text_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
 
 
 def tabbed_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
-    """The lines of a file of columns, without its header."""
+    """Yield the lines of a tabular file without its header."""
     return ((line, where) for line, where in text_lines(path, draft) if not (where == f"{path}:1" and _HEADER.match(line)))
 
 
 def json_lines(path: Path, draft: DatasetDraft) -> Rows:
-    """The objects of a JSON Lines file with their `file:line`; any other line is a fault."""
+    """Yield the objects of a JSON Lines file with their `file:line`. Any other line is a fault."""
     for line, where in text_lines(path, draft):
         try:
             value = parse_json(line)
@@ -141,7 +141,7 @@ def json_lines(path: Path, draft: DatasetDraft) -> Rows:
 
 
 def objects(values: Iterable[tuple[Any, str]], draft: DatasetDraft) -> Rows:
-    """The values that are JSON objects; any other is a fault."""
+    """Yield the values that are JSON objects. Any other value is a fault."""
     for value, where in values:
         if isinstance(value, dict):
             yield value, where
@@ -151,7 +151,7 @@ def objects(values: Iterable[tuple[Any, str]], draft: DatasetDraft) -> Rows:
 
 @cache
 def misspelt(fields: tuple[str, ...], known: tuple[str, ...]) -> dict[str, str]:
-    """Fields that look like a known one that is missing, with its name. Any other field is metadata."""
+    """Map fields that look misspelt to the known but missing field they resemble. Any other field is metadata."""
     missing = [name for name in known if name not in fields]
     written = {field: field.strip().lower().replace(" ", "_").replace("-", "_") for field in fields if field not in known}
     nearest = {field: nearest_word(text, missing, likeness=0.8) for field, text in written.items()}
@@ -159,7 +159,7 @@ def misspelt(fields: tuple[str, ...], known: tuple[str, ...]) -> dict[str, str]:
 
 
 def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: DatasetDraft) -> str | None:
-    """The value of the first of the keys that the row has, as text (a number is an unquoted id); None, with a fault, without any."""
+    """Return the value of the row's first matching key as text (a number is an unquoted id), or add a fault and return None."""
     for key in keys:
         value = row.get(key)
         if isinstance(value, str):

@@ -1,6 +1,6 @@
-"""A question and its labels, as the project's own format and tables write them.
+"""Read questions with their labels, as the project's own format and tables write them.
 
-`query` is required; optional are `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade
+`query` is required. Optional are `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade
 -1), `judged_doc_ids` (read and not relevant, grade 0), `evidence` (a list of needs, each a list of spans {doc_id, start, end, text}),
 `relevant_chunks` (texts or {doc_id, text}, found by `anchoring`), `answer`, `answerable`, `type` and `split`. Others are metadata.
 """
@@ -18,7 +18,7 @@ FIELDS = (*LABELS, "answer", "answerable", "type", "split")
 
 
 def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
-    """Read rows of questions into the draft; with a split, those of it and those that name none."""
+    """Read rows of questions into the draft. A split limits them to its own questions and those without a split."""
     rows = list(rows)
     check_split(split, (row.get("split") for row, _ in rows), draft)
     for row, where in rows:
@@ -27,7 +27,7 @@ def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
         text = text_field(row, ("query",), where, draft)
         if text is None:
             continue
-        # A plain list has no ids; the text is what stays the same when the list is reordered.
+        # A plain list has no ids, but the text stays the same when the list is reordered.
         unnamed = row.get("query_id") in (None, "")
         query_id = f"q-{fingerprint(text)[:8]}" if unnamed else text_field(row, ("query_id",), where, draft)
         if query_id is None:
@@ -72,7 +72,7 @@ def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: Dataset
 
 
 def _ids(value: Any, key: str, where: str, draft: DatasetDraft) -> list[str]:
-    """Document ids; a number is an id written without quotes."""
+    """Return document ids. A number is an id written without quotes."""
     listed = _listed(value, key, where, draft)
     draft.faults += [f"{where} has {item!r} in {key!r}, which is not a document id" for item in listed if not isinstance(item, str | int)]
     return [str(item) for item in listed if isinstance(item, str | int)]

@@ -1,4 +1,4 @@
-"""Sources of datasets, one frozen value for each kind: the `dataset:` of an experiment."""
+"""Sources of datasets, one frozen value for each kind, as in the `dataset:` of an experiment."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -21,7 +21,7 @@ from workbench.records import Dataset
 
 
 class Source(BaseModel, ABC):
-    """The place of a dataset and the split to read; None reads every question."""
+    """The place of a dataset and the split to read, or None to read every question."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     kind: str
@@ -31,34 +31,34 @@ class Source(BaseModel, ABC):
     def _draft(self) -> DatasetDraft: ...
 
     def load(self) -> Dataset:
-        """Read the dataset; DatasetError with every fault if it has any."""
+        """Read the dataset. Raises DatasetError with every fault."""
         return self.dataset(self.read())
 
     def read(self) -> DatasetDraft:
-        """Read everything, with its faults; InputError where a file cannot be read."""
+        """Read all rows and their faults. Raises InputError if a file cannot be read."""
         try:
             return self._draft()
         except OSError as error:
             raise InputError(f"{error.filename} cannot be read ({error.strerror})", "give a readable file or folder") from error
 
     def dataset(self, draft: DatasetDraft) -> Dataset:
-        """Make the dataset of a draft; DatasetError with every fault if it has any."""
+        """Make the dataset of a draft. Raises DatasetError with every fault."""
         return dataset_of(draft)
 
 
 class EvidenceSource(Source):
-    """A source of evidence spans; `recurrences` makes other verbatim places of a span alternatives."""
+    """A source of evidence spans. `recurrences` makes other verbatim occurrences of a span alternatives."""
 
     recurrences: bool = False
 
     def dataset(self, draft: DatasetDraft) -> Dataset:
-        """Make the dataset of a draft, with recurrences where asked for; DatasetError with every fault if it has any."""
+        """Make the dataset of a draft, with recurrences if requested. Raises DatasetError with every fault."""
         dataset = super().dataset(draft)
         return with_recurrences(dataset) if self.recurrences else dataset
 
 
 class GoldenSource(EvidenceSource):
-    """The project's own format: a folder or a JSON file; `documents` names them where they are not inside."""
+    """The project's own format: a folder or a JSON file. `documents` gives the path of documents outside it."""
 
     kind: Literal["golden"] = "golden"
     path: str
@@ -91,7 +91,7 @@ class BeirSource(EvidenceSource):
 
 
 class NfcorpusSource(Source):
-    """NFCorpus; without a path from WORKBENCH_DATA, the cache or the network. `subset: five` keeps the five named queries."""
+    """NFCorpus, by default from WORKBENCH_DATA, the cache or the network. `subset: five` keeps the five named queries."""
 
     kind: Literal["nfcorpus"] = "nfcorpus"
     path: str | None = None
@@ -103,7 +103,7 @@ class NfcorpusSource(Source):
 
 
 class TrecSource(Source):
-    """TREC topics with qrels and documents; `path` is the topics file, or a folder that has all three under their usual names."""
+    """TREC topics with qrels and documents. `path` is the topics file, or a folder with all three under their usual names."""
 
     kind: Literal["trec"] = "trec"
     path: str
@@ -115,7 +115,7 @@ class TrecSource(Source):
 
 
 class TableSource(EvidenceSource):
-    """A table of questions, CSV or parquet, and the documents it is about; or a folder with both."""
+    """A table of questions, CSV or parquet, and the documents it is about, or a folder with both."""
 
     kind: Literal["table"] = "table"
     path: str
@@ -140,10 +140,10 @@ def _place(path: str | None) -> Path | None:
 
 
 def recognise(path: str, split: str | None, **given: str | None) -> Source:
-    """The source at a path: of the `kind` that is given, else of the one it looks like.
+    """Return the source at a path, of the given `kind` or of the kind that the path looks like.
 
-    A folder with corpus.jsonl is BEIR, one with topics TREC, one with a table of questions a table; so are a file of topics
-    (.tsv) and a table (.csv, .parquet). Everything else is golden. The other options go to the source, which may refuse them.
+    A folder with corpus.jsonl is BEIR, one with topics TREC, one with a table of questions a table. A file of topics (.tsv) is TREC,
+    and a .csv or .parquet file is a table. Everything else is golden. The other options go to the source, which may refuse them.
     """
     place = expand(path)
     if not place.exists():

@@ -12,13 +12,13 @@ from workbench.storage.vector_cache import Vectors
 
 Role = Literal["query", "document"]
 
-# The window of a model that reads inputs of any length; a number, so that lengths can be compared with it.
+# The window of a model without an input limit. A number, so that lengths can be compared with it.
 NO_WINDOW = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens that a provider counted, and their cost in the currency of its price; None where no price is known."""
+    """Tokens that a provider counted, and their cost in the currency of its price, or None if no price is known."""
 
     tokens: int = 0
     cost: float | None = None
@@ -29,7 +29,7 @@ class Usage:
 
 
 class Encoder(NamedTuple):
-    """The backend and precision that compute vectors here, and the reason where `auto` could have taken another."""
+    """The backend and precision that compute vectors here, and the reason if `auto` passed over another backend."""
 
     backend: str
     precision: str = ""
@@ -37,17 +37,17 @@ class Encoder(NamedTuple):
 
     @property
     def name(self) -> str:
-        """`openvino bfloat16`."""
+        """Return the name, such as `openvino bfloat16`."""
         return f"{self.backend} {self.precision}".strip()
 
 
 class Embedder(BaseModel, ABC):
-    """A model with its window and prompts; the loaded weights are a cache keyed by this value."""
+    """A model with its window and prompts. The loaded weights are a cache keyed by this value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    # Raised when the same settings begin to give other vectors.
+    # Increased when the same settings begin to give other vectors.
     version: ClassVar[int] = 1
-    # Settings that the law tests try; a server's address is added to them.
+    # Settings that the law tests try, to which they add a server's address.
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
     kind: str
@@ -56,37 +56,37 @@ class Embedder(BaseModel, ABC):
 
     @property
     def vocabulary(self) -> str:
-        """The vocabulary that inputs are counted in, as `workbench.models.tokenizers` names it; chunkers count in it by `tokens: model`."""
+        """Return the vocabulary that counts inputs, as named in `workbench.models.tokenizers`. `tokens: model` makes chunkers use it."""
         return self.model
 
     @abstractmethod
     def identity(self, role: Role) -> dict[str, Any]:
-        """All that decides a vector besides its text, as canonical JSON: equal identities give equal vectors."""
+        """Return everything that determines a vector besides its text, as canonical JSON. Equal identities give equal vectors."""
 
     def check(self) -> None:
-        """Raise ModelError where the embedder's settings contradict those of the model's files; loads no model."""
+        """Raise ModelError if the embedder's settings contradict those of the model's files, without loading the model."""
         self.window()
 
     def encoder(self) -> Encoder:
-        """The backend of the vectors, for the manifest and for measured speeds. Errors: ModelError where it cannot run the model."""
+        """Return the backend of the vectors, for the manifest and for measured speeds. Raises ModelError if it cannot run the model."""
         return Encoder(self.kind)
 
     @abstractmethod
     def window(self) -> int:
-        """How many tokens of an input are embedded, special tokens included; the rest is cut off."""
+        """Return how many tokens of an input are embedded, special tokens included. The rest is truncated."""
 
     def chunk_window(self) -> int:
-        """How many tokens of a chunk are embedded: the window, unless the embedder reads whole documents."""
+        """Return how many tokens of a chunk are embedded: the window, unless the embedder reads whole documents."""
         return self.window()
 
     @abstractmethod
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each input with its prompt and special tokens, before the window cuts it: int64 (n)."""
+        """Return the tokens of each input with its prompt and special tokens, before truncation: int64 (n)."""
 
     @abstractmethod
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit vectors, float32 (n, dimension), in the order of the texts."""
+        """Return unit vectors, float32 (n, dimension), in the order of the texts."""
 
     def encode_metered(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Usage]:
-        """`encode`, with the usage that a provider counted; none where the model runs here."""
+        """Encode texts and return the provider's usage too, which is empty for a local model."""
         return self.encode(texts, role), Usage()

@@ -1,4 +1,4 @@
-"""The vectors of chunks by an embedder, each chunk from its own text."""
+"""Embed chunks, each from its own text."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.records import Document
 from workbench.storage.vector_cache import VectorCache
 
-# The tables of the other chunkings that the same pass over the documents may serve.
+# The tables of other chunkings that the same pass over the documents can serve.
 PeerTables = Callable[[], Sequence[pd.DataFrame]]
 
 
 @dataclass(frozen=True, eq=False)
 class EncoderChunks:
-    """The chunks of a corpus as an encoder takes them: the table `chunks` of `documents`, and each chunk's `texts` with its header."""
+    """The chunks of a corpus for an encoder: the table `chunks` of `documents`, and each chunk's `texts` with its header."""
 
     documents: Sequence[Document]
     table: pd.DataFrame
@@ -28,7 +28,7 @@ class EncoderChunks:
 
 @dataclass(frozen=True)
 class EncodingPlan:
-    """The tokens that the cache lacks, and those beyond the window; `exact` is False where the cache could not be asked."""
+    """The tokens missing from the cache and those beyond the window. `exact` is False if the cache could not be read."""
 
     tokens: int
     truncated: int
@@ -37,30 +37,30 @@ class EncodingPlan:
 
 @dataclass(frozen=True)
 class ChunkEncoder:
-    """The vectors of chunks by one embedder, each from the chunk's own text; `pooling` names the way."""
+    """An encoder of chunks with one embedder, each from its own text. `pooling` names the method."""
 
     embedder: Embedder
     pooling: ClassVar[str] = "standard"
 
     def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:
-        """Write the vectors to the buffer's array, computing only what the cache lacks."""
+        """Write the vectors to the buffer's array, computing only those missing from the cache."""
         return embed(chunks.texts, self.embedder, "document", cache, label, buffer)
 
     def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
-        """Count what `embed` would encode besides the keys in `counted`, and add its keys to them; loads no model."""
+        """Count what `embed` would encode besides the keys in `counted`, and add its keys to them. Loads no model."""
         return plan_texts(chunks.texts, self.embedder, cache, counted)
 
     def texts(self, chunks: EncoderChunks) -> Sequence[str] | None:
-        """The texts that are encoded one by one; None where whole documents are."""
+        """Return the texts that are encoded one by one, or None if whole documents are encoded."""
         return chunks.texts
 
     def refuses_headers(self) -> str:
-        """Why chunks with headers cannot be encoded; empty where they can."""
+        """Return why chunks with headers cannot be encoded, or an empty text if they can."""
         return ""
 
 
 def plan_texts(texts: Sequence[str], embedder: Embedder, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
-    """Plan the embedding of texts as documents: the tokens that the cache lacks, or all where the model is not converted yet."""
+    """Plan the embedding of texts as documents: the tokens missing from the cache, or all tokens of a model not yet converted."""
     window, exact = embedder.window(), True
     try:
         hashes, lengths = keys_and_lengths(texts, embedder, "document")

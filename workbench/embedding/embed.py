@@ -1,4 +1,4 @@
-"""Texts to vectors through the item cache: no text is embedded twice by the same embedder."""
+"""Embed texts through the item cache, so that the same embedder never embeds a text twice."""
 
 import functools
 import hashlib
@@ -20,26 +20,26 @@ from workbench.models.tokenizers import Ints
 from workbench.storage.vector_cache import VectorCache, Vectors
 
 _batches = functools.partial(batching.padded_batches, tokens=8_192, most=128)
-# Texts made, hashed and counted at once.
+# Texts to create, hash and count at once.
 _TEXTS = 4_096
-# Of the item cache, as an array's type.
+# A key of the item cache as an array's type.
 KEY = np.dtype("V16")
 Keys = NDArray[np.void]
 Bools = NDArray[np.bool_]
-# Makes the array that vectors are written to: float32 of this shape.
+# Creates the array for vectors: float32 of this shape.
 VectorBuffer = Callable[[tuple[int, int]], Vectors]
-# 80 MB of all-MiniLM-L6-v2's.
+# 80 MB of vectors from all-MiniLM-L6-v2.
 _MOST = 50_000
 
 
 def in_memory(shape: tuple[int, int]) -> Vectors:
-    """A VectorBuffer in memory."""
+    """Create a VectorBuffer in memory."""
     return np.empty(shape, dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class EmbeddedTexts:
-    """Vectors float32 (n, dimension), each input's tokens (int64, n) before the window cuts it, `usage` for what the cache lacked."""
+    """Vectors float32 (n, dimension), each input's tokens (int64, n) before truncation, and the `usage` for newly encoded texts."""
 
     vectors: Vectors
     lengths: Ints
@@ -48,13 +48,13 @@ class EmbeddedTexts:
 
 
 def text_keys(texts: Sequence[str], embedder: Embedder, role: Role, salt: str = "") -> list[bytes]:
-    """The item cache's key of each text: 16 bytes of BLAKE2b keyed by the embedder's identity, or by the salt given in its place."""
+    """Return the item cache's key of each text: 16 bytes of BLAKE2b keyed by the embedder's identity, or by `salt` if it is given."""
     key = bytes.fromhex(fingerprint(salt or embedder.identity(role)))
     return [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=key).digest() for text in texts]
 
 
 def keys_and_lengths(texts: Sequence[str], embedder: Embedder, role: Role, salt: str = "") -> tuple[Keys, Ints]:
-    """The item cache's key of each text, an array of 16 bytes (n), and its tokens before the window cuts it: int64 (n)."""
+    """Return the item cache's key of each text, an array of 16 bytes (n), and its tokens before truncation: int64 (n)."""
     keys, lengths = np.empty(len(texts), dtype=KEY), np.empty(len(texts), dtype=np.int64)
     for part in batching.blocks(len(texts), _TEXTS):
         some = texts[part]
@@ -66,9 +66,9 @@ def keys_and_lengths(texts: Sequence[str], embedder: Embedder, role: Role, salt:
 def embed(
     texts: Sequence[str], embedder: Embedder, role: Role, cache: VectorCache, label: str = "", buffer: VectorBuffer = in_memory
 ) -> EmbeddedTexts:
-    """Embed texts, computing only what the cache lacks; a resumed run encodes the same batches as an undisturbed one."""
+    """Embed texts, computing only vectors missing from the cache. A resumed run encodes the same batches as an uninterrupted one."""
     keys, lengths = keys_and_lengths(texts, embedder, role)
-    # Equal texts have one key; the first of them is encoded. Batches are planned from all distinct texts and committed whole.
+    # Equal texts share a key, and the first is encoded. Batches are planned from all distinct texts and committed as one.
     distinct, places = np.unique(keys, return_index=True)
     cut = np.minimum(lengths[places], embedder.window())
     missing = _missing(distinct, cache)
@@ -84,7 +84,7 @@ def embed(
                 dimension = dimension or vectors.shape[1]
                 if vectors.shape[1] != dimension:
                     gave = f"gave vectors of {dimension} dimensions before and of {vectors.shape[1]} now: it is another model"
-                    fix = f"serve the former model, or delete {cache.path} and run again"
+                    fix = f"serve the previous model, or delete {cache.path} and run again"
                     raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
                 cache.put(distinct[todo].tolist(), vectors)
                 usage += used
@@ -102,7 +102,7 @@ def _missing(keys: Keys, cache: VectorCache) -> Bools:
 
 
 def read(keys: Keys, cache: VectorCache, buffer: VectorBuffer) -> Vectors:
-    """The vectors of keys that are in the cache, in the buffer's array, written a block at a time."""
+    """Write the cached vectors of keys to the buffer's array, a block at a time, and return it."""
     dimension = _dimension(cache, keys)
     vectors = buffer((len(keys), dimension))
     for part in batching.blocks(len(keys), batching.rows(16 * dimension)):
@@ -113,7 +113,7 @@ def read(keys: Keys, cache: VectorCache, buffer: VectorBuffer) -> Vectors:
 
 
 def _dimension(cache: VectorCache, present: Keys) -> int:
-    """The dimension of the vectors of keys that are in the cache; 0 where there are no keys."""
+    """Return the dimension of the cached vectors of keys, or 0 without keys."""
     return next((len(vector) for vector in cache.get(present[:1].tolist()).values()), 0)
 
 
@@ -127,16 +127,16 @@ class Batch(NamedTuple):
 
     @property
     def cache_keys(self) -> list[bytes]:
-        """The keys as the cache expects them."""
+        """Return the keys as bytes, as the cache expects them."""
         return list(self.keys.tolist())
 
     def texts(self, sequences: Sequence[Sequence[str]]) -> list[str]:
-        """The batch's texts, read from the sequences that `missing_batches` was called with."""
+        """Return the batch's texts, read from the sequences that `missing_batches` was called with."""
         return [sequences[sequence][place] for sequence, place in zip(self.sequences.tolist(), self.places.tolist(), strict=True)]
 
 
 def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:
-    """Plan the texts that the cache lacks, each once, in batches as `embed` plans them, for encoding in other processes."""
+    """Plan the texts missing from the cache, each once, in batches as `embed` plans them, for encoding in other processes."""
     keys, lengths = (np.concatenate(parts) for parts in zip(*(keys_and_lengths(some, embedder, role) for some in texts), strict=True))
     many = [len(some) for some in texts]
     sequences, places = np.repeat(np.arange(len(many)), many), np.concatenate([np.arange(n) for n in many])
@@ -146,38 +146,38 @@ def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Ro
 
 
 class MemoryVectorCache(VectorCache):
-    """The item cache in this process's memory, for a notebook without a store; emptied when it is full."""
+    """The item cache in this process's memory, for a notebook without a store. It is emptied when it is full."""
 
     def __init__(self) -> None:
         self._held: dict[bytes, Vectors] = {}
 
     @contextmanager
     def held_open(self) -> Iterator[None]:
-        """Nothing to open: this cache has no file."""
+        """Do nothing, since this cache has no file."""
         yield
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Keep a batch."""
+        """Add a batch to the cache."""
         self._held.update(zip(keys, vectors, strict=True))
 
     def present(self, keys: Sequence[bytes]) -> set[bytes]:
-        """The keys that the cache contains."""
-        # Here, not in `put`: keys that `embed` has found present must stay until it reads their vectors.
+        """Return the keys that the cache contains."""
+        # Empty the cache here, not in `put`: keys that `embed` has found present must stay until it reads their vectors.
         if len(self._held) > _MOST:
             self._held.clear()
         return self._held.keys() & keys
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-        """The vectors of the keys that the cache contains."""
+        """Return the vectors of the keys that the cache contains."""
         return {key: self._held[key] for key in keys if key in self._held}
 
 
-_cache: ContextVar[VectorCache] = ContextVar("vectors", default=MemoryVectorCache())  # noqa: B039  # one memory for the whole process, on purpose
+_cache: ContextVar[VectorCache] = ContextVar("vectors", default=MemoryVectorCache())  # noqa: B039  # deliberately one for the whole process
 
 
 @contextmanager
 def vectors_kept_in(cache: VectorCache) -> Iterator[None]:
-    """Let `text_vectors` use this cache instead of the process's memory."""
+    """Make `text_vectors` use this cache instead of the process's memory."""
     token = _cache.set(cache)
     try:
         yield
@@ -186,5 +186,5 @@ def vectors_kept_in(cache: VectorCache) -> Iterator[None]:
 
 
 def text_vectors(texts: Sequence[str], embedder: Embedder) -> Vectors:
-    """Unit vectors, float32 (n, dimension), in the order of the texts, embedded as documents through the current cache."""
+    """Return unit vectors, float32 (n, dimension), in the order of the texts, embedded as documents through the current cache."""
     return embed(texts, embedder, "document", _cache.get(), "sentences").vectors

@@ -1,4 +1,4 @@
-"""Models of an Ollama server, through its own /api/embed."""
+"""Embed with models of an Ollama server through its own /api/embed."""
 
 import functools
 import os
@@ -16,21 +16,21 @@ _PORT = 11434
 
 
 class OllamaEmbedder(RemoteEmbedder):
-    """A model that `ollama pull` brought, named by its digest: pulled anew with other weights it is another embedder."""
+    """A model pulled with `ollama pull` and identified by its digest. If a later pull changes the weights, it is another embedder."""
 
     kind: Literal["ollama"] = "ollama"
 
     @property
     def address(self) -> str:
-        """`base_url`, else OLLAMA_HOST as Ollama reads it, else http://localhost:11434."""
+        """Return `base_url`, or OLLAMA_HOST as Ollama reads it, or http://localhost:11434."""
         return _address(self.base_url or os.environ.get("OLLAMA_HOST") or "localhost")
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """All that decides a vector: weights by their digest, wherever they are served."""
+        """Return everything that determines a vector. The weights are identified by their digest, on any server."""
         return {key: value for key, value in super().identity(role).items() if key != "address"} | {"model": _digest(self)}
 
     def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
-        # truncate: the server must refuse what it cannot read whole. num_ctx: else its window may be smaller than the model's.
+        # truncate: the server must refuse inputs beyond its window. num_ctx: by default its window may be smaller than the model's.
         body = {"model": self.model, "input": texts, "truncate": False, "options": {"num_ctx": self.window()}}
         answer = self._mapping(client.post("/api/embed", cast_to=object, body=body))
         return answer.get("embeddings"), answer.get("prompt_eval_count")
@@ -45,14 +45,14 @@ class OllamaEmbedder(RemoteEmbedder):
 
 
 def _address(host: str) -> str:
-    """A host as OLLAMA_HOST may have it (`0.0.0.0`, `:8080`, `box:8080`, `https://box`) as an address."""
+    """Convert a host in any form of OLLAMA_HOST (`0.0.0.0`, `:8080`, `box:8080`, `https://box`) to an address."""
     schemed = host if "://" in host else f"http://{host}"
     parts = urlsplit(schemed.rstrip("/"))
     try:
         name, port = parts.hostname, parts.port
     except ValueError:
         return schemed
-    # What a server binds to say "everywhere" is no address to call.
+    # A server binds to these to listen everywhere, but they are no address to call.
     name = "localhost" if name in (None, "0.0.0.0", "::") else f"[{name}]" if name and ":" in name else name
     usual = _PORT if "://" not in host or parts.scheme == "http" else 443
     signed = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
@@ -61,11 +61,11 @@ def _address(host: str) -> str:
 
 @functools.cache
 def _digest(embedder: OllamaEmbedder) -> str:
-    """The digest of the model's weights, asked once a process: a run must not change its embedder midway."""
+    """Return the digest of the model's weights, requested once per process so that the embedder cannot change during a run."""
     names = (embedder.model, f"{embedder.model}:latest")
     found = next(
         (str(model.get("digest")) for model in embedder._call(embedder._listed) if model.get("name") in names and model.get("digest")), None
     )
     if found is None:
-        raise ModelError(f"{embedder.where} is not there", f"ollama pull {embedder.model}")
+        raise ModelError(f"{embedder.where} was not found", f"ollama pull {embedder.model}")
     return found

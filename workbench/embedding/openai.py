@@ -1,4 +1,4 @@
-"""Any server with OpenAI's /v1/embeddings: OpenAI itself, vLLM, llama.cpp, text-embeddings-inference."""
+"""Embed with any server that offers OpenAI's /v1/embeddings: OpenAI itself, vLLM, llama.cpp, text-embeddings-inference."""
 
 import os
 import re
@@ -20,9 +20,9 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 class OpenAIEmbedder(RemoteEmbedder):
-    """A model behind `/v1/embeddings`; with `price_per_million` its cost is in timings.parquet.
+    """A model behind `/v1/embeddings`. With `price_per_million`, its cost is in timings.parquet.
 
-    `api_key_env` names the environment variable that holds the key; a server on this machine needs none.
+    `api_key_env` names the environment variable with the key. A server on this machine needs no key.
     """
 
     known: ClassVar[Mapping[str, int]] = dict.fromkeys(("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"), 8191)
@@ -34,18 +34,18 @@ class OpenAIEmbedder(RemoteEmbedder):
 
     @model_validator(mode="after")
     def _name_of_a_variable(self) -> "OpenAIEmbedder":
-        # Of the whole value, so that what is refused is not printed: it is a key, most likely.
+        # Validate the whole model, so that the error does not print the value, which is probably a key.
         if not _VARIABLE.fullmatch(self.api_key_env):
             raise ValueError("api_key_env is not the name of an environment variable such as OPENAI_API_KEY; never write a key here")
         return self
 
     @property
     def address(self) -> str:
-        """`base_url`, else OPENAI_BASE_URL, else OpenAI's own."""
+        """Return `base_url`, or OPENAI_BASE_URL, or OpenAI's address."""
         return (self.base_url or os.environ.get("OPENAI_BASE_URL") or _OFFICIAL).rstrip("/")
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """All that is known to decide a vector."""
+        """Return everything known to determine a vector."""
         return super().identity(role) | {"dimensions": self.dimensions}
 
     def _cost(self, tokens: int) -> float | None:
@@ -61,7 +61,7 @@ class OpenAIEmbedder(RemoteEmbedder):
     def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
         import openai
 
-        # As decimals: not every compatible server knows base64.
+        # Request decimals: not every compatible server supports base64.
         dimensions = self.dimensions or openai.omit
         answer = client.embeddings.create(model=self.model, input=texts, encoding_format="float", dimensions=dimensions)
         rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]

@@ -1,4 +1,4 @@
-"""Sentence-transformers models converted for OpenVINO, once on each machine: checked against torch, kept in WORKBENCH_CACHE."""
+"""Convert sentence-transformers models for OpenVINO once per machine, checked against torch and kept in WORKBENCH_CACHE."""
 
 import contextlib
 import functools
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-# A graph computes the vector of a text, or those of its tokens for `pooling: late`.
+# A graph computes the vector of a text, or the vectors of its tokens for `pooling: late`.
 Output = Literal["sentence", "tokens"]
 
-# Raised when the same model is converted or judged in another way.
+# Increased when the same model is converted or judged in another way.
 _VERSION = 2
 _GRAPH = "model.xml"
-# The smallest cosine to torch in float32 that a precision may have: float32 is the same vector, bfloat16 a rounded one.
+# The smallest cosine to torch's float32 vectors that each precision may have. float32 must match, bfloat16 is rounded.
 _LEAST: dict[Precision, float] = {"float32": 1 - 1e-6, "bfloat16": 0.9999}
 _MODULES = ("Transformer", "Pooling", "Dense", "Normalize")
 _PROBED_WINDOW = 512
-# The inputs that conversions fail on: no text, one word, cases, scripts, and more than any window, in one batch.
+# Inputs on which conversions typically fail: no text, one word, cases, scripts, and more than any window, in one batch.
 _PROBES = (
     "",
     "harbour",
@@ -50,7 +50,7 @@ _PROBES = (
 
 
 class UnpreparedModelError(ModelError):
-    """A model whose precision is unknown before it is converted, while no model may be loaded."""
+    """A model whose precision is unknown until it is converted, while loading models is forbidden."""
 
 
 _preparing: ContextVar[bool] = ContextVar("preparing", default=True)
@@ -58,7 +58,7 @@ _preparing: ContextVar[bool] = ContextVar("preparing", default=True)
 
 @contextlib.contextmanager
 def without_preparing() -> Iterator[None]:
-    """Load no model to convert it: one that was never converted raises UnpreparedModelError."""
+    """Forbid loading a model to convert it. One that was never converted raises UnpreparedModelError."""
     token = _preparing.set(False)
     try:
         yield
@@ -67,7 +67,7 @@ def without_preparing() -> Iterator[None]:
 
 
 class Conversion(NamedTuple):
-    """A converted model's graph and the precision it runs in; `refused` is the reason if it could not be converted."""
+    """A converted model's graph and its precision, or in `refused` the reason why it could not be converted."""
 
     graph: Path
     precision: Precision
@@ -75,7 +75,7 @@ class Conversion(NamedTuple):
 
 
 def converted(model: str, output: Output = "sentence") -> Any:
-    """The model's conversion, ready for `openvino_model`; the last three stay in memory."""
+    """Return the model's conversion, ready for `openvino_model`. The last three stay in memory."""
     conversion = conversion_of(model, output)
     return _compiled(conversion.graph, conversion.precision)
 
@@ -84,7 +84,7 @@ _compiled = functools.lru_cache(maxsize=3)(openvino_model.compiled)
 
 
 def conversion_of(model: str, output: Output = "sentence") -> Conversion:
-    """The model's conversion, made if the cache lacks it; StoreError if it was damaged or cannot be kept."""
+    """Return the model's conversion, making it if it is missing. Raises StoreError if it is damaged or cannot be saved."""
     return _conversion(model, output, cache_folder())
 
 
@@ -107,13 +107,13 @@ def _conversion(model: str, output: Output, cache: Path) -> Conversion:
 
 
 def _convert(model: str, output: Output, draft: Draft) -> None:
-    """File `model.xml` with its weights, unless the model is refused; `verdict`: refused (why, or empty), precision, cosines."""
+    """Write `model.xml` with its weights, unless the model is refused, and `verdict`: refused (reason or empty), precision, cosines."""
     refused, cosines = _unlike(model), dict[str, float]()
     if not refused:
         loaded = read(model, min(_PROBED_WINDOW, positions(model)), "cpu").float().eval()
         refused, cosines = _tried(loaded, model, output, draft.folder / _GRAPH)
         if refused:
-            # A row of a mask that hides everything, as local attention has beside padding, is not a number in OpenVINO's fused attention.
+            # A mask row that hides everything, as local attention has beside padding, gives NaN in OpenVINO's fused attention.
             eager = _tried(loaded, model, output, draft.folder / _GRAPH, "eager")
             refused, cosines = (refused, cosines) if eager[0] else eager
     precision = "bfloat16" if cosines.get("bfloat16", 0) >= _LEAST["bfloat16"] else "float32"
@@ -121,13 +121,13 @@ def _convert(model: str, output: Output, draft: Draft) -> None:
 
 
 def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Path, attention: str = "") -> tuple[str, dict[str, float]]:
-    """Convert with the model's own attention or another of transformers' kinds: the reason of a refusal, or empty, and the cosines."""
+    """Convert with the model's own attention or another kind, and return the reason for a refusal (or an empty text) and the cosines."""
     try:
         if attention:
             loaded[0].auto_model.set_attn_implementation(attention)
         openvino_model.runtime().save_model(_graph(loaded, output), graph, compress_to_fp16=False)
         cosines = _cosines(loaded, model, output, graph)
-    except Exception as error:  # a tracer raises anything for a model it does not know; that one runs with torch
+    except Exception as error:  # a tracer raises anything for an unknown model, which then runs with torch
         graph.unlink(missing_ok=True)
         return f"it cannot be converted ({type(error).__name__}: {' '.join(str(error).split())[:200]})", {}
     if cosines["float32"] >= _LEAST["float32"]:
@@ -136,7 +136,7 @@ def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Pat
 
 
 def _unlike(model: str) -> str:
-    """Why a model is not converted, by its settings alone; empty where they do not rule it out."""
+    """Return why a model's settings rule out conversion, or an empty text."""
     for module in model_modules(model):
         package, _, name = module["type"].rpartition(".")
         if not package.startswith("sentence_transformers") or name not in _MODULES:
@@ -147,7 +147,7 @@ def _unlike(model: str) -> str:
 
 
 def _graph(loaded: "SentenceTransformer", output: Output) -> Any:
-    """Transformer, pooling and normalisation as one graph from token ids and their mask; the transformer alone for `tokens`."""
+    """Build transformer, pooling and normalisation as one graph from token ids and their mask, or only the transformer for `tokens`."""
     import torch
     import transformers
 
@@ -156,7 +156,7 @@ def _graph(loaded: "SentenceTransformer", output: Output) -> Any:
     mask = torch.ones_like(ids)
     mask[1, 10:] = 0
     with torch.no_grad(), warnings.catch_warnings():
-        # A tracer warns of every branch that it takes; the probes check the graph with other inputs.
+        # A tracer warns about every branch it takes, and the probes check the graph with other inputs.
         warnings.simplefilter("ignore")
         return openvino_model.runtime().convert_model(_joined(loaded, output), example_input={"input_ids": ids, "attention_mask": mask})
 
@@ -175,15 +175,15 @@ def _joined(loaded: "SentenceTransformer", output: Output) -> "torch.nn.Module":
                 features = module(features)
             if output == "tokens":
                 return features["token_embeddings"]
-            # Models of nested dimensions may keep only the first of them.
+            # Models of nested dimensions may keep only their first dimensions.
             return torch.nn.functional.normalize(features["sentence_embedding"][:, : loaded.truncate_dim], dim=1)
 
     return Joined()
 
 
 def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: Path) -> dict[str, float]:
-    """By precision the smallest cosine of a probe to its vector by sentence-transformers in float32; 0 where it is not finite."""
-    # An empty prompt must be given: None would mean the model's default one.
+    """Return the smallest cosine of each precision's probe vectors to sentence-transformers in float32, or 0 if it is not finite."""
+    # Pass an empty prompt: None would select the model's default prompt.
     theirs = loaded.encode(list(_PROBES), prompt="", normalize_embeddings=True, show_progress_bar=False).astype(np.float64)
     smallest = {}
     for precision in ("float32", *(["bfloat16"] if openvino_model.has_bfloat16() else [])):
@@ -195,6 +195,6 @@ def _cosines(loaded: "SentenceTransformer", model: str, output: Output, graph: P
 
 
 def _means(compiled: Any, texts: Sequence[str], model: str, window: int) -> Vectors:
-    """The means of the tokens' vectors, as the model itself pools them."""
+    """Return the means of the tokens' vectors, as the model itself pools them."""
     rows = openvino_model.token_ids(texts, model, window)
     return np.stack([states.mean(axis=0) for states in openvino_model.states(compiled, rows, model)])

@@ -1,4 +1,4 @@
-"""A converted model on a CPU: token ids in sorted batches to unit vectors, by OpenVINO."""
+"""Run a converted model on a CPU with OpenVINO: token ids in sorted batches to unit vectors."""
 
 import functools
 import importlib.util
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 Precision = Literal["float32", "bfloat16"]
 
 _HINTS: dict[str, str] = {"float32": "f32", "bfloat16": "bf16"}
-# Padded tokens of a batch, for every thread (docs/performance.md).
+# Padded tokens of a batch per thread (docs/performance.md).
 _TOKENS_A_THREAD = 512
-# The lengths of batches are multiples of it: attention sums a last, shorter group of tokens in another order, which in bfloat16 moves
-# the third decimal of a vector. So a vector does not depend on the texts beside its own.
+# Batch lengths are multiples of this: attention sums a shorter last group of tokens in another order, which in bfloat16 changes
+# the third decimal of a vector. This way a vector does not depend on the other texts in its batch.
 _GROUP = 16
 
 
 def installed() -> bool:
-    """Whether OpenVINO is installed, without importing it."""
+    """Return whether OpenVINO is installed, without importing it."""
     return importlib.util.find_spec("openvino") is not None
 
 
 def runtime() -> Any:
-    """The package, imported without its telemetry, which would write to the home folder and report conversions."""
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # None makes an import fail, and OpenVINO do without
+    """Import the package without its telemetry, which would write to the home folder and report conversions."""
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # None makes the import fail, which OpenVINO tolerates
     import openvino
 
     return openvino
 
 
 def has_bfloat16() -> bool:
-    """Whether the processor multiplies bfloat16 by itself; known of Linux on x86 only."""
+    """Return whether the processor multiplies bfloat16 natively, which is known only on Linux on x86."""
     try:
         flags = Path("/proc/cpuinfo").read_text("utf-8", "replace")
     except OSError:
@@ -51,8 +51,8 @@ def has_bfloat16() -> bool:
 
 
 def compiled(graph: Path, precision: Precision) -> Any:
-    """A converted model ready to run, on OMP_NUM_THREADS cores, else on all."""
-    # Pinned, two processes of one thread each would both take the first core.
+    """Return a converted model ready to run, on OMP_NUM_THREADS cores or on all."""
+    # With pinning, two processes of one thread each would both use the first core.
     settings: dict[str, Any] = {"NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": _HINTS[precision], "ENABLE_CPU_PINNING": False}
     if threads := requested_threads():
         settings["INFERENCE_NUM_THREADS"] = threads
@@ -60,7 +60,7 @@ def compiled(graph: Path, precision: Precision) -> Any:
 
 
 def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
-    """Unit vectors, float32 (n, dimension), of texts cut at a window; `name` is the model whose tokeniser is used."""
+    """Return unit vectors, float32 (n, dimension), of texts cut at a window. `name` is the model whose tokeniser is used."""
     rows = token_ids(texts, name, window)
     result = np.empty((len(rows), int(model.output(0).partial_shape[1].get_length())), dtype=np.float32)
     for batch, vectors in _answers(model, rows, name):
@@ -69,15 +69,15 @@ def run(model: Any, texts: Sequence[str], name: str, window: int) -> Vectors:
 
 
 def states(model: Any, rows: Sequence[Sequence[int]], name: str) -> list[Vectors]:
-    """The vectors of each row's tokens, float32 (tokens, hidden), by a graph for tokens; rows include their special tokens."""
+    """Return the vectors of each row's tokens, float32 (tokens, hidden), from a graph for tokens. Rows include special tokens."""
     vectors_of = {place: vectors[row] for batch, vectors in _answers(model, rows, name) for row, place in enumerate(batch)}
     return [vectors_of[place][: len(row)] for place, row in enumerate(rows)]
 
 
 def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[tuple[Ints, Vectors]]:
-    """Batches of places of rows, with the graph's output for each."""
+    """Yield batches of row numbers with the graph's output for each row."""
     padding, most = padding_id(name), positions(name)
-    # Up to the next whole group, where the model has positions for that.
+    # Pad to the next multiple of the group if the model has enough positions.
     lengths = np.array([max(len(row), min(-(-len(row) // _GROUP) * _GROUP, most)) for row in rows], dtype=np.int64)
     request = model.create_infer_request()
     tokens = _TOKENS_A_THREAD * int(model.get_property("INFERENCE_NUM_THREADS"))
@@ -87,7 +87,7 @@ def _answers(model: Any, rows: Sequence[Sequence[int]], name: str) -> Iterator[t
 
 
 def token_ids(texts: Sequence[str], name: str, window: int) -> list[list[int]]:
-    """The ids of each text's tokens, cut at a window as sentence-transformers cuts: special tokens stay at the end."""
+    """Return the ids of each text's tokens, cut at a window as sentence-transformers does: special tokens stay at the end."""
     return [encoding.ids for encoding in _cutting_tokenizer(name, window).encode_batch_fast(list(texts))]
 
 

@@ -1,4 +1,4 @@
-"""The embedders that an experiment can name; a new one is its file and its line here, or an entry point of another package."""
+"""The embedders that an experiment can name. To add one, write its file and add a line here, or declare an entry point elsewhere."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ EMBEDDERS: Mapping[str, type[Embedder]] = Registry(_BUILTIN, "workbench.embedder
 
 
 def chunk_encoder(embedder: Embedder) -> ChunkEncoder:
-    """The encoder of chunks for an embedder."""
+    """Return the encoder of chunks for an embedder."""
     if isinstance(embedder, SentenceTransformersEmbedder) and embedder.pooling == "late":
         return LateChunkEncoder(embedder)
     return ChunkEncoder(embedder)

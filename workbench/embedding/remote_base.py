@@ -1,4 +1,4 @@
-"""The base of embedders on a server: a configured window and vocabulary, one client, requests in batches, checked vectors."""
+"""The base of embedders on a server: configured window and vocabulary, one client, requests in batches, checked vectors."""
 
 import atexit
 import functools
@@ -29,13 +29,13 @@ _MESSAGE = 200
 
 
 class RemoteEmbedder(Embedder, ABC):
-    """A model on a server, with the window, vocabulary and prompts that its settings give.
+    """A model on a server, with the window, vocabulary and prompts from its settings.
 
-    An input beyond the window is cut here, at a token of the vocabulary, so that no server refuses it or cuts it in silence. Requests
+    An input beyond the window is cut here, at a token of the vocabulary, so that no server refuses or silently truncates it. Requests
     go through OpenAI's client, whose backoff obeys Retry-After (two minutes at most): `retries` + 1 tries of `timeout` seconds each.
     """
 
-    # Models whose window is known and whose vocabulary is cl100k.
+    # Models with a known window and the vocabulary cl100k.
     known: ClassVar[Mapping[str, int]] = {}
     examples: ClassVar = ({"model": "words:latest", "tokenizer": MINILM, "max_tokens": 64},)
 
@@ -50,10 +50,10 @@ class RemoteEmbedder(Embedder, ABC):
 
     @model_validator(mode="after")
     def _plain_address(self) -> "RemoteEmbedder":
-        # Of the whole value: an error of the field alone would print its value, which may hold a password.
+        # Validate the whole model: an error of the field alone would print its value, which may contain a password.
         parts = urlsplit(self.address)
         if "@" in parts.netloc:
-            raise ValueError("base_url holds a user or password; a key's place is an environment variable")
+            raise ValueError("base_url contains a user or password; put a key into an environment variable")
         if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.address):
             raise ValueError(f"base_url {self.address!r} is not an address such as http://localhost:8000/v1")
         return self
@@ -61,27 +61,27 @@ class RemoteEmbedder(Embedder, ABC):
     @property
     @abstractmethod
     def address(self) -> str:
-        """The address of the server, from `base_url`, the environment or the usual place."""
+        """Return the address of the server, from `base_url`, the environment or the default."""
 
     @abstractmethod
     def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
-        """Request the vectors of some texts: rows of numbers, unchecked, and the tokens that the server counted, if it says."""
+        """Request the vectors of some texts. Returns unchecked rows of numbers and the server's token count if it reports one."""
 
     def _key(self) -> str:
-        """The key for the server; empty where it needs none."""
+        """Return the key for the server, or an empty text if it needs none."""
         return ""
 
     def _cost(self, tokens: int) -> float | None:
-        """What the tokens cost; None where no price is known."""
+        """Return the cost of the tokens, or None if no price is known."""
 
     @property
     def where(self) -> str:
-        """The embedder in words, for errors."""
+        """Describe the embedder for errors."""
         return f"embedding {self.kind!r}: {self.model} at {self.address}"
 
     @property
     def local(self) -> bool:
-        """Whether the server is on this machine."""
+        """Return whether the server is on this machine."""
         host = urlsplit(self.address).hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback
@@ -90,7 +90,7 @@ class RemoteEmbedder(Embedder, ABC):
 
     @property
     def vocabulary(self) -> str:
-        """`tokenizer`, else cl100k for the models that have it."""
+        """Return `tokenizer`, or cl100k for models known to use it."""
         if self.tokenizer is not None:
             return self.tokenizer
         if self.model in self.known:
@@ -99,7 +99,7 @@ class RemoteEmbedder(Embedder, ABC):
         raise ModelError(f"the vocabulary of {self.model} is not known", fix)
 
     def window(self) -> int:
-        """`max_tokens`, else the known window of the model. Errors: ModelError, also for an unknown vocabulary, before anything runs."""
+        """Return `max_tokens` or the model's known window. Raises ModelError before anything runs, also for an unknown vocabulary."""
         _ = self.vocabulary
         longest = self.known.get(self.model)
         if self.max_tokens is None and longest is None:
@@ -109,11 +109,11 @@ class RemoteEmbedder(Embedder, ABC):
         return self.max_tokens or longest or 0
 
     def prompt(self, role: Role) -> str:
-        """The text before every input of this role."""
+        """Return the text before every input of this role."""
         return (self.query_prompt if role == "query" else self.document_prompt) or ""
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """All that is known to decide a vector; a server that serves another model under the same name goes unnoticed."""
+        """Return everything known to determine a vector. A server's change to another model under the same name goes unnoticed."""
         return {
             "kind": self.kind,
             "version": self.version,
@@ -125,15 +125,15 @@ class RemoteEmbedder(Embedder, ABC):
         }
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each input with its prompt and special tokens, before the window cuts it: int64 (n)."""
+        """Return the tokens of each input with its prompt and special tokens, before truncation: int64 (n)."""
         return self._count([self.prompt(role) + text for text in texts])
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit vectors, float32 (n, dimension), in the order of the texts. Errors: RunError; ModelError where the server refuses."""
+        """Return unit vectors, float32 (n, dimension), in the order of the texts. Raises RunError, or ModelError if the server refuses."""
         return self.encode_metered(texts, role)[0]
 
     def encode_metered(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Usage]:
-        """The vectors, with the tokens that the server counted, or our own count where it gives none."""
+        """Return the vectors with the server's token count, or our own count if it reports none."""
         inputs = self._fitted([self.prompt(role) + text for text in texts])
         parts, usage = [], Usage()
         for part in batching.blocks(len(inputs), self.batch_texts):
@@ -147,7 +147,7 @@ class RemoteEmbedder(Embedder, ABC):
         return (np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)), usage
 
     def _call(self, request: Callable[["OpenAI"], T]) -> T:
-        """Make a request, with its retries. Errors: those of `_failed`; RunError for an answer that cannot be read."""
+        """Make a request with retries. Raises the errors of `_failed`, and RunError for an unreadable answer."""
         key = self._key()
         client = _client(self.kind, self.address, key, self.timeout, self.retries, self.local)
         import openai
@@ -156,7 +156,7 @@ class RemoteEmbedder(Embedder, ABC):
             return request(client)
         except openai.APIStatusError as error:
             message = error.body if isinstance(error.body, str) else error.message
-            # Not `from error`: its trace is kept in a file, and a server may repeat the key.
+            # Not `from error`: its traceback goes to a file, and a server may repeat the key.
             raise self._failed(error.status_code, message.replace(key, "…") if key else message) from None
         except openai.APIConnectionError as error:
             raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
@@ -169,7 +169,7 @@ class RemoteEmbedder(Embedder, ABC):
         return input_lengths(texts, self.vocabulary)
 
     def _fitted(self, texts: list[str]) -> list[str]:
-        """The texts, each cut after the last token within the window."""
+        """Cut each text after the last token within the window."""
         room = self.window() - special_tokens(self.vocabulary)
         long = [place for place, length in enumerate(self._count(texts)) if length > self.window()]
         for place in long:
@@ -178,8 +178,8 @@ class RemoteEmbedder(Embedder, ABC):
         return texts
 
     def _checked(self, rows: Any, count: int) -> Vectors:
-        """Unit vectors of a server's rows; RunError unless there is one for each text, of one dimension, finite and not zero."""
-        fix = f"see that the server serves an embedding model under the name {self.model!r}"
+        """Return unit vectors. Raises RunError unless the rows are one for each text, of one dimension, finite and not zero."""
+        fix = f"check that the server serves an embedding model under the name {self.model!r}"
         try:
             matrix = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError):
@@ -195,20 +195,20 @@ class RemoteEmbedder(Embedder, ABC):
         return np.asarray(matrix / norms, dtype=np.float32)
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:
-        """The error of a request that failed for good, by its HTTP status; None without an answer."""
+        """Return the error of a request that finally failed, by its HTTP status. `status` is None without an answer."""
         said = " ".join(message.split())[:_MESSAGE]
         if status in (401, 403):
-            return ModelError(f"{self.where} refused the key ({status}: {said})", "check the key and what it may do")
+            return ModelError(f"{self.where} refused the key ({status}: {said})", "check the key and its permissions")
         if status == 404:
-            return ModelError(f"{self.where} is not there (404: {said})", "check embedding.model and embedding.base_url")
+            return ModelError(f"{self.where} was not found (404: {said})", "check embedding.model and embedding.base_url")
         if status not in (None, 429) and _TOO_LONG.search(said):
             fix = "lower embedding.max_tokens or the chunks' size; embedding.tokenizer must be the vocabulary of the model"
             return ModelError(f"{self.where} refused an input as too long ({status}: {said})", fix)
         if status is not None and status < 500 and status not in (408, 409, 429):
             return ModelError(f"{self.where} refused the request ({status}: {said})", "check the embedding's settings")
         cause = f"{status}: {said}" if status is not None else said
-        fix = "see that the server runs and has capacity, then run again: what was finished is kept"
-        return RunError(f"{self.where} failed {self.retries + 1} times, at last with {cause}", fix)
+        fix = "check that the server runs and has capacity, then run again: finished results are kept"
+        return RunError(f"{self.where} failed {self.retries + 1} times, the last time with {cause}", fix)
 
 
 @functools.cache
@@ -217,7 +217,7 @@ def _client(kind: str, address: str, key: str, timeout: float, retries: int, loc
         import openai
     except ImportError:
         raise ModelError(f"embedding {kind!r} needs OpenAI's client", advice(kind)) from None
-    # A server on this machine is not asked through a proxy.
+    # Requests to a server on this machine bypass proxies.
     http_client = openai.DefaultHttpxClient(trust_env=False) if local else None
     client = openai.OpenAI(base_url=address, api_key=key or "none", timeout=timeout, max_retries=retries, http_client=http_client)
     atexit.register(client.close)

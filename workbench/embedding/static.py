@@ -1,4 +1,4 @@
-"""Vectors of tokens, distilled once from a sentence-transformers model, then looked up and averaged."""
+"""Average token vectors that were distilled once from a sentence-transformers model."""
 
 import functools
 import re
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 _SIF = 1e-4
 _BATCH = 1024
 _UNUSED = re.compile(r"\[unused\d+\]|<unused\d+>|<pad>")
-# How WordPiece and SentencePiece mark a token's place in its word.
+# Marks of WordPiece and SentencePiece for a token's place in its word.
 _CONTINUED = re.compile(r"^(##|▁|Ġ)")
 
 Doubles = NDArray[np.float64]
 
 
 class StaticEmbedder(Embedder):
-    """The mean of a text's token vectors, which a sentence-transformers model gave once: a hundred times as fast, and coarser.
+    """The mean of a text's token vectors, distilled once from a sentence-transformers model: a hundred times as fast, but coarser.
 
-    As model2vec does (Tulkens & van Dongen 2024): every token of the vocabulary through the model, principal components, weights
-    that lower frequent tokens by Zipf's law over the vocabulary's order. The first use takes a minute; the table is kept in
+    As in model2vec (Tulkens & van Dongen 2024): every token of the vocabulary through the model, principal components, weights
+    that lower frequent tokens by Zipf's law over the vocabulary's order. The first use takes a minute and saves the table in
     WORKBENCH_CACHE. Nothing is truncated without `max_tokens`. A text without a known token gets the vocabulary's mean.
     """
 
@@ -47,11 +47,11 @@ class StaticEmbedder(Embedder):
     dimensions: Annotated[int, Field(ge=8)] = 256
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """The distilled weights, the distillation and the window."""
+        """Return the distilled weights, the distillation and the window."""
         return {"kind": self.kind, "table": _recipe(self.model, self.dimensions), "window": self.window()}
 
     def window(self) -> int:
-        """`max_tokens`, else NO_WINDOW."""
+        """Return `max_tokens`, or NO_WINDOW by default."""
         hidden = model_settings(self.model, "config.json").get("hidden_size", self.dimensions)
         if self.dimensions > hidden:
             what = f"embedding dimensions {self.dimensions} is beyond the {hidden} of {self.model}"
@@ -59,11 +59,11 @@ class StaticEmbedder(Embedder):
         return self.max_tokens or NO_WINDOW
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
-        """The tokens of each text, without special ones: int64 (n)."""
+        """Return the tokens of each text, without special ones: int64 (n)."""
         return np.array([len(ids) for ids in self._ids(texts)], dtype=np.int64)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit vectors, float32 (n, dimensions), in the order of the texts."""
+        """Return unit vectors, float32 (n, dimensions), in the order of the texts."""
         table = _table(self.model, self.dimensions)
         means = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for place, ids in enumerate(self._ids(texts)):
@@ -79,7 +79,7 @@ class StaticEmbedder(Embedder):
 
 @functools.lru_cache(maxsize=4)
 def _table(model: str, dimensions: int) -> Vectors:
-    """A vector for each token, float32 (vocabulary, dimensions), zero for tokens without meaning; distilled once for all processes."""
+    """Return a vector for each token, float32 (vocabulary, dimensions), zero for meaningless tokens. Distilled once for all processes."""
     store, key = Store(cache_folder()), _recipe(model, dimensions)
     entry = store.obtain("static", key, lambda draft: draft.array("table", _distil(model, dimensions)))
     return np.array(entry.array("table"), dtype=np.float32)
@@ -93,7 +93,7 @@ def _distil(model: str, dimensions: int) -> Vectors:
     kept = _meaningful(model_tokenizer(model))
     vectors = _through_model(model, kept)
     centred = vectors - vectors.mean(axis=0)
-    # Eigenvectors come by ascending eigenvalue.
+    # Eigenvectors come in ascending order of eigenvalue.
     _, directions = np.linalg.eigh(centred.T @ centred)
     directions = directions[:, ::-1][:, :dimensions]
     directions *= np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(dimensions)])
@@ -106,7 +106,7 @@ def _distil(model: str, dimensions: int) -> Vectors:
 
 
 def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
-    """The ids of the tokens of text, the frequent first: not special, not unused, not the one for unknown words."""
+    """Return the ids of text tokens, frequent ones first: not special, not unused, not the one for unknown words."""
     special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     unknown = getattr(tokenizer.model, "unk_token", None)
     words = {word: number for word, number in tokenizer.get_vocab().items() if word != unknown and not _UNUSED.fullmatch(word)}
@@ -115,13 +115,13 @@ def _meaningful(tokenizer: "tokenizers.Tokenizer") -> Ints:
 
 
 def _alphabet(token: str) -> int:
-    """The rank of a token: vocabularies begin with an unordered alphabet, of which ASCII is in every text, other letters in few."""
+    """Rank a token: vocabularies begin with an unordered alphabet, whose ASCII letters are in every text and other letters in few."""
     text = _CONTINUED.sub("", token)
     return 1 if len(text) != 1 else 0 if text.isascii() else 2
 
 
 def _through_model(model: str, ids: Ints) -> Doubles:
-    """The model's last hidden state of each token, alone between the special tokens: float64 (tokens, hidden)."""
+    """Return the model's last hidden state of each token, alone between the special tokens: float64 (tokens, hidden)."""
     before, after = special_ids(model)
     parts = []
     with tqdm(total=len(ids), unit="token", desc=f"distil {model} (once)", leave=False) as bar:

@@ -1,4 +1,4 @@
-"""A sentence-transformers model in memory, and its settings as its files give them."""
+"""Load a sentence-transformers model and read the settings in its files."""
 
 import functools
 import json
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 
-# Families whose positions begin behind the padding token's number, as fairseq's did, so that fewer are left for tokens.
+# Families that number positions from behind the padding token, like fairseq, which leaves fewer for tokens.
 _FAIRSEQ = (
     *("camembert", "data2vec-text", "ibert", "longformer", "luke", "mpnet", "roberta", "roberta-prelayernorm"),
     *("xlm-roberta", "xlm-roberta-xl", "xmod"),
@@ -25,7 +25,7 @@ _POSITIONS = 512
 
 @functools.cache
 def model_settings(model: str, name: str) -> dict[str, Any]:
-    """One of the model's JSON files, read once a process; empty where it has none."""
+    """Return one of the model's JSON files, read once per process, or an empty mapping if it is missing."""
     path = locate(model) / name
     try:
         return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
@@ -34,18 +34,18 @@ def model_settings(model: str, name: str) -> dict[str, Any]:
 
 
 def model_modules(model: str) -> list[dict[str, str]]:
-    """The modules that a sentence-transformers model chains, with `type` and `path`; empty for a plain transformer."""
+    """Return the modules that a sentence-transformers model chains, with `type` and `path`. Empty for a plain transformer."""
     path = locate(model) / "modules.json"
     return list(json.loads(path.read_text("utf-8"))) if path.is_file() else []
 
 
 def padding_id(model: str) -> int:
-    """The id of the model's padding token; 0 where its settings do not say."""
+    """Return the id of the model's padding token, or 0 if its settings do not give one."""
     return int(model_settings(model, "config.json").get("pad_token_id") or 0)
 
 
 def positions(model: str) -> int:
-    """How many tokens the model has positions for; 512 where its settings do not say, NO_WINDOW where it has no transformer."""
+    """Return how many token positions the model has: 512 if its settings do not say, NO_WINDOW without a transformer."""
     if not (locate(model) / "config.json").is_file():
         return NO_WINDOW
     settings = model_settings(model, "config.json")
@@ -55,14 +55,14 @@ def positions(model: str) -> int:
 
 @functools.lru_cache(maxsize=2)
 def load(model: str, window: int) -> "SentenceTransformer":
-    """The loaded model, cut at `window` tokens, on CUDA where torch has it; the last two stay in memory."""
+    """Load the model, cut at `window` tokens, on CUDA if torch supports it. The last two models stay in memory."""
     import torch
 
     return read(model, window, "cuda" if torch.cuda.is_available() else "cpu")
 
 
 def token_states(rows: Sequence[Sequence[int]], model: str, window: int) -> list[Vectors]:
-    """The last hidden states of rows of token ids, special ones included, in one pass: float32 (tokens, hidden) a row."""
+    """Return the last hidden states of rows of token ids, special ones included, in one pass: float32 (tokens, hidden) per row."""
     import torch
 
     loaded = load(model, window)
@@ -76,7 +76,7 @@ def token_states(rows: Sequence[Sequence[int]], model: str, window: int) -> list
 
 
 def read(model: str, window: int, device: str) -> "SentenceTransformer":
-    """The model read from its files, for the caller alone."""
+    """Read the model from its files, for the caller alone."""
     import transformers
     from sentence_transformers import SentenceTransformer
 
@@ -84,7 +84,7 @@ def read(model: str, window: int, device: str) -> "SentenceTransformer":
     folder = verified(model)
     try:
         loaded = SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the library raises anything for a folder that holds no model it knows
+    except Exception as error:  # the library raises anything for a folder without a known model
         reason = " ".join(str(error).split())[:200]
         raise ModelError(
             f"the model {model} cannot be loaded ({type(error).__name__}: {reason})", "name another model or folder"

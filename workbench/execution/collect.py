@@ -1,4 +1,4 @@
-"""A finished run as its tables and its manifest."""
+"""Collect a finished run into its tables and its manifest."""
 
 import json
 import platform
@@ -34,7 +34,7 @@ _VERSIONS = (
 
 
 def collect(outcome: Outcome) -> RunTables:
-    """The tables of a finished run, each made when it is first read."""
+    """Return the tables of a finished run, each created on first access."""
     context, screening = outcome.context, outcome.experiment.screening
     dataset = context.dataset
     sources: dict[str, Callable[[RunTables], pd.DataFrame]] = {
@@ -52,7 +52,7 @@ def collect(outcome: Outcome) -> RunTables:
         sources["screening"] = lambda _: pd.DataFrame(map(asdict, screening.rows)).assign(
             queries=screening.queries, metric=screening.metric
         )
-    # As it is read back: JSON has no tuples.
+    # Convert to the form that is read back: JSON has no tuples.
     return RunTables(json.loads(json.dumps(manifest(outcome), allow_nan=False)), sources)
 
 
@@ -63,14 +63,14 @@ def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
 
 
 def _configurations(outcome: Outcome) -> pd.DataFrame:
-    """A row for each configuration; failed ones, which come last, have only their error."""
+    """Return a row for each configuration. Failed ones come last and have only their error."""
     rows = [tables.configuration_row(result) for result in outcome.results]
     rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
     return pd.DataFrame(rows, columns=SCHEMAS["configurations"].names)
 
 
 def manifest(outcome: Outcome) -> dict[str, Any]:
-    """Settings, metrics, fingerprints, versions, seeds, commit and failures; equal runs have equal manifests."""
+    """Return settings, metrics, fingerprints, versions, seeds, commit and failures. Equal runs have equal manifests."""
     dataset, experiment, graph = outcome.context.dataset, outcome.experiment, outcome.graph
     finished = [one for one in experiment.configurations if one.name not in outcome.failures]
     return {
@@ -92,20 +92,20 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
             "configurations": {one.name: graph.fingerprint(one) for one in finished},
             "settings": {one.name: graph.settings(one) for one in finished},
         },
-        # A configuration may have failed because nothing here can encode for it.
+        # A configuration may have failed because this machine cannot encode for it.
         "encoders": {one.name: one.embedding.encoder()._asdict() for one in finished if one.embedding},
         "failures": outcome.failures,
         **({"screening": experiment.screening.about} if experiment.screening else {}),
         "versions": {"python": platform.python_version(), "workbench": __version__}
         | {name: found for name in _VERSIONS if (found := installed_version(name))},
         "seeds": {"ties": SEED},
-        # The experiment's commit, not the package's.
+        # The commit of the experiment, not of the package.
         "commit": commit(),
     }
 
 
 def _settings(configuration: Configuration) -> dict[str, Any]:
-    """The fields of each stage's component; None for embedding if there is none."""
+    """Return the fields of each stage's component, or None for embedding without an embedder."""
     settings = {stage: component.model_dump(mode="json") for stage, component in configuration.components.items()}
     return dict.fromkeys(("chunking", "embedding", "retrieval")) | settings
 

@@ -1,4 +1,4 @@
-"""Run the configurations of an experiment; one that fails does not stop the others."""
+"""Run the configurations of an experiment. One that fails does not stop the others."""
 
 import contextlib
 import traceback
@@ -20,13 +20,13 @@ from workbench.records import Dataset
 _WITHOUT_SPANS = "ndcg@10"
 
 Say = Callable[[str], None]
-# Computes missing results before the configurations are walked; returns the error of each configuration that met one.
+# Computes missing results before the sweep and returns each failed configuration's error.
 Precompute = Callable[[Graph, Sequence[Configuration], Say], Mapping[str, BaseException]]
 
 
 @dataclass(eq=False)
 class Outcome:
-    """An experiment after its run: results, and the one-line error of each configuration that failed."""
+    """The results of an experiment, and the one-line error of each configuration that failed."""
 
     experiment: Experiment
     graph: Graph
@@ -36,17 +36,17 @@ class Outcome:
 
     @property
     def context(self) -> RunContext:
-        """The dataset, the metrics and the workspace."""
+        """Return the run context: dataset, metrics and workspace."""
         return self.graph.run
 
     @property
     def folder(self) -> Path:
-        """outputs/<name>."""
+        """Return outputs/<name>."""
         return self.context.workspace.outputs / self.experiment.name
 
 
 def context_of(experiment: Experiment, outputs: Path) -> RunContext:
-    """The experiment's dataset and all the metrics that are computed on it."""
+    """Return the run context with the experiment's dataset and all metrics to compute."""
     dataset = experiment.dataset.load()
     primary = primary_of(experiment, dataset)
     added = [primary, Metric.parse("judged@10")]
@@ -57,13 +57,13 @@ def context_of(experiment: Experiment, outputs: Path) -> RunContext:
 
 
 def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:
-    """The metric that decides: the one named, or else the first; without evidence spans nDCG@10 replaces a span metric."""
+    """Return the primary metric: the named one or the first. Without evidence spans, nDCG@10 replaces a span metric."""
     chosen = experiment.primary or experiment.metrics[0]
     return chosen if dataset.needs or chosen.family != "spans" or experiment.primary else Metric.parse(_WITHOUT_SPANS)
 
 
 def run_experiment(experiment: Experiment, outputs: Path, say: Say, precompute: Precompute | None = None) -> Outcome:
-    """Run all configurations in order, after `precompute`; record the error of one that fails and go on."""
+    """Run all configurations in order, after `precompute`. Record the error of one that fails and continue."""
     graph = Graph(context_of(experiment, outputs))
     outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset))
     errors = precompute(graph, experiment.configurations, say) if precompute else {}
@@ -75,9 +75,9 @@ def run_experiment(experiment: Experiment, outputs: Path, say: Say, precompute: 
                 raise errors[name]
             outcome.results.append(Result(configuration, graph.walk(configuration)))
             message = outcome.results[-1].computed_stages
-        except Exception as error:  # one configuration's failure, of whatever kind, must not take the others with it
+        except Exception as error:  # a configuration's failure of any kind must not stop the others
             outcome.failures[name] = error_line(error)
-            # The disk may be the cause of the failure; the one-line error is kept in any case.
+            # The disk may be the cause of the failure, and the one-line error is kept in any case.
             with contextlib.suppress(OSError, StoreError):
                 write_text(outcome.folder / "errors" / f"{name}.txt", traceback.format_exc())
             message = f"FAILED, {outcome.failures[name]}"
@@ -86,6 +86,6 @@ def run_experiment(experiment: Experiment, outputs: Path, say: Say, precompute: 
 
 
 def error_line(error: BaseException) -> str:
-    """An error of any kind as one line."""
+    """Format an error of any kind as one line."""
     line = "; ".join(error.lines) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
     return " ".join(line.split())

@@ -1,4 +1,4 @@
-"""Write the outputs of a sweep under outputs/<name>/: tables, run files, history, notebooks and report."""
+"""Write the outputs of a sweep to outputs/<name>/: tables, run files, history, notebooks and report."""
 
 import shutil
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ from workbench.storage.result_store import Draft, Store
 
 _OUTPUTS, _REPORTS = "outputs", "reports"
 _TERMINAL = "terminal"
-# Differs from run to run.
+# These files differ between equal runs.
 _ALWAYS_WRITTEN = "timings"
 
 
 def publish(outcome: Outcome, say: Say, remember: bool = True) -> tuple[Path, Sequence[str], Sequence[str]]:
-    """Write all that a run leaves; `remember` adds it to the history. Returns the report, the terminal's lines, and errors that end nothing."""
+    """Write all outputs of a run, and its history if `remember`. Returns the report, the terminal's lines, and errors that stop nothing."""
     run, store, folder, errors = write_outputs(outcome), outcome.context.workspace.store, outcome.folder, list[str]()
     if remember:
         try:
@@ -44,7 +44,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> tuple[Path, Se
 
 
 def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Sequence[str]]:
-    """Write `report.html` into the folder and return it with the lines for the terminal; both come from the store unless they changed."""
+    """Write `report.html` into the folder and return it with the lines for the terminal. Both come from the store if unchanged."""
     entry = store.obtain(_REPORTS, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda draft: _render(run, draft))
     path = folder / "report.html"
     write_atomically(path, lambda aside: shutil.copyfile(entry.folder / path.name, aside))
@@ -52,7 +52,7 @@ def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Se
 
 
 def _render(run: RunTables, draft: Draft) -> None:
-    # Imported only where a report is made: it takes longer than everything else here.
+    # Imported here because it takes longer than everything else and only a report needs it.
     from workbench.report.render.html import write_report
     from workbench.report.render.terminal import summary_lines
 
@@ -61,7 +61,7 @@ def _render(run: RunTables, draft: Draft) -> None:
 
 
 def write_outputs(outcome: Outcome) -> RunTables:
-    """Write all tables, the run files and the manifest, each whole or not at all, and delete run files of other configurations.
+    """Write all tables, the run files and the manifest atomically, and delete run files of other configurations.
 
     If the folder holds exactly the files whose digests the store has for this outcome, only timings and manifest are written.
     """
@@ -83,7 +83,7 @@ def write_outputs(outcome: Outcome) -> RunTables:
 
 
 def _key(outcome: Outcome, run: RunTables) -> str:
-    """All that decides the files: settings, results by their keys, failures, the screening, the answers (no metric reads those), the code."""
+    """Hash everything that determines the files: settings, result keys, failures, screening, answers (no metric reads those), code."""
     experiment, manifest = outcome.experiment, run.manifest
     screening = experiment.screening.as_json() if experiment.screening else None
     answers = [query.answer for query in outcome.context.dataset.queries]
@@ -92,16 +92,16 @@ def _key(outcome: Outcome, run: RunTables) -> str:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """The digest of each file that is the same for equal runs, except the manifest, which holds the commit."""
+    """Return the digests of the files that equal runs share. The manifest is excluded, since it contains the commit."""
     files = [*(folder / f"{name}.parquet" for name in SCHEMAS if name != _ALWAYS_WRITTEN), *sorted((folder / "runs").glob("*.trec"))]
     return {path.relative_to(folder).as_posix(): file_digest(path, "blake2b") for path in files if path.is_file()}
 
 
 def run_lines(context: RunContext, result: Result) -> str:
-    """The document ranking in TREC's run format.
+    """Format the document ranking as a TREC run.
 
-    Scores are the cosines, nudged to the next lower 32-bit float where they tie, so that trec_eval, which reads 32-bit floats
-    and orders ties its own way, sees exactly our ranks. Blanks in ids, which the format cannot hold, become `_`.
+    Scores are the cosines, lowered to the next 32-bit float at ties, so that trec_eval, which reads 32-bit floats and breaks ties
+    in its own way, sees exactly our ranks. Blanks in ids, which the format does not allow, become `_`.
     """
     ranking = result.ranked("ranking")
     queries = ["_".join(query_id.split()) for query_id in context.query_ids]
@@ -117,13 +117,13 @@ def run_lines(context: RunContext, result: Result) -> str:
         pa.array(scores.astype(np.float64)).cast(texts),
         result.configuration.name,
     ]
-    # By columns: line by line takes three times as long, as long as all tables together.
+    # Work by columns: line by line takes three times as long, as much as all tables together.
     lines = pc.binary_join_element_wise(*columns, " ").to_pylist()
     return "".join(f"{line}\n" for line in lines)
 
 
 def strictly_descending(scores: Floats, rank: Ints) -> NDArray[np.float32]:
-    """Scores as 32-bit floats (n) that fall from rank to rank; `rank` (n) begins again at 1 with each ranking."""
+    """Return scores as 32-bit floats (n) that strictly decrease with rank. `rank` (n) restarts at 1 with each ranking."""
     falling = scores.astype(np.float32)
     for depth in range(2, int(rank.max(initial=1)) + 1):
         rows = np.flatnonzero(rank == depth)

@@ -1,4 +1,4 @@
-"""Plan a sweep: results to compute and to reuse, and the cost. Planning cuts chunks; it loads no model and embeds nothing."""
+"""Plan a sweep: results to compute and to reuse, and the cost. Planning splits documents but loads no model and embeds nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import encoder_chunks
 from workbench.storage.result_store import Store
 
-# Tokens a second by encoder, until any were measured here: two quiet cores with all-MiniLM-L6-v2 (docs/performance.md).
+# Tokens a second by encoder until this machine has measured any: two quiet cores with all-MiniLM-L6-v2 (docs/performance.md).
 _ASSUMED = {"openvino bfloat16": 20_000, "openvino float32": 12_000, "static": 400_000}
 _ASSUMED_OF_OTHERS = 4_000
 _SECONDS_A_NOTEBOOK = 2
 # Chunking, index, hits and scores.
 _SECONDS_A_CHUNK = 0.0007
-# The encoder of an entry that names none.
+# The encoder of an entry that does not name one.
 _UNNAMED = "torch float32"
 
 
 @dataclass(frozen=True)
 class PlannedConfiguration:
-    """A configuration: whether each stage is in the store, its chunks, and the tokens to embed that no earlier one has counted.
+    """A configuration: whether each stage is stored, its chunks, and the tokens to embed beyond those of earlier configurations.
 
-    Chunks and tokens are estimates, not `exact`, where chunks are cut by vectors, or a model was never converted here. `error` says why a
+    Chunks and tokens are estimates, not `exact`, if chunking needs vectors, or if a model was never converted here. `error` says why a
     configuration cannot be planned: it will fail, and the others will run.
     """
 
@@ -44,13 +44,13 @@ class PlannedConfiguration:
 
     @property
     def complete(self) -> bool:
-        """Whether every stage is in the store."""
+        """Return whether every stage is in the store."""
         return all(self.reused.values())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All configurations, the speed that was assumed or measured (tokens a second), and the minutes expected."""
+    """All planned configurations, the measured or assumed speed (tokens a second), and the expected minutes."""
 
     configurations: tuple[PlannedConfiguration, ...]
     tokens_a_second: float
@@ -59,12 +59,12 @@ class Plan:
 
     @property
     def complete(self) -> bool:
-        """Whether all results are in the store."""
+        """Return whether all results are in the store."""
         return all(planned.complete and not planned.error for planned in self.configurations)
 
 
 def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
-    """The plan of an experiment under an outputs folder."""
+    """Plan an experiment under an outputs folder."""
     graph, counted = Graph(context_of(experiment, outputs)), set[bytes]()
     with without_preparing():
         before = [_reused(graph, one) for one in experiment.configurations]
@@ -78,12 +78,12 @@ def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
 
 
 def _reused(graph: Graph, configuration: Configuration) -> dict[str, bool]:
-    """Whether all results of each stage are in the store."""
+    """Return whether all results of each stage are in the store."""
     reused: dict[str, bool] = {}
     for node in graph.nodes(configuration):
         try:
             stored = graph.is_stored(node)
-        except Exception:  # a model that is not converted here has no name yet; the sweep reports every other error
+        except Exception:  # an unconverted model has no key yet; the sweep reports every other error
             stored = False
         reused[node.stage] = reused.get(node.stage, True) and stored
     return reused
@@ -99,20 +99,20 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
             return PlannedConfiguration(name, reused, chunks)
         (vectors,) = graph.nodes(configuration, ["vectors"])
         cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
-    except Exception as error:  # one that cannot be planned must not keep the others from it
+    except Exception as error:  # planning continues with the other configurations
         return PlannedConfiguration(name, reused, error=error_line(error))
     return PlannedConfiguration(name, reused, chunks, 0 if reused["vectors"] else cost.tokens, cost.truncated, cost.exact)
 
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
-    """The sentences that a chunker compares, and the documents once more for their chunks, whose borders are not known yet."""
+    """Estimate the tokens to embed: the sentences that a chunker compares, plus the documents for chunks with unknown borders."""
     (chunks,), compared_by = graph.nodes(configuration, ["chunks"]), configuration.chunking.compared_by
     texts = graph.stages["chunks"].texts(graph.inputs(chunks)) or ()
     tokens = plan_texts(texts, compared_by, graph.run.workspace.vectors, counted).tokens if compared_by else 0
     embedder, documents = configuration.embedding, [document.text for document in graph.run.dataset.documents]
     inside = int(embedder.lengths(documents, "document").sum()) if embedder else sum(map(len, documents)) // 4
     size = configuration.chunking.sizes[0] or 256
-    # Semantic chunks fill about half of their size.
+    # Semantic chunks are filled to about half of their size.
     return PlannedConfiguration(configuration.name, reused, 2 * -(-inside // size), tokens + (inside if embedder else 0), 0, exact=False)
 
 
@@ -124,12 +124,12 @@ def _encoder(embedder: Embedder) -> str:
 
 
 def assumed_rate(encoders: set[str]) -> float:
-    """Tokens a second of the slowest of these encoders, by measurements on another machine."""
+    """Return the tokens a second of the slowest of these encoders, as measured on another machine."""
     return min((_ASSUMED.get(encoder, _ASSUMED_OF_OTHERS) for encoder in encoders), default=_ASSUMED_OF_OTHERS)
 
 
 def measured_rate(store: Store, encoders: set[str]) -> float | None:
-    """Tokens a second over all results of these encoders in the store; None without any."""
+    """Return tokens a second over all results of these encoders in the store, or None without results."""
     tokens = seconds = 0.0
     for folder in (store.root / "vectors").glob("*"):
         entry = store.get("vectors", folder.name) if folder.is_dir() else None
@@ -141,7 +141,7 @@ def measured_rate(store: Store, encoders: set[str]) -> float | None:
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """A line for each configuration, then the sum."""
+    """Return a line for each configuration, then the total."""
     rows = [("configuration", "compute", "reuse", "chunks", "tokens to embed")]
     for one in plan.configurations:
         compute, reuse = ([stage for stage, stored in one.reused.items() if stored is wanted] for wanted in (False, True))

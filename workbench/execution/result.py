@@ -1,4 +1,4 @@
-"""The finished results of one configuration."""
+"""Access the finished results of one configuration."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,57 +23,57 @@ class Result:
     entries: Entries
 
     def entry(self, stage: str) -> Entry:
-        """The result of a stage that is stored in one part."""
+        """Return the result of a stage that stores a single part."""
         return self.entries[stage][""]
 
     @cached_property
     def chunks_table(self) -> pd.DataFrame:
-        """The table `chunks`."""
+        """Return the table `chunks`."""
         return self.entry("chunks").table("chunks")
 
     @property
     def hits(self) -> Entry:
-        """The rankings by each way to search."""
+        """Return the rankings of all searches."""
         return self.entry("hits")
 
     def ranked(self, table: str) -> pd.DataFrame:
-        """A table of the search that is evaluated: `hits`, `ranking` or `about`."""
+        """Return a table of the evaluated search: `hits`, `ranking` or `about`."""
         return self.hits.table(f"{self.configuration.retrieval.evaluated}_{table}")
 
     @cached_property
     def scores_table(self) -> pd.DataFrame:
-        """query, metric, value, state, reason, attainable: all metrics, in the order of the experiment."""
+        """Return query, metric, value, state, reason, attainable for all metrics, in the order of the experiment."""
         return pd.concat([entry.table("scores") for entry in self.entries["scores"].values()], ignore_index=True)
 
     @property
     def seconds(self) -> dict[str, float]:
-        """The seconds that each stage took, in this run or an earlier one."""
+        """Return the seconds that each stage took, in this run or an earlier one."""
         return {stage: sum(entry.seconds for entry in parts.values()) for stage, parts in self.entries.items()}
 
     @property
     def computed(self) -> dict[str, bool]:
-        """Whether any part of each stage was computed in this run."""
+        """Return whether any part of each stage was computed in this run."""
         return {stage: any(entry.computed for entry in parts.values()) for stage, parts in self.entries.items()}
 
     @property
     def computed_stages(self) -> str:
-        """The stages that were computed in this run, with their seconds, for the terminal."""
+        """List the stages computed in this run with their seconds, for the terminal."""
         seconds = self.seconds
         return ", ".join(f"{stage} {seconds[stage]:.1f} s" for stage, new in self.computed.items() if new) or "all from the store"
 
     @cached_property
     def truncated(self) -> Ints:
-        """The tokens of each chunk's input beyond the window: int64 (chunks), or (0) without embeddings."""
+        """Return the tokens of each chunk's input beyond the window: int64 (chunks), or (0) without embeddings."""
         return truncated_tokens(self.configuration, self.entries)
 
     @property
     def delivered(self) -> pd.DataFrame:
-        """The hits that are delivered: query, rank, chunk, score."""
+        """Return the delivered hits: query, rank, chunk, score."""
         return self.all_hits[self.all_hits["delivered"]]
 
     @cached_property
     def all_hits(self) -> pd.DataFrame:
-        """All ranked hits, with `delivered` and the `cut_reason` of those that are not: a repeated slice, or beyond k."""
+        """Return all ranked hits with `delivered` and a `cut_reason` for those that are not delivered: a repeated slice, or beyond k."""
         hits, chunks = self.ranked("hits"), self.chunks_table
         rows, tokens = hits["chunk"].to_numpy(np.int64), chunks["tokens"].to_numpy(np.int64)
         packed = pack(hits["query"].to_numpy(np.int64), slice_numbers(chunks)[rows], tokens[rows], self.configuration.retrieval.k)

@@ -1,4 +1,4 @@
-"""Rank configurations by cheap proxies and screen out those that are far behind; the rest is run in full."""
+"""Rank configurations by cheap proxies and set aside those that are far behind. The others run in full."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ _KIND = "screenings"
 
 @dataclass(frozen=True)
 class Proxies:
-    """A cheap proxy for each configuration of an experiment, by name, on a sample of its `of` answerable questions."""
+    """A cheap proxy by name for each configuration of an experiment, on a sample of its `of` answerable questions."""
 
     experiment: Experiment
     graph: Graph
@@ -48,18 +48,18 @@ class Proxies:
 
     @property
     def run(self) -> RunContext:
-        """The sample of the questions, and the metric that decides."""
+        """Return the run context of the sampled questions with the primary metric."""
         return self.graph.run
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """The key of each proxy's scores; configurations with equal keys cannot be distinguished."""
+        """Return the key of each proxy's scores. Configurations with equal keys cannot be distinguished."""
         nodes = {name: self.graph.nodes(proxy, ["scores"]) for name, proxy in self.cheap.items()}
         return {name: fingerprint([self.graph.key(node) for node in scores]) for name, scores in nodes.items()}
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The names that may be compared by proxy: those of one embedder and kind of retrieval, which lose the same to their proxies."""
+        """Group configurations comparable by proxy: those of one embedder and kind of retrieval, which lose equally to their proxies."""
         parts = {
             one.name: (one.embedding.model_dump() if one.embedding else None, one.retrieval.kind) for one in self.experiment.configurations
         }
@@ -67,12 +67,12 @@ class Proxies:
 
     @cached_property
     def alike(self) -> tuple[tuple[str, ...], ...]:
-        """The names of configurations that differ only in settings that their proxy ignores."""
+        """Group configurations that differ only in settings that their proxy ignores."""
         return tuple(names for names in _grouped(self.keys) if len(names) > 1)
 
     @property
     def key(self) -> str:
-        """All that decides the screening; computing it runs nothing."""
+        """Hash everything that determines the screening, without running anything."""
         return fingerprint("screening", VERSION, self.keys, self.groups, self.experiment.baseline, MARGIN)
 
 
@@ -84,10 +84,10 @@ def _grouped(labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
 
 
 def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERIES) -> Experiment:
-    """The experiment without the configurations that are far behind by proxy, and with its `screening`, which has the differences.
+    """Set aside the configurations that are far behind by proxy, and record the differences as the experiment's `screening`.
 
     The proxies run through the ordinary stages, so results in the store are reused. An experiment that cannot be screened is returned
-    unchanged, after a message. Errors: InputError for fewer than 30 queries.
+    unchanged, after a message. Raises InputError for fewer than 30 queries.
     """
     if queries < FEWEST_QUERIES:
         raise InputError(f"{queries} queries are too few to screen by", f"give --screen-queries {FEWEST_QUERIES} or more")
@@ -100,7 +100,7 @@ def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERI
 
 
 def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
-    """The experiment without the configurations that its last sweep screened out; unchanged if that screened nothing, or ran another."""
+    """Remove the configurations that the last sweep screened out. Changes nothing if it screened nothing or ran another experiment."""
     path = outputs / experiment.name / "screening.parquet"
     if not path.is_file():
         return experiment
@@ -110,7 +110,7 @@ def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
 
 
 def proxies_of(experiment: Experiment, outputs: Path, queries: int) -> Proxies:
-    """The proxies of an experiment, on a seeded sample of its answerable questions, at most `queries` of them."""
+    """Return the proxies of an experiment on a seeded sample of at most `queries` answerable questions."""
     whole = context_of(experiment, outputs)
     answerable = [place for place, query in enumerate(whole.dataset.queries) if query.answerable]
     chosen = np.sort(np.random.default_rng(SEED).permutation(answerable)[:queries])
@@ -120,9 +120,9 @@ def proxies_of(experiment: Experiment, outputs: Path, queries: int) -> Proxies:
 
 
 def proxy_of(configuration: Configuration) -> Configuration:
-    """The configuration with exact search and static embeddings, as wide as its embedder's window; without embeddings it stays without.
+    """Return the configuration with exact search and static embeddings, as wide as its embedder's window, if it has embeddings.
 
-    They are distilled from the same model if that is one of sentence-transformers, else from all-MiniLM-L6-v2.
+    The embeddings are distilled from the same model if it is a sentence-transformers model, else from all-MiniLM-L6-v2.
     """
     embedder, retrieval = configuration.embedding, configuration.retrieval
     if isinstance(retrieval, DenseRetriever):
@@ -132,7 +132,7 @@ def proxy_of(configuration: Configuration) -> Configuration:
         return configuration
     usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformersEmbedder) else MINILM)
     hidden = model_settings(usual.model, "config.json").get("hidden_size", usual.dimensions)
-    # A proxy has no special tokens and no prompt.
+    # A proxy uses no special tokens and no prompt.
     window = embedder.window()
     most = max(8, window - int(embedder.lengths([""], "document")[0])) if window < NO_WINDOW else None
     fitting = {"dimensions": min(usual.dimensions, hidden), "max_tokens": most}
@@ -147,19 +147,19 @@ def _sampled(dataset: Dataset, places: list[int]) -> Dataset:
 
 
 def _unscreenable(proxies: Proxies) -> str:
-    """Why an experiment cannot be screened; empty if it can."""
+    """Return why an experiment cannot be screened, or an empty text if it can."""
     configurations, queries = len(proxies.cheap), len(proxies.run.dataset.queries)
     if configurations < FEWEST:
-        return f"screening takes {FEWEST} configurations, and there are {configurations}"
+        return f"screening needs {FEWEST} configurations, but the experiment has {configurations}"
     if queries < FEWEST_QUERIES:
-        return f"screening takes {FEWEST_QUERIES} answerable questions, and there are {queries}"
+        return f"screening needs {FEWEST_QUERIES} answerable questions, but the dataset has {queries}"
     if all(len(group) == 1 for group in proxies.groups):
         return "no two configurations share embedder and retrieval, and a proxy cannot compare others"
     return ""
 
 
 def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
-    """Run the proxies and decide, group by group; a configuration whose proxy fails is kept."""
+    """Run the proxies and decide within each group. A configuration whose proxy fails is kept."""
     (metric,), keys, baseline, own = proxies.run.metrics, proxies.keys, proxies.experiment.baseline, proxies.experiment.configurations
     values, cut = _run_proxies(proxies, say)
     rows: dict[str, Screened] = {}
@@ -179,7 +179,7 @@ def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
 
 
 def _run_proxies(proxies: Proxies, say: Say) -> tuple[dict[str, Floats], set[str]]:
-    """Each proxy's values (queries) by name, and the proxies whose window cuts chunks, so that they cannot compare the chunking."""
+    """Return each proxy's values (queries,) by name, and the proxies whose window truncates chunks and so cannot compare chunking."""
     values, cut = {}, set()
     for number, (name, proxy) in enumerate(proxies.cheap.items(), 1):
         values[name] = np.full(proxies.run.labels.queries, np.nan)
@@ -191,7 +191,7 @@ def _run_proxies(proxies: Proxies, say: Say) -> tuple[dict[str, Floats], set[str
                 cut.add(name)
         except StoreError:
             raise
-        except Exception as error:  # of whatever kind: the configuration itself reports it, or runs
+        except Exception as error:  # of any kind: the configuration itself reports it, or runs
             message = f"has no proxy ({error.what if isinstance(error, WorkbenchError) else type(error).__name__}) and is run in full"
         say(f"screening [{number}/{len(proxies.cheap)}] {name}: {message}")
     return values, cut

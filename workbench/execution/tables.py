@@ -1,4 +1,4 @@
-"""The tables of a run: of its dataset, and of each finished configuration."""
+"""Build the tables of a run from its dataset and each finished configuration."""
 
 import json
 import re
@@ -21,14 +21,14 @@ from workbench.retrieval.rank import Floats
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
 
-# Characters on each side of a piece of evidence, so that a missed one is read in its surroundings.
+# Characters shown on each side of a piece of evidence, so that readers see a missed one in context.
 _BESIDE = 160
-# Half a surrogate pair is a character that no UTF-8 file can hold.
+# Half a surrogate pair is a character that UTF-8 cannot encode.
 _LONE = re.compile("[\ud800-\udfff]")
 
 
 def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
-    """A row for each query, in the dataset's order."""
+    """Return a row for each query, in the dataset's order."""
     queries = dataset.queries
     rows = [
         (query.query_id, plain(query.text), query.answerable, plain(query.answer), json.dumps(dict(query.metadata))) for query in queries
@@ -37,12 +37,12 @@ def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
 
 
 def judgements_table(dataset: Dataset) -> pd.DataFrame:
-    """A row for each judgement."""
+    """Return a row for each judgement."""
     return pd.DataFrame({name: [getattr(qrel, name) for qrel in dataset.qrels] for name in ("query_id", "doc_id", "relevance")})
 
 
 def evidence_table(dataset: Dataset) -> pd.DataFrame:
-    """A row for each alternative of each need."""
+    """Return a row for each alternative of each need."""
     rows = [
         (need.query_id, number, place, span.doc_id, span.start, span.end)
         for number, need in enumerate(dataset.needs)
@@ -52,7 +52,7 @@ def evidence_table(dataset: Dataset) -> pd.DataFrame:
 
 
 def passages_table(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The stretches of documents that hold every slice (doc, start, end) in `shown`, and all evidence with the text around it."""
+    """Return passages that cover every slice (doc, start, end) in `shown`, and all evidence with the text around it."""
     low, high = labels.offsets[labels.alternative_doc], labels.offsets[labels.alternative_doc + 1] - 1
     starts, ends = [np.maximum(labels.alternative_start - _BESIDE, low)], [np.minimum(labels.alternative_end + _BESIDE, high)]
     for slices in shown:
@@ -66,19 +66,19 @@ def passages_table(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataFram
 
 
 def plain(text: str) -> str:
-    """The text with U+FFFD for characters that UTF-8 cannot hold."""
+    """Replace characters that UTF-8 cannot encode by U+FFFD."""
     return _LONE.sub("\ufffd", text) if not text.isascii() else text
 
 
 def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """The means of every metric over all queries and over each slice, and how well scores separate answerable questions."""
+    """Return each metric's mean over all queries and each slice, and how well scores separate answerable questions."""
     metadata = [query.metadata for query in context.dataset.queries]
     means = summarise(result.scores_table, query_clusters(context.labels), metadata)
     return pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
 
 
 def _separation(context: RunContext, result: Result) -> pd.DataFrame:
-    """How well the top score separates answerable questions from others; no row unless the dataset has both."""
+    """Measure how well the top score separates answerable questions from others. Returns no row unless the dataset has both."""
     about = result.ranked("about")
     value = answerable_auroc(about["top"].to_numpy(), context.labels.answerable)
     row = {"metric": "answerable_auroc", "slice": "all", "value": value, "n": len(about), "unscored": 0, "attainable": 1.0}
@@ -86,7 +86,7 @@ def _separation(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def queries_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """Every metric of every query."""
+    """Return every metric of every query."""
     scores = result.scores_table
     return scores[["metric", "value", "state", "reason"]].assign(
         query_id=context.query_ids[scores["query"]], condition=RETRIEVED, variant="", repeat=0
@@ -94,7 +94,7 @@ def queries_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """All ranked hits: `chunk_id` names the slice that was searched, `start` and `end` delimit the slice that is delivered for it."""
+    """Return all ranked hits. `chunk_id` names the slice that was searched, `start` and `end` delimit the slice to deliver."""
     hits, chunks = result.all_hits, result.chunks_table
     doc_ids = context.doc_ids[chunks["doc"]]
     chunk_ids = np.array([f"{doc}:{start}-{end}" for doc, start, end in zip(doc_ids, chunks["start"], chunks["end"], strict=True)], object)
@@ -109,7 +109,7 @@ def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
-    """Seconds and whether computed by stage, latencies in milliseconds, and the gap of Chroma's index."""
+    """Return seconds and whether computed by stage, latencies in milliseconds, and the gap of Chroma's index."""
     timings: dict[str, float] = {}
     for stage, seconds in result.seconds.items():
         timings |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
@@ -131,7 +131,7 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
 
 
 def _question_seconds(result: Result) -> Floats:
-    """The seconds of up to 50 questions, embedding and search together."""
+    """Return the seconds of embedding plus search for up to 50 questions."""
     search: Floats = result.hits.array(f"{result.configuration.retrieval.evaluated}_seconds").astype(np.float64)
     if "queries" not in result.entries:
         return search
@@ -141,18 +141,18 @@ def _question_seconds(result: Result) -> Floats:
 
 
 def _latencies(step: str, seconds: Floats) -> dict[str, float]:
-    """Median and 95th percentile in milliseconds; nothing without measured times."""
+    """Return median and 95th percentile in milliseconds, or an empty mapping without measured times."""
     return {f"latency_{step}_p{percent}": float(np.percentile(seconds, percent)) * 1000 for percent in (50, 95)} if len(seconds) else {}
 
 
 def context_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """The slices that the primary metric looks at."""
+    """Return the slices that the primary metric reads."""
     rows = result.entry("explanations").table("context")
     return rows.assign(query_id=context.query_ids[rows["query"]], doc_id=context.doc_ids[rows["doc"]])
 
 
 def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """The cause of each miss, with the evidence or the document that was missed."""
+    """Return the cause of each miss, with the missed evidence or document."""
     rows, needs = result.entry("explanations").table("misses"), context.dataset.needs
     spans = [needs[need].alternatives[0] if need >= 0 else None for need in rows["need"].tolist()]
     doc_ids = [span.doc_id if span else context.doc_ids[doc] for span, doc in zip(spans, rows["doc"].tolist(), strict=True)]
@@ -162,7 +162,7 @@ def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """The details of each query by the primary metric."""
+    """Return the details of each query by the primary metric."""
     about = result.ranked("about").set_index("query").reindex(range(len(context.query_ids)))
     attainable = result.entries["scores"][str(context.primary)].table("scores")["attainable"].to_numpy(np.float64)
     details = result.entry("explanations").table("details").assign(query_id=context.query_ids, attainable=attainable)
@@ -170,13 +170,13 @@ def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def chunk_faults_table(_: RunContext, result: Result) -> pd.DataFrame:
-    """The faults of the chunks, with examples as JSON."""
+    """Return the faults of the chunks, with examples as JSON."""
     rows = pd.DataFrame(result.entry("chunk_faults").values("faults")).rename(columns={"name": "fault"})
     return rows.assign(examples=[json.dumps(examples) for examples in rows["examples"]])
 
 
 def chunk_lengths_table(_: RunContext, result: Result) -> pd.DataFrame:
-    """How many chunks have each number of tokens: of their inputs, or without embeddings of the delivered slices."""
+    """Count chunks by number of tokens in their inputs, or in the delivered slices without embeddings."""
     embedded = "vectors" in result.entries
     lengths = input_lengths(result.entries) if embedded else result.chunks_table["tokens"].to_numpy(np.int64)
     tokens, chunks = np.unique(lengths, return_counts=True)
@@ -184,7 +184,7 @@ def chunk_lengths_table(_: RunContext, result: Result) -> pd.DataFrame:
 
 
 def configuration_row(result: Result) -> dict[str, Any]:
-    """A row of `configurations`: the fields of a configuration and the counts of its results."""
+    """Return a row of `configurations`: the fields of a configuration and counts of its results."""
     delivered, configuration, chunks = result.delivered, result.configuration, result.chunks_table
     chunking, embedding, retrieval = configuration.chunking, configuration.embedding, configuration.retrieval
     size, overlap = chunking.sizes

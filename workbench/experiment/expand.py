@@ -1,4 +1,4 @@
-"""Expand `sweep:` into configurations: axes multiply, a list in a field is a grid."""
+"""Expand `sweep:` into configurations: the product of its axes, where a list in a field is an axis too."""
 
 import itertools
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ DEFAULTS: dict[str, Settings] = {
 
 
 def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configuration, ...]:
-    """Every configuration of an experiment under its name, in the order of the file; faults are added to `faults`."""
+    """Return every named configuration of an experiment in the order of the file. Faults are added to `faults`."""
     pipeline, sweep = settings.get("pipeline", {}), settings.get("sweep", {})
     for section, value in (("pipeline", pipeline), ("sweep", sweep)):
         if not is_mapping(value):
@@ -32,9 +32,9 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
     chunkings, embeddings, retrievals = (_axis(stage, pipeline, sweep, faults) for stage in STAGES)
     configurations = []
     for chunking, (number, embedding), retrieval in itertools.product(chunkings, enumerate(embeddings), retrievals):
-        # A retriever without vectors makes one configuration, however many embedders are swept.
+        # A retriever without vectors makes one configuration, no matter how many embedders are swept.
         if retrieval.uses_vectors or number == 0:
-            # `tokens: model` counts in the vocabulary of the model that embeds.
+            # `tokens: model` counts in the vocabulary of the embedding model.
             counted = chunking.model_copy(update={"model": embedding.vocabulary})
             configurations.append(Configuration(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval))
             if retrieval.uses_vectors and chunking.enrich and (fault := chunk_encoder(embedding).refuses_headers()):
@@ -43,12 +43,12 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
 
 
 def as_list(swept: Any) -> list[Any]:
-    """The alternatives of an axis; a single one may be written without a list."""
+    """Return the alternatives of an axis. A single one may be written without a list."""
     return swept if isinstance(swept, list) else [swept]
 
 
 def alternatives(swept: Any, default: Settings) -> list[Settings]:
-    """The settings of each alternative of a stage, in order: a field's list takes each value, a mapping without `kind` changes the default."""
+    """Return the settings of each alternative of a stage in order. Lists in fields expand; a mapping without `kind` updates the default."""
     choices = []
     for item in as_list(swept):
         settings = dict(item) if "kind" in item else default | item
@@ -65,7 +65,7 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
         return []
     usual, table = {"kind": DEFAULTS[stage]["kind"]}, STAGES[stage]
     if stage in sweep:
-        # A wrong value is a mistake even if every item of the axis replaces it.
+        # A wrong value is an error even if every item of the axis replaces it.
         for choice in alternatives(default, {}):
             component(stage, usual | choice, table, faults, partial=True)
     else:

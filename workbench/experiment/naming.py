@@ -1,4 +1,4 @@
-"""Names of configurations: the chunking's kind and sizes, then whatever else differs between them."""
+"""Name configurations by the kind and sizes of their chunking, then by any other setting that differs between them."""
 
 import itertools
 import re
@@ -11,18 +11,18 @@ from pydantic import JsonValue
 from workbench.core.fingerprint import fingerprint
 from workbench.pipeline.configuration import Configuration
 
-# Values that a name leaves out.
+# Values that names omit.
 _USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"), ("pooling", "standard"))
-# Fields whose values are written without the field's name.
+# Fields whose values appear without the field's name.
 _PLAIN = ("kind", "model", "search", "backend", "pooling")
-# Fields that are named in another way, or filled in by the experiment.
+# Fields that are named in another way, or set by the experiment.
 _OF_CHUNKERS = {"model", "enrich", "tokens"}
-# The file of a configuration's notebook has its name.
+# The notebook of a configuration is named after it.
 _LONGEST = 100
 
 
 def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[Configuration, ...]:
-    """Give configurations their unique names; a repeated configuration is a fault."""
+    """Give configurations unique names. A repeated configuration is a fault."""
     fields = [_fields(configuration) for configuration in configurations]
     texts = {key: _texts(key, [one[key] for one in fields if key in one]) for key in dict.fromkeys(itertools.chain(*fields))}
     chosen = []
@@ -36,7 +36,7 @@ def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[C
 
 
 def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
-    """Every value that can be added to a name, by its owner and field; a chunker's fields count only among chunkings of its name."""
+    """Return every value that a name can include, by owner and field. A chunker's fields count only among chunkings of the same name."""
     chunking = configuration.chunking
     fields: dict[tuple[str, str], JsonValue] = {("", "enrich"): chunking.enrich, ("", "tokens"): chunking.tokens}
     own = chunking.model_dump(mode="json", exclude=_OF_CHUNKERS)
@@ -48,7 +48,7 @@ def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
 
 
 def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, str]:
-    """The text of each value of a field, by its fingerprint: the shortest spelling that distinguishes them."""
+    """Return the text of each value of a field by its fingerprint, in the shortest spelling that distinguishes the values."""
     distinct = {fingerprint(value): value for value in values}
     ways: tuple[Callable[[JsonValue], str], ...] = (_tail, str, lambda value: f"{_tail(value)[: _LONGEST // 2]}_{fingerprint(value)[:6]}")
     for way in ways:
@@ -59,7 +59,7 @@ def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, st
 
 
 def _tail(value: JsonValue) -> str:
-    """A value as text; only the last part of a path or of a model's name."""
+    """Format a value as text, keeping only the last part of a path or of a model's name."""
     return str(value).rsplit("/", 1)[-1]
 
 

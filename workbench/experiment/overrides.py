@@ -12,7 +12,7 @@ from workbench.experiment.validate import Settings, is_mapping
 
 
 def apply_overrides(settings: Settings, overrides: Sequence[str]) -> list[str]:
-    """Change settings in place and return the faults of overrides without effect. Errors: InputError for an override that cannot be applied."""
+    """Change settings in place and return a fault for each override without effect. Raises InputError if one cannot be applied."""
     paths = [_apply(settings, override) for override in overrides]
     return [fault for override, path in zip(overrides, paths, strict=True) if (fault := _shadowed(settings, path, override))]
 
@@ -31,7 +31,7 @@ def _apply(settings: Settings, override: str) -> list[str]:
 
 
 def _set(place: Any, path: Sequence[str], value: Any) -> None:
-    """Set the value at a path and make missing mappings; ValueError or LookupError if another value is in the way."""
+    """Set the value at a path, creating missing mappings. Raises ValueError or LookupError if another value blocks the path."""
     step, *below = path
     if not step or not isinstance(place, dict | list):
         raise ValueError(step)
@@ -43,7 +43,7 @@ def _set(place: Any, path: Sequence[str], value: Any) -> None:
 
 
 def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:
-    """The fault of an override of `pipeline` that `sweep` replaces in every configuration; empty if it has an effect."""
+    """Return the fault of an override of `pipeline` that `sweep` always replaces, or an empty text if it has an effect."""
     if path[0] != "pipeline":
         return ""
     pipeline = settings["pipeline"]
@@ -53,7 +53,7 @@ def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:
 
 
 def _winner(settings: Settings, stage: str, below: Sequence[str]) -> str:
-    """The part of `sweep` that gives a stage's field, or all its fields, to every configuration; empty if none does."""
+    """Return the part of `sweep` that sets a stage's field, or all its fields, in every configuration, or an empty text."""
     swept: Any = settings.get("sweep")
     axis, value = swept.get(stage, []) if is_mapping(swept) else [], settings["pipeline"][stage]
     items, fields = as_list(axis), [*below[:1]] or (list(value) if is_mapping(value) else [])

@@ -1,4 +1,4 @@
-"""Read an experiment from YAML and validate every configuration, with all faults in one report, before anything runs."""
+"""Read an experiment from YAML and validate every configuration before anything runs, with all faults in one report."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _LARGEST = 200_000
 
 @dataclass(frozen=True)
 class Experiment:
-    """The configurations to compare, their dataset and metrics; without a `primary` the data decide. `screening` lists those set aside."""
+    """Configurations to compare, their dataset and metrics. `primary` defaults by the data; `screening` has configurations set aside."""
 
     name: str
     dataset: Source
@@ -40,14 +40,14 @@ class Experiment:
 
 
 def read_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
-    """Read an experiment file with `path.to.key=value` overrides; ExperimentError lists every fault."""
+    """Read an experiment file with `path.to.key=value` overrides. Raises ExperimentError with every fault."""
     settings = _read_yaml(path)
     faults = apply_overrides(settings, overrides)
     return experiment_of(settings, str(path), faults)
 
 
 def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> Experiment:
-    """Make an experiment from its settings; `where` names them in the report, which begins with the `known` faults."""
+    """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults."""
     faults = [*known, *(unknown("the experiment", key, _KEYS) for key in settings if key not in _KEYS)]
     name = settings.get("name")
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
@@ -62,14 +62,14 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
     if baseline is not None and names and baseline not in names:
-        faults.append(f"baseline {baseline!r} is no configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
+        faults.append(f"baseline {baseline!r} is not a configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     return Experiment(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """A safe loader that refuses a mapping with a repeated key, of which YAML keeps only the last value."""
+    """A safe loader that rejects repeated keys in a mapping, where YAML would keep only the last value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names: set[str] = set()
@@ -87,7 +87,7 @@ def _read_yaml(path: Path) -> Settings:
         raise InputError(f"{path} has {path.stat().st_size} bytes", f"an experiment file has at most {_LARGEST}")
     try:
         text = path.read_text("utf-8")
-        # Aliases can unfold a few lines into gigabytes, and no experiment needs them.
+        # Aliases can expand a few lines into gigabytes, and no experiment needs them.
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
             raise InputError(f"{path} uses YAML aliases (*name)", "write the values out")
         settings = yaml.load(text, _UniqueKeyLoader)  # a SafeLoader

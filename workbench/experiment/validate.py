@@ -1,4 +1,4 @@
-"""Settings to components and metrics, with their faults as sentences. It loads models' settings and no models."""
+"""Build components and metrics from settings and report faults as sentences. Reads the settings of models but loads none."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ Settings = dict[str, Any]
 def component(
     stage: str, settings: Any, table: Mapping[str, type[BaseModel]], faults: list[str], partial: bool = False
 ) -> BaseModel | None:
-    """Make a component by the `kind` in its table, or add its faults and return None; `partial` settings need not be complete."""
+    """Make a component by its `kind` in the table, or add its faults and return None. `partial` settings may be incomplete."""
     if not is_mapping(settings):
         faults.append(f"{stage} is missing or not a mapping with a 'kind' ({', '.join(table)})")
         return None
@@ -39,7 +39,7 @@ def component(
 
 
 def usable(made: BaseModel, faults: list[str]) -> bool:
-    """Whether an embedder's model allows its settings; a fault is added if it does not."""
+    """Return whether an embedder's model allows its settings, and add a fault if it does not."""
     try:
         if isinstance(made, Embedder):
             made.check()
@@ -50,7 +50,7 @@ def usable(made: BaseModel, faults: list[str]) -> bool:
 
 
 def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) -> tuple[tuple[Metric, ...], Metric | None]:
-    """The metrics of an experiment, beginning with the primary one if the settings name one, and that one."""
+    """Return the metrics of an experiment, the primary one first, and the primary metric, or None if the settings name none."""
     names = settings.get("metrics", list(default))
     if not isinstance(names, list) or not names:
         faults.append("metrics is not a list of names such as recall@5")
@@ -62,7 +62,7 @@ def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) ->
 
 
 def beyond_k(metrics: Iterable[Metric], configurations: Iterable[Configuration]) -> list[str]:
-    """The faults of metrics that look at more chunks than a configuration delivers."""
+    """Return the faults of metrics that need more chunks than a configuration delivers."""
     smallest = min((configuration.retrieval.k for configuration in configurations), default=None)
     return [
         f"metric {metric} looks at more chunks than the {smallest} that retrieval.k delivers; raise retrieval.k or lower the metric's k"
@@ -72,12 +72,12 @@ def beyond_k(metrics: Iterable[Metric], configurations: Iterable[Configuration])
 
 
 def is_mapping(value: Any) -> bool:
-    """Whether a value is a mapping with text keys."""
+    """Return whether a value is a mapping with text keys."""
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
 def unknown(owner: str, key: Any, known: Sequence[str]) -> str:
-    """The fault of an unknown key, with the nearest known one."""
+    """Return the fault of an unknown key, suggesting the nearest known one."""
     return f"{owner} has no parameter {key!r}{meant(str(key), known)}; it has {', '.join(known)}"
 
 

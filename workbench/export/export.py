@@ -1,4 +1,4 @@
-"""A chosen configuration as a folder that runs without Workbench: its collection, its settings and retrieve.py."""
+"""Export a configuration as a folder that runs without Workbench: its collection, its settings and retrieve.py."""
 
 import json
 import os
@@ -31,11 +31,11 @@ from workbench.retrieval.rank import tie_breakers
 
 
 def export_configuration(output: Path, name: str | None, target: Path | None) -> Path:
-    """Export a configuration of a finished sweep's output folder to `target` and return it.
+    """Export a configuration of a finished sweep's output folder to `target` and return the target.
 
-    The name may be None if the folder has one configuration; `target` is by default `<output>/export/<configuration>`.
+    The name may be None if the folder has a single configuration. `target` defaults to `<output>/export/<configuration>`.
 
-    Errors: InputError if the output, the configuration or its results do not exist, or the target exists.
+    Raises InputError if the output, the configuration or its results do not exist, or if the target does.
     """
     experiment, configuration = _chosen(output, name)
     target = target or output / "export" / configuration.name
@@ -59,7 +59,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
 def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
     manifest = output / "manifest.json"
     if not manifest.is_file():
-        raise InputError(f"{output} holds no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
+        raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
     experiment = experiment_of(json.loads(manifest.read_text("utf-8"))["experiment"], str(manifest))
     known = {configuration.name: configuration for configuration in experiment.configurations}
     if name is None and len(known) > 1:
@@ -73,7 +73,7 @@ def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
 def _write(run: RunContext, result: Result, folder: Path) -> None:
     retrieval, embedding = result.configuration.retrieval, result.configuration.embedding
     chunks = run.chunks(result.entry("chunks"))
-    # In this order ties are broken.
+    # This order breaks ties.
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
     if isinstance(retrieval, Bm25Retriever):
         settings, needed = retrieval.model_dump(), ["bm25s", "PyStemmer"]
@@ -102,7 +102,7 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
 
 
 def _passages(run: RunContext, chunks: Sequence[Chunk]) -> Iterator[dict[str, Any]]:
-    """The passage that each chunk delivers: chunk_id, slice (equal for equal slices), doc_id, start, end, text."""
+    """Yield the passage that each chunk delivers: chunk_id, slice (equal for equal slices), doc_id, start, end, text."""
     texts = {document.doc_id: document.text for document in run.dataset.documents}
     slices: dict[tuple[str, int, int], int] = {}
     for chunk in chunks:

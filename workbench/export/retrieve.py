@@ -1,4 +1,4 @@
-"""Answer a question with its sources from this folder and the packages of its requirements.txt: python retrieve.py "a question"."""
+"""Answer a question with its sources from this folder, using the packages in requirements.txt: python retrieve.py "a question"."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from packing import pack
 Array = np.ndarray[Any, Any]
 HERE = Path(__file__).resolve().parent
 SETTINGS = json.loads((HERE / "settings.json").read_text("utf-8"))
-# In the order in which ties are broken.
+# This order breaks ties.
 PASSAGES = [json.loads(line) for line in (HERE / "passages.jsonl").read_text("utf-8").split("\n") if line]
 SLICES = np.array([passage.pop("slice") for passage in PASSAGES], dtype=np.int64)
 
@@ -23,7 +23,7 @@ if SETTINGS["kind"] == "bm25":
     STEMMER = Stemmer.Stemmer("english") if SETTINGS["stemmer"] != "none" else None
 
     def search(question: str, depth: int) -> tuple[Array, Array]:
-        """The places of the best `depth` passages that share a word with a question, and their BM25 scores."""
+        """Return the positions of the best `depth` passages that share a word with the question, and their BM25 scores."""
         stopwords = "en" if SETTINGS["stopwords"] != "none" else []
         (words,) = bm25s.tokenize([question], stopwords=stopwords, stemmer=STEMMER, return_ids=False, show_progress=False)
         scores = np.asarray(INDEX.get_scores(words) if words else np.zeros(len(PASSAGES)), dtype=np.float64)
@@ -44,7 +44,7 @@ else:
     PLACES = {passage["chunk_id"]: place for place, passage in enumerate(PASSAGES)}
 
     def search(question: str, depth: int) -> tuple[Array, Array]:
-        """The places of the `depth` passages nearest to a question, and their cosines."""
+        """Return the positions of the `depth` passages nearest to the question, and their cosines."""
         vector = MODEL.encode([question], prompt=SETTINGS["query_prompt"], normalize_embeddings=True, show_progress_bar=False)
         answer = COLLECTION.query(query_embeddings=vector, n_results=depth, include=["distances"])
         places = np.array([PLACES[chunk_id] for chunk_id in answer["ids"][0]], dtype=np.int64)
@@ -52,7 +52,7 @@ else:
 
 
 def retrieve(question: str, k: int = SETTINGS["k"]) -> list[dict[str, Any]]:
-    """The k best passages: chunk_id, doc_id, start, end, text, score (cosine or BM25). A slice that several chunks share occurs once."""
+    """Return the k best passages: chunk_id, doc_id, start, end, text, score (cosine or BM25). A slice that chunks share occurs once."""
     depth = min(2 * k, len(PASSAGES))
     while True:
         places, scores = search(question, depth)

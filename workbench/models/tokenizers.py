@@ -1,4 +1,4 @@
-"""Texts as tokens with exact offsets. All configurations share the tokens of a text in a vocabulary."""
+"""Split texts into tokens with exact offsets. All configurations share the tokens of a text in a vocabulary."""
 
 import functools
 import re
@@ -26,9 +26,9 @@ BUDGET_VOCABULARY = MINILM
 
 # 24 bytes each.
 _CACHE_TOKENS = 8_000_000
-# The memory of a tokeniser for each character, at about 200 bytes a token.
+# The tokeniser's memory for each character, at about 200 bytes a token.
 _BYTES_A_CHARACTER = 40
-# bpe-openai refuses texts of 200,000 tokens; a character is at most four.
+# bpe-openai rejects texts of 200,000 tokens; a character is at most four tokens.
 _CL100K_LONGEST = 50_000
 _CL100K_START = re.compile(r"(?<=[a-z]) (?=[a-z])")
 
@@ -37,9 +37,9 @@ T = TypeVar("T")
 
 
 class Tokens(NamedTuple):
-    """The n tokens of a text: `starts`, `ends` (int64, n) in code points; `words` (int64, n) numbers the word of each.
+    """The n tokens of a text: `starts`, `ends` (int64, n) in code points, and `words` (int64, n), the number of each token's word.
 
-    Cutting a text between two words leaves the tokens of both parts as they were; cutting inside a word need not.
+    Cutting a text between two words leaves the tokens of both parts unchanged; cutting inside a word may change them.
     """
 
     starts: Ints
@@ -47,7 +47,7 @@ class Tokens(NamedTuple):
     words: Ints
 
     def before(self, positions: Ints) -> Ints:
-        """The number of tokens that start before each position."""
+        """Count the tokens that start before each position."""
         return np.searchsorted(self.starts, positions, side="left").astype(np.int64)
 
 
@@ -56,7 +56,7 @@ _cached_tokens = 0
 
 
 def tokenise(texts: Sequence[str], vocabulary: str) -> list[Tokens]:
-    """The tokens of each text, without special ones; `vocabulary`: `characters`, `cl100k` (OpenAI's, from `bpe-openai`), a model or its folder."""
+    """Tokenise texts without special tokens. `vocabulary`: `characters`, `cl100k` (OpenAI's, from `bpe-openai`), a model or its folder."""
     global _cached_tokens
     missing = list(dict.fromkeys(text for text in texts if (vocabulary, text) not in _cache))
     if missing and _cached_tokens > _CACHE_TOKENS:
@@ -70,34 +70,34 @@ def tokenise(texts: Sequence[str], vocabulary: str) -> list[Tokens]:
 
 
 def tokenised(texts: Iterable[str], vocabulary: str) -> Iterator[Tokens]:
-    """Tokenise a corpus: the tokens of each text in order, a few texts at a time."""
+    """Tokenise a corpus in order, a few texts at a time."""
     for group in groups(texts, len):
         yield from tokenise(group, vocabulary)
 
 
 def groups(items: Iterable[T], characters: Callable[[T], int]) -> Iterator[list[T]]:
-    """Group items into lists whose texts are tokenised at once; `characters` gives the length of an item."""
+    """Group items into lists that are tokenised together. `characters` gives the length of an item."""
     return batching.groups(items, characters, batching.rows(_BYTES_A_CHARACTER))
 
 
 def count(text: str, vocabulary: str) -> int:
-    """The number of tokens of a short text, such as a header."""
+    """Count the tokens of a short text, such as a header."""
     return len(_tokenise([text], vocabulary)[0].starts) if text else 0
 
 
 def input_lengths(texts: Sequence[str], model: str) -> Ints:
-    """The tokens of each text as a model counts them, its special tokens included: int64 (n)."""
+    """Count the tokens of each text as a model does, with its special tokens: int64 (n)."""
     encode = model_tokenizer(model).encode_batch_fast
     return np.fromiter((len(encoding) for group in groups(texts, len) for encoding in encode(group)), dtype=np.int64, count=len(texts))
 
 
 def special_tokens(vocabulary: str) -> int:
-    """The number of tokens that a model adds to its input: 2 for BERT's [CLS] and [SEP], none for a vocabulary without a model."""
+    """Count the tokens that a model adds to its input: 2 for BERT's [CLS] and [SEP], 0 for a vocabulary without a model."""
     return 0 if vocabulary in (CHARACTERS, CL100K) else int(model_tokenizer(vocabulary).num_special_tokens_to_add(False))
 
 
 def padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[Ints, Ints]:
-    """Pad rows of ids to a length; return them with the mask of their ids: int64 (rows, length) each."""
+    """Pad rows of ids to a length and return them with the mask of real ids: int64 (rows, length) each."""
     ids = np.full((len(rows), length), padding, dtype=np.int64)
     mask = np.zeros_like(ids)
     for place, row in enumerate(rows):
@@ -106,7 +106,7 @@ def padded(rows: Sequence[Sequence[int]], length: int, padding: int) -> tuple[In
 
 
 def special_ids(model: str) -> tuple[Ints, Ints]:
-    """The ids of the special tokens that a model puts before and after its input: int64, often one each."""
+    """Return the ids of the special tokens that a model puts before and after its input: int64, often one each."""
     encoding = model_tokenizer(model).encode("a")
     content = [place for place, special in enumerate(encoding.special_tokens_mask) if not special]
     ids = np.array(encoding.ids, dtype=np.int64)
@@ -114,7 +114,7 @@ def special_ids(model: str) -> tuple[Ints, Ints]:
 
 
 def vocabulary_digest(vocabulary: str) -> str:
-    """Identify a vocabulary by its content: the SHA-256 of tokenizer.json, so that models with the same vocabulary share its counts."""
+    """Hash a vocabulary (the SHA-256 of tokenizer.json), so that models with the same vocabulary share token counts."""
     return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(tokenizer_file(vocabulary))
 
 
@@ -136,7 +136,7 @@ def _from_encoding(encoding: "tokenizers.Encoding") -> Tokens:
 def _cl100k(text: str) -> Tokens:
     encoding, widths = _cl100k_tables()
     ids = np.concatenate([encoding.encode_to_numpy(part, disallowed_special=()) for part in _parts(text)]).astype(np.int64)
-    # Tokens are byte strings. A character belongs to the token that holds its first byte.
+    # Tokens are byte strings. A character belongs to the token with its first byte.
     raw = np.frombuffer(text.encode("utf-8", "replace"), dtype=np.uint8)
     characters_before = np.concatenate([[0], np.cumsum((raw & 0xC0) != 0x80)]).astype(np.int64)
     byte_ends = np.cumsum(widths[ids])
@@ -146,7 +146,7 @@ def _cl100k(text: str) -> Tokens:
 
 
 def _parts(text: str) -> list[str]:
-    """Cut a text into parts that the encoder accepts, if possible where cl100k always begins a token."""
+    """Cut a text into parts that the encoder accepts, if possible at places where cl100k always starts a token."""
     parts, start = [], 0
     while len(text) - start > _CL100K_LONGEST:
         end = start + _CL100K_LONGEST
@@ -160,7 +160,7 @@ def _parts(text: str) -> list[str]:
 def _cl100k_tables() -> tuple[Any, Ints]:
     try:
         with warnings.catch_warnings():
-            # It reads its data in a deprecated way, which concerns its authors and not its users.
+            # The package reads its data in a deprecated way, which matters to its authors but not to its users.
             warnings.simplefilter("ignore", DeprecationWarning)
             import bpe_openai
     except ImportError:
@@ -172,13 +172,13 @@ def _cl100k_tables() -> tuple[Any, Ints]:
 
 @functools.cache
 def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
-    """A model's own tokeniser, without truncation and padding."""
+    """Return a model's own tokeniser, without truncation and padding."""
     import tokenizers
 
     path = tokenizer_file(model)
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises bare exceptions for what it cannot parse
+    except Exception as error:  # the library raises bare exceptions for files that it cannot parse
         raise ModelError(f"{path} is not a tokenizer ({error})", "fetch or save the model again") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -186,7 +186,7 @@ def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
 
 
 def tokenizer_file(model: str) -> Path:
-    """The file of a model's tokeniser; ModelError if it has none."""
+    """Return the file of a model's tokeniser. Raises ModelError if it is missing."""
     path = locate(model) / "tokenizer.json"
     if not path.is_file():
         raise ModelError(f"the model {model} has no tokenizer.json", "save it again with its fast tokenizer")

@@ -1,8 +1,8 @@
-"""A process that imports what notebooks need and forks a kernel for each request: imports are paid once a sweep.
+"""A process that imports the notebooks' modules once per sweep and forks a kernel for each request.
 
 Started by `workbench.notebook_runner.kernels` as `python -m workbench.notebook_runner.kernel_server DESCRIPTOR MODULE...`. It imports and does
-nothing else: a fork after a torch operation hangs, and an open Chroma client would be shared. A request is a line of JSON (argv, environment,
-folder) on the socket DESCRIPTOR, its answer a line with the process id. When the other end closes, all kernels are killed.
+nothing else: a fork after a torch operation hangs, and an open Chroma client would be shared. A request is one line of JSON (argv,
+environment, folder) on the socket DESCRIPTOR, the answer a line with the process id. When the other end closes, all kernels are killed.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ _SET_PARENT_DEATH_SIGNAL = 1
 
 
 def main() -> None:
-    """Import the modules, then serve; in each forked process, run a kernel."""
+    """Import the modules, then serve requests. Each forked process runs a kernel."""
     skip_schema_grammar()
     control = socket.socket(fileno=int(sys.argv[1]))
     for name in sys.argv[2:]:
-        # The notebook that needs a module reports that it cannot be imported.
+        # The notebook that needs the module reports the failed import.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     gc.collect()
@@ -42,16 +42,16 @@ def main() -> None:
 
 
 def _serve(control: socket.socket) -> tuple[list[str], dict[str, str], str] | None:
-    """Fork a kernel for each request. Returns the request in the kernel, and None in the server when the other end has closed."""
+    """Fork a kernel for each request. Returns the request in the kernel, and None in the server once the other end has closed."""
     # The system reaps kernels.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     server = os.getpid()
-    # The other end may close before it has sent a whole request or read an answer.
+    # The other end may close before it has sent a complete request or read an answer.
     with control, control.makefile("rb") as requests, contextlib.suppress(OSError, ValueError):
         for line in requests:
             argv, environment, folder = json.loads(line)
             with warnings.catch_warnings():
-                # Python warns of the idle threads of numpy's and pyarrow's libraries, which see to forks themselves.
+                # Python warns about idle threads of numpy's and pyarrow's libraries, which handle forks themselves.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 pid = os.fork()
             if pid == 0:
@@ -63,7 +63,7 @@ def _serve(control: socket.socket) -> tuple[list[str], dict[str, str], str] | No
 
 def _end() -> NoReturn:
     for kernel in psutil.Process().children():
-        # A kernel ends with the processes that it started; it may have ended already, or have no group yet.
+        # Kill a kernel together with its child processes. It may have ended already, or have no group yet.
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 kill(kernel.pid, signal.SIGKILL)
@@ -71,7 +71,7 @@ def _end() -> NoReturn:
 
 
 def _leave_server(server: int) -> None:
-    """Make the forked process a session that does not outlive the server."""
+    """Put the forked process into a session that ends with the server."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -80,17 +80,17 @@ def _leave_server(server: int) -> None:
 
 
 def _run_kernel(argv: list[str], environment: dict[str, str], folder: str) -> None:
-    """Do as `python -m ipykernel_launcher`, in the given environment and folder."""
+    """Run a kernel as `python -m ipykernel_launcher` does, in the given environment and folder."""
     from ipykernel.kernelapp import launch_new_instance
 
     launcher = importlib.util.find_spec("ipykernel_launcher")
     os.environ.clear()
     os.environ.update(environment | {"JPY_PARENT_PID": str(os.getppid())})
     os.chdir(folder)
-    # -m put the folder there; the kernel puts it in again, as "".
+    # -m added the folder, and the kernel adds it again as "".
     del sys.path[0]
     if numpy := sys.modules.get("numpy"):
-        numpy.random.seed()  # Python's own generator seeds itself anew in a fork
+        numpy.random.seed()  # Python reseeds its own generator in a fork
     sys.argv = [str(launcher.origin) if launcher else "", *argv, f"--IPKernelApp.parent_handle={os.getppid()}"]
     launch_new_instance()
 

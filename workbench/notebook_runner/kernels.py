@@ -1,7 +1,7 @@
-"""The kernels of a run's notebooks: one process each, forked from a process that has already imported everything.
+"""Start the kernels of a run's notebooks, one process each, forked from a process that has already imported everything.
 
-A kernel that is used again keeps state (a Chroma client lists what was deleted), so none is. Where forks are not safe, or the
-process that forks is lost, kernels are started as Jupyter starts them. A kernel ends with its notebook, and all end with this process.
+A used kernel keeps state (a Chroma client lists deleted collections), so no kernel is reused. If forks are not safe, or the forking
+process is lost, kernels are started in Jupyter's own way. A kernel ends with its notebook, and all kernels end with this process.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from jupyter_client.provisioning import LocalProvisioner
 from workbench.errors import NotebookError
 
 _LAUNCHER = [sys.executable, "-m", "ipykernel_launcher"]
-# Modules that every kernel imports, and that drawing and reading tables import on first use.
+# Modules that every kernel imports, and those that plots and tables import on first use.
 _PRELOADED = (
     "ipykernel.kernelapp",
     "matplotlib.backends.backend_agg",
@@ -38,7 +38,7 @@ _SERVER_SECONDS = 120
 
 
 class ForkedProcess:
-    """A kernel that the server forked and the system reaps, with the methods of a process that a provisioner calls."""
+    """A kernel that the server forked and the system reaps, with the process methods that a provisioner calls."""
 
     stdin = stdout = stderr = None
 
@@ -46,57 +46,57 @@ class ForkedProcess:
         self.pid, self._process = pid, psutil.Process(pid)
 
     def poll(self) -> int | None:
-        """None while it runs, then 0, whatever its exit code was."""
+        """Return None while the process runs, then 0 whatever its exit code was."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            # In a container nobody may reap the kernels of a server that was killed.
+            # In a container, possibly no process reaps the kernels of a killed server.
             if self._process.is_running() and self._process.status() != psutil.STATUS_ZOMBIE:
                 return None
         return 0
 
     def wait(self) -> int:
-        """The exit code of a process that has ended."""
+        """Return the exit code of a process that has ended."""
         return 0
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal if it runs."""
+        """Send the process a signal if it is running."""
         with contextlib.suppress(psutil.NoSuchProcess):
             self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the process immediately."""
         self.send_signal(signal.SIGKILL)
 
 
 class ForkServer:
-    """The process that forks; OSError, ValueError or psutil.Error from `fork` mean that it is lost."""
+    """The process that forks kernels. It is lost if `fork` raises OSError, ValueError or psutil.Error."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         self._control, theirs = socket.socketpair()
         self._control.settimeout(_SERVER_SECONDS)
         with theirs:
             command = [sys.executable, "-m", "workbench.notebook_runner.kernel_server", str(theirs.fileno()), *_PRELOADED, *modules]
-            # In another session: Ctrl-C is for this process, which then ends the others.
-            # The backend is what a kernel gives matplotlib before it is imported.
+            # In a separate session, so that Ctrl-C reaches only this process, which then ends the others.
+            # The backend is the one that a kernel sets before importing matplotlib.
             environment = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"} | os.environ
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], env=environment, start_new_session=True
             )
 
     def fork(self, argv: Sequence[str], environment: Mapping[str, str], folder: str) -> ForkedProcess:
-        """Fork a process that runs ipykernel with these arguments, in this environment and folder."""
+        """Fork a process that runs ipykernel with these arguments in this environment and folder."""
         self._control.sendall(json.dumps([argv, dict(environment), folder]).encode() + b"\n")
         with self._control.makefile("rb") as answers:
             return ForkedProcess(int(answers.readline()))
 
     def close(self) -> None:
-        """End the process and its kernels."""
+        """End the server and its kernels."""
         self.process.kill()
         self.process.wait()
         self._control.close()
 
 
 class Kernels(contextlib.AbstractContextManager["Kernels"]):
-    """Starts a run's kernels, from several threads, and ends them on exit. `modules` are what notebooks import; `say` reports the end of forking."""
+    """The kernels of a run, started from several threads and ended on exit. They import `modules`; `say` reports when forking stops."""
 
     def __init__(self, modules: Sequence[str], say: Callable[[str], None], fork: bool = sys.platform == "linux") -> None:
         self._modules, self._say, self._can_fork = modules, say, fork
@@ -112,11 +112,11 @@ class Kernels(contextlib.AbstractContextManager["Kernels"]):
 
     @property
     def server_pid(self) -> int | None:
-        """The process that forks; None before the first kernel."""
+        """Return the id of the forking process, or None before the first kernel."""
         return self._server.process.pid if self._server else None
 
     def fork(self, command: list[str], environment: Mapping[str, str], folder: str) -> ForkedProcess | None:
-        """Fork a kernel; None if it must be started plainly, without forks or for another Python. Errors: NotebookError after the end of the run."""
+        """Fork a kernel, or return None if it must start without a fork or with another Python. Raises NotebookError once the run ended."""
         if command[:3] != _LAUNCHER:
             return None
         with self._lock:
@@ -132,7 +132,7 @@ class Kernels(contextlib.AbstractContextManager["Kernels"]):
                 return None
 
     def hold(self, process: Any) -> None:
-        """Remember a kernel until the end. If the run was closed while it started, end it and raise NotebookError."""
+        """Remember a kernel until the end of the run. If the run ended while the kernel started, kill it and raise NotebookError."""
         with self._lock:
             self._started = [started for started in self._started if started.poll() is None] + [process]
         if self._closed:
@@ -141,7 +141,7 @@ class Kernels(contextlib.AbstractContextManager["Kernels"]):
             raise _ended()
 
     def lost(self) -> bool:
-        """Whether kernels cannot be forked, or no longer; the first time, the reason is reported."""
+        """Return whether kernels can no longer be forked, and report the reason the first time."""
         with self._lock:
             if not self._can_fork:
                 self._lose("this system has no safe fork")
@@ -155,11 +155,11 @@ class Kernels(contextlib.AbstractContextManager["Kernels"]):
             self._say(f"notebooks: every kernel imports for itself, which takes longer: {why}")
 
     def close(self) -> None:
-        """End every kernel and the server, also a kernel that is starting."""
+        """End every kernel, including starting ones, and the server."""
         self._closed = True
         for process in self._started:
             _kill(process)
-        # Without the lock: a thread may hold it while it waits for the server, and ends with it.
+        # Without the lock, which a thread may have while it waits for the server. Closing the server ends that wait.
         if self._server:
             self._server.process.kill()
         with self._lock:
@@ -173,7 +173,7 @@ def _ended() -> NotebookError:
 
 def _kill(process: Any) -> None:
     if process.poll() is None:
-        # The group includes the processes that the kernel started. Windows has no groups, and a new kernel has none yet.
+        # The group includes the kernel's child processes. Windows has no groups, and a new kernel has none yet.
         with contextlib.suppress(OSError, AttributeError):
             os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""Run notebooks under papermill and keep only those that ran to their end.
+"""Run notebooks with papermill and keep only those that ran to the end.
 
-papermill 2.7 saves a notebook whose kernel was killed or timed out as completed. So a run counts only if the call returned, no
-cell is pending, and the result of the last cell is the run's record. The executed notebook is stored under the hash of its source,
+papermill 2.7 marks a notebook as completed even if its kernel was killed or timed out. So a run counts only if the call returned, no
+cell is pending, and the last cell's result is the run's record. The executed notebook is stored under the hash of its source,
 its parameters, the results it shows and the package's code.
 """
 
@@ -28,7 +28,7 @@ _START_SECONDS = 180
 
 
 def notebook_path(name: str) -> Path:
-    """The notebook of this name: beside the package in a checkout, inside an installed package."""
+    """Return the path of a notebook: beside the package in a checkout, inside an installed package."""
     package = Path(workbench.__file__).parent
     for folder in (package / "notebooks", package.parent / "notebooks"):
         if (folder / f"{name}.ipynb").is_file():
@@ -39,13 +39,13 @@ def notebook_path(name: str) -> Path:
 def run_notebook(
     store: Store, source: Path, parameters: Mapping[str, Any], shown: Any, target: Path, kernels: Kernels | None = None
 ) -> bool:
-    """Execute a notebook, or take it from the store, and put it at `target`; True if it was executed now.
+    """Execute a notebook, or take it from the store, and write it to `target`. Returns True if it was executed now.
 
-    Its kernel starts in the folder of `target`, as JupyterLab would start it; without `kernels` it gets a plain one. `shown` is the
+    Its kernel starts in the folder of `target`, as in JupyterLab; without `kernels`, Jupyter starts it. `shown` is the
     identity of the results it shows.
 
-    Errors: InputError for a parameter that the notebook does not declare; NotebookError, with the failed notebook beside the target, if
-    it does not run to its end.
+    Raises InputError for a parameter that the notebook does not declare, and NotebookError, with the failed notebook saved beside the
+    target, if it does not run to the end.
     """
     _check_declared(source, parameters)
     run_id = fingerprint(file_digest(source), dict(parameters), shown, code_digest())
@@ -58,7 +58,7 @@ def run_notebook(
         try:
             record = _execute(source, executed, given, failed, kernels)
         except NotebookError:
-            # When the process that forks kernels is lost, its kernels are lost with it: the notebook is not to blame.
+            # If the forking process is lost, its kernels are lost too: that is not the notebook's fault.
             if not (forked and kernels and kernels.lost()):
                 raise
             record = _execute(source, executed, given, failed, kernels)
@@ -71,7 +71,7 @@ def run_notebook(
 
 
 def imported_modules(source: Path) -> list[str]:
-    """The modules that a notebook's cells import."""
+    """Return the modules that a notebook's cells import."""
     cells = [cell.source for cell in nbformat.read(source, as_version=4).cells if cell.cell_type == "code"]
     nodes = [node for cell in cells for node in ast.parse(cell).body]
     plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
@@ -95,7 +95,7 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
     failed.parent.mkdir(parents=True, exist_ok=True)
     name, manager = failed.stem.removesuffix(".failed"), {"kernel_manager_class": kernels.manager_class} if kernels else {}
     try:
-        # With the default address two processes in one folder talk to each other's kernels.
+        # With the default address, two processes in one folder would talk to each other's kernels.
         with tempfile.TemporaryDirectory(prefix="workbench-") as sockets:
             papermill.execute_notebook(
                 str(source),
@@ -106,25 +106,25 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
                 start_timeout=_START_SECONDS,
                 execution_timeout=_CELL_SECONDS,
                 interrupt_on_timeout=True,
-                # As JupyterLab starts the kernel, so that `..` is the run's folder. papermill's cwd would change the threads' own.
+                # As in JupyterLab, so that `..` is the run's folder. papermill's cwd would change the directory of all threads.
                 resources={"metadata": {"path": str(failed.parent)}},
-                # The polite way interrupts the idle kernel first, which then complains on the terminal.
+                # A polite shutdown first interrupts the idle kernel, which then prints a complaint on the terminal.
                 shutdown_kernel="immediate",
                 config=Config(KernelManager={"transport": "ipc", "ip": f"{sockets}/kernel"}),
                 **manager,
             )
     except papermill.PapermillExecutionError as error:
-        # Only papermill's failures leave a notebook worth keeping: a killed or timed-out kernel's says that it was completed.
+        # Keep the notebook only for papermill's own failures: that of a killed or timed-out kernel is marked as completed.
         shutil.copyfile(executed, failed)
         raise NotebookError(f"the notebook {name} failed: {error.ename}: {error.evalue}", f"open {failed}") from error
     except (DeadKernelError, CellTimeoutError, CellExecutionError, RuntimeError) as error:
         what = f"the kernel of the notebook {name} did not finish ({type(error).__name__})"
-        raise NotebookError(what, "run again; if it stays, the machine may be short of memory") from error
+        raise NotebookError(what, "run again; if the error persists, the machine may be short of memory") from error
     return _record(executed, parameters["run_id"], name, source)
 
 
 def _record(executed: Path, run_id: str, name: str, source: Path) -> Any:
-    """The values that the last cell recorded under the run's id; NotebookError if the notebook did not run to it."""
+    """Return the values that the last cell recorded under the run's id. Raises NotebookError if the notebook did not reach it."""
     try:
         cells = nbformat.read(executed, as_version=4).cells
     except (OSError, nbformat.reader.NotJSONError) as error:

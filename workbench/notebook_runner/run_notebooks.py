@@ -1,4 +1,4 @@
-"""Execute a run's notebooks: one for each configuration, then their comparison, two at a time if cores and memory allow."""
+"""Execute a run's notebooks, one per configuration and then their comparison, two at a time if cores and memory allow."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,13 +22,13 @@ from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
 
 _AT_ONCE = 2
-# A notebook takes 0.3 GB if its kernel is not forked, and the sweep needs memory too.
+# A notebook takes 0.3 GB without a forked kernel, and the sweep needs memory too.
 _BYTES_EACH = 1 << 30
 
 
 @dataclass(frozen=True)
 class NotebookJob:
-    """A notebook to execute: its source, the name of the result, its parameters, and the digests of the results that it shows."""
+    """A notebook to execute: its source, the name of the result, its parameters, and the digests of the results it shows."""
 
     source: Path
     name: str
@@ -37,7 +37,7 @@ class NotebookJob:
 
 
 def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str], None]) -> dict[str, str]:
-    """Execute a run's notebooks into <folder>/notebooks/ and return the one-line error of each that failed, by name."""
+    """Execute a run's notebooks into <folder>/notebooks/ and return one-line errors by name for those that failed."""
     target, jobs = folder / "notebooks", notebook_jobs(run)
     modules = sorted({module for source in {job.source for job in jobs} for module in imported_modules(source)})
     with Kernels(modules, say) as kernels:
@@ -48,25 +48,25 @@ def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str
 
 
 def notebook_jobs(run: RunTables) -> list[NotebookJob]:
-    """The notebooks of a run, in the order in which they are reported."""
-    # Relative to the notebook, so that a copied run shows itself.
+    """Return the notebooks of a run in the order of their reports."""
+    # Relative to the notebook, so that a copied run shows its own results.
     parameters, source = {"results": ".."}, notebook_path("configuration")
     jobs = [NotebookJob(source, name, parameters | {"configuration": name}, [run.digest(name)]) for name in run.names]
     return [*jobs, NotebookJob(notebook_path("comparison"), "comparison", parameters, [run.digest()])]
 
 
 def at_once() -> int:
-    """The number of notebooks to run at once: two, or one without a second core or enough memory."""
+    """Return how many notebooks to run at once: two, or one without a second core or enough memory."""
     return max(1, min(_AT_ONCE, usable_cores(), int(psutil.virtual_memory().available) // _BYTES_EACH))
 
 
 def execute(
     folder: Path, store: Store, jobs: Sequence[NotebookJob], kernels: Kernels, workers: int, say: Callable[[str], None]
 ) -> dict[str, str]:
-    """Execute notebooks into a folder on several threads, report them in their order, and return the error of each that failed, by name."""
+    """Execute notebooks into a folder on several threads, report them in order, and return the one-line errors of failed ones by name."""
 
     def run(job: NotebookJob) -> bool:
-        # Jupyter makes an event loop for each thread and leaves it open.
+        # Jupyter creates an event loop for each thread and leaves it open.
         with closing(ensure_event_loop()):
             return run_notebook(store, job.source, job.parameters, job.shown, folder / f"{job.name}.ipynb", kernels)
 
@@ -82,7 +82,7 @@ def execute(
                     outcome = f"FAILED, {errors[job.name]}"
                 say(f"notebook {number}/{len(jobs)} {job.name}: {outcome}")
         except BaseException:
-            # Ctrl-C or an unexpected error: no further notebook starts, and the kernels of those that run end.
+            # After Ctrl-C or an unexpected error, start no further notebook and end the running kernels.
             pool.shutdown(wait=False, cancel_futures=True)
             kernels.close()
             raise
@@ -90,7 +90,7 @@ def execute(
 
 
 def write_trends(outputs: Path, experiment: str, store: Store) -> Path:
-    """Run the trends notebook on the history into `<outputs>/<experiment>/trends.ipynb`; write and return `trends.html`."""
+    """Run the trends notebook on the history into `<outputs>/<experiment>/trends.ipynb`, write `trends.html` and return its path."""
     view, folder = open_trends(outputs, experiment), outputs / experiment
     parameters = {"outputs": "..", "experiment": experiment}
     run_notebook(store, notebook_path("trends"), parameters, file_digest(history_path(outputs)), folder / "trends.ipynb")

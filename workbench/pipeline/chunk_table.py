@@ -1,4 +1,4 @@
-"""A table of chunks as later stages read it: records, ids and embedder inputs are made when read, since lists of them would take gigabytes."""
+"""A table of chunks for later stages. Records, ids and inputs are made on reading, since lists of them would take gigabytes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, overload
@@ -15,7 +15,7 @@ _BLOCK = 4_096
 
 
 class LazySequence(Sequence[T]):
-    """A sequence of `length` items; `make` gives those of a slice."""
+    """A sequence of `length` items that calls `make` for the items of a slice."""
 
     def __init__(self, length: int, make: Callable[[slice], list[T]]) -> None:
         self._length, self._make = length, make
@@ -39,15 +39,15 @@ class LazySequence(Sequence[T]):
 
 
 class Chunks(LazySequence[Chunk]):
-    """The records of a table of chunks."""
+    """The chunk records of a table."""
 
     def __init__(self, documents: Sequence[Document], table: pd.DataFrame) -> None:
         columns: list[Ints] = [table[name].to_numpy(np.int64) for name in ("doc", "start", "end", "delivered_start", "delivered_end")]
-        # Most chunks have no header, or that of their neighbours.
+        # Most chunks have no header, or the same one as their neighbours.
         header_numbers, distinct = pd.factorize(table["header"])
         headers: list[str] = list(distinct)
 
-        # It does not refer to the object, which would then outlive its last use until the garbage collector comes.
+        # The closure does not refer to the object, which would then survive until the garbage collector runs.
         def records(rows: slice) -> list[Chunk]:
             values = zip(*(column[rows].tolist() for column in [*columns, header_numbers]), strict=True)
             return [
@@ -60,22 +60,22 @@ class Chunks(LazySequence[Chunk]):
 
     @property
     def ids(self) -> Sequence[str]:
-        """The chunks' ids."""
+        """Return the chunks' ids."""
         return LazySequence(len(self), lambda rows: [chunk.chunk_id for chunk in self[rows]])
 
     @property
     def inputs(self) -> Sequence[str]:
-        """The texts that are embedded, each a chunk's header and slice."""
+        """Return the texts to embed: each chunk's header and slice."""
         return LazySequence(len(self), lambda rows: list(map(embedded_text, self._document_of[rows], self[rows])))
 
 
 def slice_numbers(table: pd.DataFrame) -> Ints:
-    """Number the slice that is delivered for each chunk; equal slices have one number: int64 (chunks)."""
+    """Number the slice that each chunk delivers, with equal numbers for equal slices: int64 (chunks)."""
     return np.asarray(table.groupby(["doc", "delivered_start", "delivered_end"], sort=False).ngroup(), dtype=np.int64)
 
 
 def chunk_tables(documents: Sequence[Document], chunker: Chunker) -> Iterator[pd.DataFrame]:
-    """The parts of the table `chunks`, each of as many documents as are tokenised together."""
+    """Yield the table `chunks` in parts, one for each group of documents that are tokenised together."""
     for group in groups(enumerate(documents), lambda numbered: len(numbered[1].text)):
         texts = [document.text for _, document in group]
         tokenise(texts, chunker.vocabulary)

@@ -1,4 +1,4 @@
-"""A configuration of the pipeline: a component for each stage, under a name."""
+"""A configuration of the pipeline: a named choice of one component for each stage."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from workbench.retrieval.base import Retriever
 
 @dataclass(frozen=True)
 class Configuration:
-    """A component for each stage, under a name that is unique in its experiment; no embedder where retrieval uses no vectors."""
+    """A component for each stage, under a name that is unique in its experiment. Retrieval without vectors has no embedder."""
 
     name: str
     chunking: Chunker
@@ -21,12 +21,12 @@ class Configuration:
 
     @property
     def components(self) -> Mapping[str, BaseModel]:
-        """The components by stage, for the stages that the configuration has."""
+        """Return the configuration's components by stage."""
         stages: dict[str, BaseModel | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
         return {stage: component for stage, component in stages.items() if component is not None}
 
     @property
     def window(self) -> int | None:
-        """How many tokens of a chunk's input are embedded; None for all of them, or without embeddings."""
+        """Return how many tokens of a chunk's input are embedded, or None for all of them or without embeddings."""
         window = self.embedding.chunk_window() if self.embedding else NO_WINDOW
         return window if window < NO_WINDOW else None

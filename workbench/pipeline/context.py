@@ -1,4 +1,4 @@
-"""The context of stages: a dataset with its metrics, and the workspace that keeps results."""
+"""The run context of stages: a dataset, its metrics and the workspace for results."""
 
 import os
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from workbench.storage.vector_cache import VectorCache
 
 @dataclass(frozen=True)
 class EncodingCost:
-    """The cost of texts that workers encoded for a stage before it ran: tokens, usage of a provider, and seconds."""
+    """The cost of texts that workers encoded for a stage before it ran: tokens, a provider's usage, and seconds."""
 
     tokens: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -36,9 +36,9 @@ class EncodingCost:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The place of results, shared by all experiments under an outputs folder.
+    """The folders for results, shared by all experiments under an outputs folder.
 
-    A store under a `url` is shared by machines; `store_root` is then this machine's copy of it. `spent` is the cost of what workers encoded, by
+    With a `url`, machines share the store, and `store_root` is this machine's copy. `spent` is the cost of texts that workers encoded, by
     the key of the vectors.
     """
 
@@ -49,32 +49,32 @@ class Workspace:
 
     @classmethod
     def at(cls, outputs: Path, store: str = "") -> Self:
-        """The workspace under an outputs folder; `store` or WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
+        """Return the workspace under an outputs folder. `store` or WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
         place = store or os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
         return cls(outputs, mirror_of(place), place) if is_url(place) else cls(outputs, Path(place))
 
     @cached_property
     def store(self) -> Store:
-        """The results of stages."""
+        """Return the store of stage results."""
         return RemoteStore(self.url, self.store_root) if self.url else Store(self.store_root)
 
     @cached_property
     def vectors(self) -> VectorCache:
-        """The vectors of texts."""
+        """Return the cache of text vectors."""
         return VectorCache(self.store_root / "vectors.sqlite")
 
     @property
     def indexes(self) -> Path:
-        """The folder of the Chroma indexes."""
+        """Return the folder of the Chroma indexes."""
         return self.outputs / ".indexes"
 
 
 @dataclass(frozen=True, eq=False)
 class RunContext:
-    """A dataset and its metrics in a workspace: all that a configuration needs to be run.
+    """A dataset and its metrics in a workspace: everything needed to run a configuration.
 
-    `configurations` are those of the experiment: vectors that late pooling encodes for one of them serve the others too. Without
-    `indexed` no Chroma index is built or measured. Results are explained by the `primary` metric; without one they are not.
+    `configurations` are those of the experiment: vectors that late pooling encodes for one can serve the others. Without
+    `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained.
     """
 
     workspace: Workspace
@@ -87,10 +87,10 @@ class RunContext:
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
-        """The fingerprints of the dataset's parts, by the names that stages give as inputs.
+        """Return the fingerprints of the dataset's parts, by the names that stages use for inputs.
 
-        `corpus`: ids, titles and texts of the documents. `questions`: the texts of the queries, in order. `labels`: queries and judgements,
-        all that metrics read besides the retrieved chunks.
+        `corpus`: ids, titles and texts of the documents. `questions`: texts of the queries in order. `labels`: queries and judgements,
+        which is everything that metrics read besides the retrieved chunks.
         """
         dataset = self.dataset
         queries = [(query.query_id, query.answerable, dict(query.metadata)) for query in dataset.queries]
@@ -104,19 +104,19 @@ class RunContext:
 
     @cached_property
     def labels(self) -> Labels:
-        """The dataset's judgements as arrays."""
+        """Return the dataset's judgements as arrays."""
         return Labels.of(self.dataset)
 
     @cached_property
     def query_ids(self) -> NDArray[np.object_]:
-        """(queries) the id of each query."""
+        """Return the ids of the queries. Shape (queries,)."""
         return np.array([query.query_id for query in self.dataset.queries], dtype=object)
 
     @cached_property
     def doc_ids(self) -> NDArray[np.object_]:
-        """(documents) the id of each document."""
+        """Return the ids of the documents. Shape (documents,)."""
         return np.array([document.doc_id for document in self.dataset.documents], dtype=object)
 
     def chunks(self, entry: Entry) -> Chunks:
-        """The chunks of a finished stage `chunks`, each record made when it is asked for."""
+        """Return the chunks of a finished stage `chunks`, creating each record on access."""
         return Chunks(self.dataset.documents, entry.table("chunks"))

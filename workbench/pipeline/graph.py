@@ -1,4 +1,4 @@
-"""The sweep as a graph of stages, from which keys, plans, runs, workers' tasks, timings and the history follow."""
+"""The sweep as a graph of stages, which determines keys, plans, runs, workers' tasks, timings and the history."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from workbench.storage.result_store import Entry
 
 
 class Graph:
-    """The stages of a run in the order of their inputs, and the key of every result; `precomputed` has the seconds of workers by task."""
+    """The stages of a run in dependency order and the key of every result. `precomputed` has workers' seconds by task."""
 
     def __init__(self, run: RunContext, stages: Mapping[str, Stage] = STAGES) -> None:
         self.run = run
@@ -26,7 +26,7 @@ class Graph:
 
     @cached_property
     def stages(self) -> Mapping[str, Stage]:
-        """The stages by name, each after its inputs. Errors: InputError for an unknown input or a circle of inputs."""
+        """Return the stages by name, each after its inputs. Raises InputError for an unknown or circular input."""
         sources = self.run.fingerprints
         needs = {name: [need for need in stage.inputs if need not in sources] for name, stage in self._registered.items()}
         wrong = [name for name, inputs in needs.items() if not needs.keys() >= set(inputs)]
@@ -38,17 +38,17 @@ class Graph:
         raise InputError(f"the stages {', '.join(wrong)} need what no stage gives", "see their inputs")
 
     def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
-        """The results that a configuration needs, each after its inputs; `stages` restricts them to some stages."""
+        """Yield the results that a configuration needs, each after its inputs. `stages` restricts them to some stages."""
         for name, stage in self.stages.items():
             if (stages is None or name in stages) and stage.applies(configuration, self.run):
                 yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
 
     def before(self, node: Node) -> list[Node]:
-        """The nodes that a node is computed from."""
+        """Return the nodes that are inputs of a node."""
         return list(self.nodes(node.configuration, self.stages[node.stage].inputs, node.variant))
 
     def key(self, node: Node) -> str:
-        """The hash of all that decides a result: its stage's identity, version and demands, and the keys of its inputs."""
+        """Hash everything that determines a result: its stage's identity, version and demands, and the keys of its inputs."""
         if node not in self._keys:
             stage = self.stages[node.stage]
             sources = [self.run.fingerprints[need] for need in stage.inputs if need in self.run.fingerprints]
@@ -58,19 +58,19 @@ class Graph:
         return self._keys[node]
 
     def task(self, node: Node) -> str:
-        """The name of the task that computes a result; equal results have one name."""
+        """Name the task that computes a result. Equal results share a name."""
         return f"{node.stage}-{self.key(node)}"
 
     def is_stored(self, node: Node) -> bool:
-        """Whether a result is in the store."""
+        """Return whether a result is in the store."""
         return self.stages[node.stage].is_stored(self.key(node), self.run)
 
     def obtain(self, node: Node, entries: Entries | None = None) -> Entry:
-        """A result from the store, or else computed; see `inputs` for `entries`."""
+        """Return a result from the store, computing it if necessary. See `inputs` for `entries`."""
         return self.stages[node.stage].obtain(self.inputs(node, entries, self.key(node)))
 
     def inputs(self, node: Node, entries: Entries | None = None, key: str = "") -> Inputs:
-        """The inputs of a node, obtained unless `entries` hold them; only a stage that stores a result needs the node's `key`."""
+        """Return the inputs of a node, obtaining those that `entries` lacks. Only a stage that stores its result needs the node's `key`."""
         obtained: dict[str, dict[str, Entry]] = {}
         for need in self.before(node):
             known = (entries or {}).get(need.stage, {}).get(need.part)
@@ -82,13 +82,13 @@ class Graph:
         for configuration in self.run.configurations:
             for peer in self.nodes(configuration, [node.stage], node.variant):
                 if peer.part == node.part and self.key(peer) != self.key(node) and not self.is_stored(peer):
-                    # Its own configuration reports the error.
+                    # The peer's own configuration reports the error.
                     with contextlib.suppress(Exception):
                         peers.append(self.inputs(peer))
         return peers
 
     def walk(self, configuration: Configuration, stages: Sequence[str] | None = None) -> Entries:
-        """Obtain every result of a configuration, or those of some stages."""
+        """Obtain every result of a configuration, or only those of some stages."""
         entries: dict[str, dict[str, Entry]] = {}
         for node in self.nodes(configuration, stages):
             entry = self.obtain(node, entries)
@@ -98,11 +98,11 @@ class Graph:
         return entries
 
     def fingerprint(self, configuration: Configuration) -> str:
-        """A hash of the keys of all results of a configuration."""
+        """Hash the keys of all results of a configuration."""
         return fingerprint([self.key(node) for node in self.nodes(configuration)])
 
     def settings(self, configuration: Configuration) -> dict[str, str]:
-        """The fingerprint of each group of stages' settings and versions without their inputs, for the history."""
+        """Fingerprint the settings and versions of each group of stages, without their inputs, for the history."""
         groups: dict[str, list[object]] = {}
         for name, stage in self.stages.items():
             own = stage.identity(configuration, Variant()) if stage.applies(configuration, self.run) else None

@@ -1,4 +1,4 @@
-"""The stages of the pipeline; a new one is its file and its line here, or an entry point of another package."""
+"""The stages of the pipeline. To add one, write its file and add a line here, or declare an entry point in another package."""
 
 from collections.abc import Mapping
 

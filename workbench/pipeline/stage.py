@@ -1,4 +1,4 @@
-"""A stage of the pipeline as a value: its inputs, its identity, and how it computes a result."""
+"""A stage of the pipeline: its inputs, its identity, and the computation of a result."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ Entries = Mapping[str, Mapping[str, Entry]]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A condition of the context, a perturbation of the question and a repeat, under which a configuration is run."""
+    """The condition of the context, the perturbation of the question and the repeat of a run."""
 
     condition: str = "retrieved"
     perturbation: str = ""
@@ -26,7 +26,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One result of the graph: a stage of a configuration in a variant; `part` names one of several results that are stored apart."""
+    """One result of the graph: a stage of a configuration in a variant. `part` names one of several results stored separately."""
 
     stage: str
     configuration: Configuration
@@ -36,7 +36,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The run, a node with its key, and the results of its inputs; `peers` are the inputs of other configurations' results that are missing."""
+    """The run, a node with its key, and its input results. `peers` are the inputs of other configurations' missing results."""
 
     run: RunContext
     node: Node
@@ -46,21 +46,21 @@ class Inputs:
 
     @property
     def configuration(self) -> Configuration:
-        """The node's configuration."""
+        """Return the node's configuration."""
         return self.node.configuration
 
     def entry(self, stage: str) -> Entry:
-        """The result of a stage that is stored in one part. Errors: StoreError where the stage is not among the inputs."""
+        """Return the result of a stage that stores a single part. Raises StoreError if the stage is not an input."""
         if stage not in self.entries:
             raise StoreError(f"the stage {self.node.stage} has no input {stage}", "name it in the stage's inputs")
         return self.entries[stage][""]
 
 
 class Stage(ABC):
-    """A step of the pipeline; its results are stored by `graph.Graph` under a key made of everything that decides them.
+    """A step of the pipeline. `graph.Graph` stores its results under a key made from everything that determines them.
 
-    `inputs` names stages, or `corpus`, `questions`, `labels` of the dataset. Raise `version` when equal settings begin to give another
-    result. `setting` is the column of the history that records a change of this stage; by default the stage's name.
+    `inputs` names stages, or `corpus`, `questions`, `labels` of the dataset. Increase `version` when equal settings begin to give another
+    result. `setting` is the column of the history that records a change of this stage, by default the stage's name.
     """
 
     name: ClassVar[str]
@@ -70,19 +70,19 @@ class Stage(ABC):
     role: ClassVar[Role] = "document"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Whether a configuration needs the stage."""
+        """Return whether a configuration needs the stage."""
         return True
 
     def parts(self, run: RunContext) -> Sequence[str]:
-        """The names of the results that are stored apart; by default one result without a name."""
+        """Return the names of the results that are stored separately, by default a single unnamed one."""
         return ("",)
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """The settings that decide the result besides its inputs, as canonical JSON; none by default."""
+        """Return the settings that determine the result besides its inputs, as canonical JSON. Empty by default."""
         return None
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """The properties of the run that decide the result, as canonical JSON: metrics, depths, versions of libraries."""
+        """Return the properties of the run that determine the result, as canonical JSON: metrics, depths, versions of libraries."""
         return None
 
     @abstractmethod
@@ -90,17 +90,17 @@ class Stage(ABC):
         """Write the result into the draft."""
 
     def obtain(self, inputs: Inputs) -> Entry:
-        """The result from the store, or else computed and stored."""
+        """Return the result from the store, computing and storing it if necessary."""
         return inputs.run.workspace.store.obtain(self.name, inputs.key, lambda draft: self.compute(inputs, draft))
 
     def is_stored(self, key: str, run: RunContext) -> bool:
-        """Whether the result is in the store."""
+        """Return whether the result is in the store."""
         return run.workspace.store.has(self.name, key)
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
-        """The embedder of a stage that embeds texts, so that it runs in the process that has the vector cache; by default None."""
+        """Return the embedder if the stage embeds texts, which then runs in the process with the vector cache. None by default."""
         return None
 
     def texts(self, inputs: Inputs) -> Sequence[str] | None:
-        """The texts that the stage embeds one by one, in its `role`; None if it embeds nothing, or whole documents."""
+        """Return the texts that the stage embeds one by one in its `role`, or None if it embeds whole documents or nothing."""
         return None

@@ -1,4 +1,4 @@
-"""Approximate search: the answers of a Chroma collection, as deep as the metrics look."""
+"""Search a Chroma collection approximately, as deep as the metrics require."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,19 +16,19 @@ from workbench.retrieval.chroma_index import open_collection
 from workbench.retrieval.rank import NO_KEY, Floats, first_seen, order_keys, rounded, top
 from workbench.storage.vector_cache import Vectors
 
-# Of Chroma's answer, about.
+# Approximate bytes of a hit in Chroma's answer.
 _BYTES_A_HIT = 200
 
 
 class _Answer(NamedTuple):
-    """Positions of chunks, best first: int64 (n), and their rounded cosines: float64 (n)."""
+    """Positions of chunks, best first, as int64 (n), and their rounded cosines as float64 (n)."""
 
     positions: Ints
     scores: Floats
 
 
 def approximate(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
-    """Rank the answers of the Chroma collection, asking for more until the depth or the end of the collection is reached."""
+    """Rank the answers of the Chroma collection, requesting more until the depth or the end of the collection is reached."""
     if searched.index is None:
         raise RunError("search: ann needs an index, and none was built", "run the sweep again")
     with open_collection(searched.index) as collection:
@@ -43,7 +43,7 @@ def approximate(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) 
 
 
 def _continued(nearest: _Answer, deeper: _Answer, searched: Corpus) -> _Answer:
-    """The answer for k chunks, then what a deeper one ranks below it: asked for more, Chroma also finds chunks that it misses for k."""
+    """Append a deeper answer to that for k chunks, since a deeper search also finds chunks that Chroma misses for k."""
     last = order_keys(nearest.scores, searched.chunk_breakers[nearest.positions]).min(initial=np.iinfo(np.int64).max)
     below = order_keys(deeper.scores, searched.chunk_breakers[deeper.positions]) < last
     positions = np.concatenate([nearest.positions, deeper.positions[below]])
@@ -51,7 +51,7 @@ def _continued(nearest: _Answer, deeper: _Answer, searched: Corpus) -> _Answer:
 
 
 def _deep(collection: Any, queries: Vectors, searched: Corpus, depth: SearchDepth, width: int) -> list[_Answer]:
-    """The nearest for each query, four times as many for those that do not reach the depth."""
+    """Return the nearest chunks of each query, requesting four times as many for queries that do not reach the depth."""
     n = len(searched.doc)
     answers = _ask(collection, queries, width, searched)
     if width < n and len(short := _short(answers, searched, depth)):
@@ -61,7 +61,7 @@ def _deep(collection: Any, queries: Vectors, searched: Corpus, depth: SearchDept
 
 
 def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth) -> Ints:
-    """The queries whose answers do not reach the depth: int64."""
+    """Return the queries whose answers do not reach the depth: int64."""
     short = np.zeros(len(answers), dtype=np.bool_)
     documents = min(depth.documents, len(np.unique(searched.doc)))
     for group, positions, _ in _equally_long(answers):
@@ -71,7 +71,7 @@ def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth) -> Ints
 
 
 def _ask(collection: Any, queries: Vectors, width: int, searched: Corpus) -> list[_Answer]:
-    """Chroma's nearest for each query, in our strict order; a search of Chroma's takes one thread, so every thread asks."""
+    """Return Chroma's nearest chunks of each query in our strict order, searching on several threads."""
     threads = requested_threads() or usable_cores()
 
     def some(part: slice) -> list[_Answer]:
@@ -91,7 +91,7 @@ def _ordered(ids: Sequence[str], distances: Sequence[float], searched: Corpus) -
 
 
 def _equally_long(answers: list[_Answer]) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Queries whose answers are equally long, with their positions and scores as arrays (queries, n)."""
+    """Group queries with equally long answers, with their positions and scores as arrays (queries, n)."""
     lengths = np.array([len(answer.positions) for answer in answers])
     for length in np.unique(lengths):
         group = np.flatnonzero(lengths == length)

@@ -1,4 +1,4 @@
-"""The base of retrievers: a corpus to search, the depth of a search, and ranked tables."""
+"""The base of retrievers: a corpus to search, the depth of a search, and tables of rankings."""
 
 import itertools
 import time
@@ -24,7 +24,7 @@ _TIMED = 50
 
 @dataclass(frozen=True)
 class QueryBatch:
-    """The q queries: their texts, and their vectors float32 (q, dimension) where the retriever uses them."""
+    """The q queries: their texts, and their vectors float32 (q, dimension) if the retriever uses them."""
 
     texts: Sequence[str]
     vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
@@ -32,11 +32,11 @@ class QueryBatch:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The n chunks that are searched, in order of their documents, with their ids and vectors.
+    """The n chunks to search, in order of their documents, with their ids and vectors.
 
-    `doc` (int64, n) is each chunk's document; `group` (int64, n) numbers the slice that is delivered for it, so that children
-    of one parent share it; `tokens` (int64, n) is what that slice costs. The tie breakers order ids (chunks n, documents m). `texts` are
-    the chunks' texts, each with its header. `vectors` (n, dimension) and Chroma's folder `index` are there if the retriever uses them.
+    `doc` (int64, n) is each chunk's document; `group` (int64, n) numbers the slice that the chunk delivers, so that children
+    of one parent share it; `tokens` (int64, n) is the slice's cost. The tie breakers order ids (chunks n, documents m). `texts` are
+    the chunks' texts with their headers. Retrievers that use vectors get `vectors` (n, dimension) and Chroma's folder `index`.
     """
 
     ids: Sequence[str]
@@ -56,14 +56,14 @@ class Corpus:
         return hashes[order], order
 
     def places(self, ids: Sequence[str]) -> Ints:
-        """The positions of ids of the corpus, int64 (n)."""
-        # By their hashes: a table of the ids takes ten times the memory. Of a million ids two share one once in 37 million corpora.
+        """Return the positions of ids in the corpus: int64 (n)."""
+        # Look up hashes: a table of the ids takes ten times the memory. Two of a million ids share a hash once in 37 million corpora.
         hashes, order = self._by_hash
         return order[np.searchsorted(hashes, _hashes(ids))]
 
 
 def _hashes(ids: Sequence[str]) -> Ints:
-    """Python's own hashes, valid in this process only but twenty times as fast as others: int64 (n)."""
+    """Return Python's own hashes, valid only in this process but twenty times as fast as others: int64 (n)."""
     return np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
 
 
@@ -79,11 +79,11 @@ class SearchDepth:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rankings of all queries.
+    """The rankings of all queries.
 
-    `hits`: query, rank (from 1), chunk, score. `ranking`: query, rank, doc, score; distinct documents by their best chunk.
+    `hits`: query, rank (from 1), chunk, score. `ranking`: query, rank, doc, score, for distinct documents by their best chunk.
     `queries`: query, spread (standard deviation of the scores over what was searched), top (best score), tied (two of the
-    delivered chunks have one score, so that only the tie breaker orders them). `seconds` (float64): one search each, alone.
+    delivered chunks have the same score, so that only the tie breaker orders them). `seconds` (float64): one search at a time.
     """
 
     hits: pd.DataFrame
@@ -93,10 +93,10 @@ class Ranking:
 
 
 class Retriever(BaseModel, ABC):
-    """A way to rank chunks for a query; `k` is how many chunks are delivered."""
+    """A way to rank chunks for a query. `k` is the number of chunks to deliver."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    # Raised when the same settings begin to give other rankings.
+    # Increased when the same settings begin to give other rankings.
     version: ClassVar[int] = 1
     # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
@@ -105,17 +105,17 @@ class Retriever(BaseModel, ABC):
     k: Annotated[int, Field(ge=1, le=1000)] = 10
 
     def models(self) -> tuple[str, ...]:
-        """The models that the retriever loads, as `workbench.models.files.locate` names them; their files are part of its identity."""
+        """Return the models that the retriever loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
         return ()
 
     def identity(self) -> dict[str, Any]:
-        """All that decides a ranking besides chunks, vectors and queries, as canonical JSON: settings, version, and models by their files."""
+        """Return settings, version and model files, which determine a ranking besides chunks, vectors and queries, as canonical JSON."""
         identity = self.model_dump(mode="json") | {"version": self.version}
         return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     @property
     def evaluated(self) -> str:
-        """The one of `searches` that the configuration is evaluated by: `exact`, or `ann` for an approximate index."""
+        """Return the search used to evaluate the configuration: `exact`, or `ann` for an approximate index."""
         return "exact"
 
     @abstractmethod
@@ -123,12 +123,12 @@ class Retriever(BaseModel, ABC):
         """Rank the chunks and documents for each query."""
 
     def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
-        """The rankings by all searches that are measured, the chosen one among them."""
+        """Return the rankings of all measured searches, including the chosen one."""
         return {self.evaluated: self.retrieve(asked, searched, depth)}
 
 
 def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
-    """The seconds of one search each, alone, for the first 50 queries: float64 (at most 50)."""
+    """Time single searches for the first 50 queries, in seconds: float64 (at most 50)."""
     seconds = []
     for query in itertools.islice(queries, _TIMED):
         started = time.perf_counter()
@@ -138,7 +138,7 @@ def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
 
 
 def enough(positions: Ints, searched: Corpus, depth: SearchDepth) -> Ints:
-    """How many of each row's ranked chunks reach the depth: int64 (rows); a row's width + 1 if they do not."""
+    """Count how many of each row's ranked chunks reach the depth: int64 (rows), or the row's width + 1 if they do not reach it."""
     fresh = first_seen(searched.group[positions])
     slices = np.cumsum(fresh, axis=1)
     tokens = np.cumsum(np.where(fresh, searched.tokens[positions], 0), axis=1)
@@ -147,7 +147,7 @@ def enough(positions: Ints, searched: Corpus, depth: SearchDepth) -> Ints:
 
 
 def joined(parts: Sequence[Ranking]) -> Ranking:
-    """The rankings of several groups of queries as one, in the order of the queries; `seconds` is left empty."""
+    """Join the rankings of several groups of queries in the order of the queries. `seconds` stays empty."""
     hits, ranking, queries = (
         pd.concat([getattr(part, name) for part in parts]).sort_values("query", kind="stable", ignore_index=True)
         for name in ("hits", "ranking", "queries")
@@ -156,13 +156,13 @@ def joined(parts: Sequence[Ranking]) -> Ranking:
 
 
 def about(queries: Ints, spread: Floats, scores: Floats, k: int) -> pd.DataFrame:
-    """The table `Ranking.queries` of some queries, from their best scores, float64 (queries, k or more)."""
+    """Return the table `Ranking.queries` of some queries from their best scores, float64 (queries, k or more)."""
     tied = (np.diff(scores[:, :k], axis=1) == 0).any(axis=1)
     return pd.DataFrame({"query": queries, "spread": spread, "top": scores[:, 0], "tied": tied})
 
 
 def long_table(queries: Ints, columns: dict[str, Any], widths: Ints) -> pd.DataFrame:
-    """Rows of (query, rank, …) from rectangular arrays (queries, depth), each row cut at its width."""
+    """Convert rectangular arrays (queries, depth) to rows of (query, rank, …), cutting each query's row at its width."""
     any_column = next(iter(columns.values()))
     kept = np.arange(any_column.shape[1])[None, :] < widths[:, None]
     rows, ranks = np.nonzero(kept)

@@ -1,4 +1,4 @@
-"""BM25 over the chunks' texts: the baseline without any model."""
+"""Rank chunks by BM25 over their texts: the baseline without a model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,9 +13,9 @@ from workbench.retrieval.rank import Floats
 
 
 class Bm25Retriever(Retriever):
-    """BM25 as Lucene computes it (Robertson and Zaragoza 2009; Kamphuis et al. 2020), by bm25s, with its words stemmed.
+    """BM25 as Lucene computes it (Robertson and Zaragoza 2009; Kamphuis et al. 2020), by bm25s with stemmed words.
 
-    A chunk that shares no word with a query is not found by it. The defaults give NFCorpus nDCG@10 = .3218, as Anserini's flat index does.
+    A query finds only chunks that share a word with it. The defaults give NFCorpus nDCG@10 = .3218, like Anserini's flat index.
     """
 
     kind: Literal["bm25"] = "bm25"
@@ -34,11 +34,11 @@ class Bm25Retriever(Retriever):
         return replace(ranked, seconds=seconds)
 
     def index(self, texts: Sequence[str]) -> Any:
-        """The bm25s index of the chunks' texts."""
+        """Build the bm25s index of the chunks' texts."""
         import bm25s
 
         index = bm25s.BM25(method="lucene", k1=self.k1, b=self.b)
-        # An empty word keeps the vocabulary of a corpus of mere stop words from being empty.
+        # Add an empty word, so that the vocabulary of a corpus of stop words is not empty.
         index.index([words or [""] for words in self._words(texts)], show_progress=False)
         return index
 
@@ -53,7 +53,7 @@ class Bm25Retriever(Retriever):
 
 
 def _scores(index: Any, queries: list[list[str]], chunks: int) -> Floats:
-    """BM25 of every chunk for each query, float64 (queries, chunks); -inf where no word is shared."""
+    """Return BM25 of every chunk for each query, float64 (queries, chunks), or -inf if they share no word."""
     rows = [index.get_scores(words) if words else np.zeros(chunks) for words in queries]
     scores: Floats = np.array(rows, dtype=np.float64).reshape(len(queries), chunks)
     return np.where(scores > 0, scores, -np.inf)

@@ -1,6 +1,6 @@
-"""One Chroma collection for each (chunks, embedding), each in its directory: built once, audited, renamed, then only read.
+"""Build one Chroma collection per (chunks, embedding), each in its own folder: built once, audited, renamed, then only read.
 
-Two processes that write one collection lose vectors, and builds are not reproducible: so a build is made aside and under a lock.
+Two processes that write to one collection lose vectors, and builds are not reproducible. So a build uses a temporary folder and a lock.
 """
 
 import json
@@ -27,23 +27,23 @@ SPACE = "cosine"
 _MANIFEST = "workbench.json"
 _SELF_RECALL = 0.95
 _AUDITED = 200
-# Ids that Chroma is asked for at once.
+# Ids to request from Chroma at once.
 _ASKED = 1_000
-_REBUILD = "delete the folder and run again, it will be built anew"
+_REBUILD = "delete the folder and run again to rebuild it"
 
 
 def index_recipe() -> dict[str, Any]:
-    """The settings of an index besides its vectors: the space and the version of Chroma, whose files do not outlive an upgrade."""
+    """Return the settings of an index besides its vectors: the space and the version of Chroma, which reads only files of that version."""
     return {"version": VERSION, "space": SPACE, "chromadb": version("chromadb")}
 
 
 def is_built(folder: Path) -> bool:
-    """Whether the folder holds a finished index; its content is checked when it is opened."""
+    """Return whether the folder contains a finished index. Its content is checked on opening."""
     return (folder / _MANIFEST).is_file()
 
 
 def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool:
-    """Build the index in `folder` unless it exists; True if this call built it. IndexBuildError if its audit fails."""
+    """Build the index in `folder` unless it exists, and return whether this call built it. Raises IndexBuildError if its audit fails."""
     if is_built(folder):
         return False
     with store_errors(folder):
@@ -52,7 +52,7 @@ def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool
             if is_built(folder):
                 return False
             _check_space(folder.parent, vectors)
-            # The lock is held: a folder without a manifest, or one aside, was left by a killed process.
+            # Under this lock, a folder without a manifest and a temporary folder were left by a killed process.
             aside = folder.with_name(f"{folder.name}.tmp")
             shutil.rmtree(aside, ignore_errors=True)
             shutil.rmtree(folder, ignore_errors=True)
@@ -70,20 +70,20 @@ def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool
 
 @contextmanager
 def open_collection(folder: Path) -> Iterator[Any]:
-    """Open the collection of a finished index for reading; IndexBuildError if it is not as it was built."""
+    """Open the collection of a finished index for reading. Raises IndexBuildError if the index has changed since it was built."""
     expected = _expected(folder)
     with store_errors(folder), _client(folder) as client:
         collection = client.get_collection(COLLECTION, embedding_function=None)
         if collection.count() != expected:
-            raise IndexBuildError(f"the index {folder} holds {collection.count()} of {expected} vectors", _REBUILD)
+            raise IndexBuildError(f"the index {folder} has {collection.count()} of {expected} vectors", _REBUILD)
         yield collection
 
 
 def _expected(folder: Path) -> int:
-    """How many vectors an index should hold; IndexBuildError if one of its files is missing or shorter than it was."""
+    """Return how many vectors an index should contain. Raises IndexBuildError if one of its files is missing or shorter than it was."""
     try:
         manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
-        # Chroma searches the rest of a damaged index without a word. Reading changes its files but never makes them smaller.
+        # Chroma silently searches the rest of a damaged index. Reading changes its files but never makes them smaller.
         cut = [name for name, size in manifest["files"].items() if (folder / name).stat().st_size < size]
         expected = int(manifest["vectors"])
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -94,7 +94,7 @@ def _expected(folder: Path) -> int:
 
 
 def folder_bytes(folder: Path) -> int:
-    """The size of an index on disk."""
+    """Return the size of an index on disk in bytes."""
     return sum(_sizes(folder).values())
 
 
@@ -104,7 +104,7 @@ def _sizes(folder: Path) -> dict[str, int]:
 
 @contextmanager
 def _client(folder: Path) -> Iterator[Any]:
-    # Both the setting and the variable: versions differ in which of the two they obey.
+    # Set both the setting and the variable: versions of Chroma differ in which one they obey.
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
     import chromadb
     from chromadb.config import Settings
@@ -116,7 +116,7 @@ def _client(folder: Path) -> Iterator[Any]:
     except ChromaError as error:
         if "disk is full" in str(error):
             raise
-        raise IndexBuildError(f"Chroma cannot use the index {folder} ({error})", f"see that the disk has room; {_REBUILD}") from error
+        raise IndexBuildError(f"Chroma cannot use the index {folder} ({error})", f"check that the disk has room; {_REBUILD}") from error
 
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -124,32 +124,34 @@ def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         collection = client.create_collection(COLLECTION, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
         for part in batching.blocks(len(chunks), client.get_max_batch_size()):
             some = chunks[part]
-            # The id names the slice that is searched, the metadata the one that is delivered for it.
+            # The id names the searched slice, the metadata the slice to deliver.
             about = [{"doc_id": chunk.doc_id, "start": chunk.delivered[0], "end": chunk.delivered[1]} for chunk in some]
             collection.add(ids=[chunk.chunk_id for chunk in some], embeddings=np.asarray(vectors[part]), metadatas=about)
         _audit(collection, chunks, vectors)
 
 
 def _audit(collection: Any, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-    """The collection holds exactly these chunks, and a sample of the vectors finds itself."""
+    """Check that the collection contains exactly these chunks, and that a sample of the vectors finds itself."""
     parts = batching.blocks(len(chunks), _ASKED)
     stored = sum(len(collection.get(ids=[chunk.chunk_id for chunk in chunks[part]], include=[])["ids"]) for part in parts)
     if not stored == collection.count() == len(chunks):
-        what = f"the index holds {stored} of the {len(chunks)} ids that were added, and {collection.count()} in all"
-        raise IndexBuildError(what, "run again; if it stays, report it")
+        what = f"the index has {stored} of the {len(chunks)} ids that were added, and {collection.count()} in all"
+        raise IndexBuildError(what, "run again and report it if it persists")
     sample = np.linspace(0, len(chunks) - 1, min(_AUDITED, len(chunks))).astype(int)
     answer = collection.query(query_embeddings=np.asarray(vectors[sample]), n_results=1, include=["distances"])
     nearest = np.array([distances[0] if distances else np.inf for distances in answer["distances"]])
-    # Duplicates of a text share its vector, so a vector has found itself if its nearest is at distance 0.
+    # Duplicate texts share a vector, so a vector has found itself if its nearest is at distance 0.
     recall = float(np.mean(nearest < 1e-4))
     if recall < _SELF_RECALL:
-        raise IndexBuildError(f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again; if it stays, report it")
+        raise IndexBuildError(
+            f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again and report it if it persists"
+        )
 
 
 def _check_space(folder: Path, vectors: Vectors) -> None:
-    # Chroma takes about 1.5 times the vectors; a build that fills the disk could harm more than itself.
+    # Chroma takes about 1.5 times the vectors, and a build that fills the disk could harm other programs too.
     needed = 3 * vectors.nbytes + 50_000_000
     free = shutil.disk_usage(folder).free
     if free < needed:
-        fix = "free space and run again: what was finished is kept"
+        fix = "free space and run again: finished results are kept"
         raise IndexBuildError(f"the index needs about {needed / 1e6:.0f} MB and {folder} has {free / 1e6:.0f} MB free", fix)

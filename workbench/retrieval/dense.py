@@ -1,4 +1,4 @@
-"""Nearest vectors by cosine: exactly, or as Chroma's approximate index answers."""
+"""Rank chunks by the cosine of vectors, exactly or with Chroma's approximate index."""
 
 from typing import ClassVar, Literal
 
@@ -17,7 +17,7 @@ class DenseRetriever(Retriever):
 
     @property
     def evaluated(self) -> str:
-        """The chosen search."""
+        """Return the chosen search."""
         return self.search
 
     def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
@@ -25,7 +25,7 @@ class DenseRetriever(Retriever):
         return (approximate if self.search == "ann" else exact)(asked.vectors, searched, depth, self.k)
 
     def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
-        """The exact ranking and, with an index, Chroma's, so that the gap between them is always known."""
+        """Return the exact ranking and, with an index, Chroma's, so that the gap between them is always known."""
         vectors = asked.vectors
         nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index or self.search == "ann" else {}
         return {"exact": exact(vectors, searched, depth, self.k)} | nearly

@@ -1,8 +1,8 @@
-"""Exact search: the best of all vectors by cosine, in blocks. Float32 products by BLAS select candidates, float64 decides.
+"""Search all vectors exactly by cosine, in blocks. Float32 products by BLAS select candidates, and float64 products rank them.
 
 A float32 product of x and y errs by at most g |x| |y|, g = d u / (1 - d u), u = 2^-24, d dimensions, in whatever order BLAS adds
 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1): 2.3e-5 for unit vectors of 384. Rounding to six
-decimals moves a score by half a step more. A product further below the last of the best cannot be one of them; all others are
+decimals moves a score by half a step more. A product further below the last of the best cannot be one of them. All others are
 scored again in float64, a row at a time and always in one order, so that no score depends on a block.
 """
 
@@ -17,9 +17,9 @@ from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough
 from workbench.retrieval.rank import Floats, Spread, TopK, order_keys, rounded
 from workbench.storage.vector_cache import Vectors
 
-# Queries whose products with a block of vectors are computed together; more make BLAS no faster.
+# Queries whose products with a block of vectors are computed together. More queries make BLAS no faster.
 _QUERIES = 512
-# Pairs that are scored again at once stay in the processor's cache.
+# Pairs scored again at once, few enough for the processor's cache.
 _PAIRS = 256
 
 
@@ -33,7 +33,7 @@ class Nearest:
 
 
 def longest(vectors: Vectors) -> float:
-    """The greatest length of a vector, a little above it."""
+    """Return an upper bound on the length of the vectors, slightly above the longest."""
     at_once = batching.rows(4 * vectors.shape[1])
     return 1.001 * max(
         (float(np.sqrt(np.square(vectors[part]).sum(axis=1).max())) for part in batching.blocks(len(vectors), at_once)), default=0
@@ -41,10 +41,10 @@ def longest(vectors: Vectors) -> float:
 
 
 def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: float) -> Nearest:
-    """The best chunks and documents of each query, as many as `depth` says; `length` is the greatest of a vector."""
+    """Return the best chunks and documents of each query, as many as `depth` says. `length` bounds the vectors' lengths."""
     chunks, documents, spread = TopK(len(queries), depth[0]), TopK(len(queries), depth[1]), Spread(len(queries))
     error = _error(queries, length)
-    # Lists of pairs take more memory than products, so those of a few queries at a time.
+    # Lists of pairs take more memory than products, so process a few queries at a time.
     pairs = batching.rows(32)
     for part in batching.blocks(len(searched.doc), min(pairs, batching.rows(4 * len(queries)))):
         products = queries @ searched.vectors[part].T
@@ -57,7 +57,7 @@ def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: 
 
 
 class _Block:
-    """A part of the corpus; chunks are in order of their documents, so a document is one run of them."""
+    """A part of the corpus. Chunks are in order of their documents, so a document is one run of them."""
 
     def __init__(self, searched: Corpus, part: slice) -> None:
         self.searched, self.first = searched, part.start
@@ -68,17 +68,17 @@ class _Block:
 
 
 def _error(queries: Vectors, length: float) -> Floats:
-    """The largest error of a float32 product of each query with a vector of at most this length, float64 (q)."""
+    """Bound the error of a float32 product of each query with a vector of at most this length: float64 (q)."""
     rounding = queries.shape[1] * 2.0**-24
     return np.asarray(rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1))
 
 
 def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:
-    """Add a block's candidates for some queries: chunks that may be among the best, and those that may be the best of such a document."""
+    """Add a block's candidates for some queries: chunks that may be among the best, and possible best chunks of such documents."""
     queries, products, error = scored[0][rows], scored[1][rows], scored[2][rows]
     floor = chunks.floor(rows, error, lambda: products)
     document_floor = documents.floor(rows, error, lambda: np.maximum.reduceat(products, block.starts, axis=1))
-    # The floor as a float32 that is not above it.
+    # The floor, rounded down to float32.
     low = np.nextafter(np.minimum(floor, document_floor).astype(np.float32), np.float32(-np.inf))
     query, place = np.divmod(np.flatnonzero(products >= low[:, None]), products.shape[1])
     product = products[query, place]
@@ -100,14 +100,14 @@ def _add_documents(documents: TopK, rows: slice, query: Ints, scored: tuple[Ints
         return
     query, doc, score = query[groups], doc[groups], np.maximum.reduceat(score, groups)
     keys = order_keys(score, block.searched.document_breakers[doc])
-    # The first document of a block may have begun in the one before.
+    # The block's first document may begin in the block before.
     again = np.flatnonzero(doc == block.docs[0])
     keys[again] = np.maximum(keys[again], documents.remove(rows, query[again], int(block.docs[0])))
     documents.add(rows, query, doc, keys)
 
 
 def _exact_products(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints) -> Floats:
-    """The products of pairs in float64; numpy adds each row by itself, so none depends on the others."""
+    """Return the products of pairs in float64. numpy adds each row separately, so no product depends on the others."""
     scores = np.empty(len(query))
     wide = queries.astype(np.float64)
     for part in batching.blocks(len(query), _PAIRS):
@@ -118,14 +118,14 @@ def _exact_products(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints
 
 
 def exact(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
-    """Rank by the cosine with every vector."""
+    """Rank chunks by the cosine with every vector."""
     mapped = np.asarray(searched.vectors)
     search = _Search(np.asarray(queries), replace(searched, vectors=mapped), depth, k, longest(mapped))
     n, width = len(searched.doc), search.width
     documents = min(max(depth.documents, depth.listed), int(np.count_nonzero(np.diff(searched.doc, prepend=-1))))
     ranked, short = search.look(np.arange(len(queries)), width, documents)
     hits = [ranked.hits]
-    # Queries that have not found enough look deeper; the rest of their ranking is known.
+    # Queries that have not found enough look deeper, since the rest of their ranking is known.
     while len(short):
         width = min(n, 4 * width)
         deeper, short = search.look(short, width, 0)
@@ -144,12 +144,12 @@ class _Search:
 
     @property
     def width(self) -> int:
-        """A number of chunks that reaches the depth for most queries, so that few look twice."""
+        """Return a number of chunks that reaches the depth for most queries, so that few need a second search."""
         tokens = 2 * self.depth.tokens / max(1.0, float(self.searched.tokens.mean()))
         return min(len(self.searched.doc), max(64, self.k, 2 * self.depth.slices, int(tokens)))
 
     def look(self, queries: Ints, width: int, documents: int) -> tuple[Ranking, Ints]:
-        """The best chunks of these queries, at most `width`, and their best documents; with the queries that need more chunks."""
+        """Return the best chunks of these queries, at most `width`, their best documents, and the queries that need more chunks."""
         # Slices of queries whose results fit into memory together.
         together = batching.blocks(len(queries), min(_QUERIES, batching.rows(48 * (width + documents))))
         parts = [self._part(queries[part], width, documents) for part in together]

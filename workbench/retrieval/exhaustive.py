@@ -1,4 +1,4 @@
-"""Rankings from a score for every chunk, for retrievers that score them all."""
+"""Rank chunks for retrievers that score every chunk."""
 
 from collections.abc import Callable
 
@@ -10,14 +10,14 @@ from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, joined, long_table
 from workbench.retrieval.rank import NO_KEY, Bools, Floats, order_keys, rounded, top
 
-# Of a block: float64 scores, their keys and copies of both.
+# Bytes per score in a block: float64 scores, their keys and copies of both.
 _BYTES_A_SCORE = 32
-# Scores of the queries [first, last) for all chunks, float64 (last - first, chunks); -inf where a chunk does not match at all.
+# Scores of the queries [first, last) for all chunks, float64 (last - first, chunks), with -inf for a chunk that does not match.
 ScoreBlock = Callable[[int, int], Floats]
 
 
 def rank_all(score: ScoreBlock, queries: int, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
-    """Rank every matching chunk for each query, in blocks of queries; `seconds` is left empty."""
+    """Rank every matching chunk for each query, in blocks of queries. `seconds` stays empty."""
     parts = batching.blocks(queries, batching.rows(_BYTES_A_SCORE * len(searched.doc)))
     return joined([_block(part.start, score(part.start, part.stop), searched, depth, k) for part in parts])
 
@@ -43,7 +43,7 @@ def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: 
 
 
 def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Corpus, wanted: int) -> pd.DataFrame:
-    """Distinct documents by their best chunk; chunks are in order of their documents, so a document is one run of columns."""
+    """Rank distinct documents by their best chunk. Chunks are in order of their documents, so a document is one run of columns."""
     starts = np.flatnonzero(np.diff(searched.doc, prepend=-1))
     docs = searched.doc[starts]
     lowest = scores.min(initial=0.0)

@@ -1,6 +1,6 @@
-"""The order of results: by score, then by a seeded hash of the id. Metrics only read the ranks.
+"""Order results by score, then by a seeded hash of the id. Metrics only read the ranks.
 
-Scores are rounded to six decimals first: matrix products of different shapes differ in smaller steps, so equal texts tie.
+Scores are first rounded to six decimals: products of matrices of different shapes differ by less, so equal texts tie.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ SEED = 20_260_101
 _DECIMALS = 6
 STEP = 10.0**-_DECIMALS
 _ROOM = 1 << 32
-# Below every key, and its negative still fits.
+# Smaller than every key, and its negative still fits.
 NO_KEY = np.iinfo(np.int64).min + 1
 
 
 def tie_breakers(ids: Sequence[str], seed: int = SEED) -> Ints:
-    """A number for each id, int64 (n), in the order of 64 bits of BLAKE2b keyed by the seed: fixed, and unrelated to the ids."""
+    """Number ids, int64 (n), in the order of 64 bits of BLAKE2b keyed by the seed, a fixed order unrelated to the ids."""
     salt = seed.to_bytes(8, "little")
     hashes = (hashlib.blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8, key=salt).digest() for item in ids)
     numbers = np.frombuffer(b"".join(hashes), dtype=">u8").astype(np.uint64)
@@ -34,23 +34,23 @@ def tie_breakers(ids: Sequence[str], seed: int = SEED) -> Ints:
 
 
 def rounded(scores: Any) -> Floats:
-    """Scores as float64 without arithmetic noise."""
+    """Round scores as float64 to remove arithmetic noise."""
     return np.asarray(scores, dtype=np.float64).round(_DECIMALS)
 
 
 def order_keys(scores: Floats, breakers: Ints) -> Ints:
-    """One int64 for each score, all different within a row: a greater key ranks earlier; room for 4 billion ids."""
+    """Combine score and tie breaker in one int64, unique in its row. A greater key ranks earlier. Allows 4 billion ids."""
     steps = np.round(scores * 10**_DECIMALS).astype(np.int64)
     return np.asarray(steps * _ROOM + (_ROOM - 1 - breakers))
 
 
 def scores_of(keys: Ints) -> Floats:
-    """The rounded scores that keys were made of."""
+    """Return the rounded scores from which the keys were made."""
     return np.asarray((keys >> 32) / 10**_DECIMALS)
 
 
 def top(keys: Ints, depth: int) -> Ints:
-    """Columns of the `depth` greatest keys of each row, best first: int64 (rows, min(depth, n))."""
+    """Return the columns of the `depth` greatest keys of each row, best first: int64 (rows, min(depth, n))."""
     depth = min(depth, keys.shape[1])
     if depth == 0:
         return np.zeros((len(keys), 0), dtype=np.int64)
@@ -63,7 +63,7 @@ def top(keys: Ints, depth: int) -> Ints:
 
 
 def first_seen(groups: Ints) -> Bools:
-    """Where each row's value occurs for the first time from the left: bool, the shape of `groups`."""
+    """Mark where each row's value first occurs from the left: bool, the shape of `groups`."""
     order = np.argsort(groups, axis=1, kind="stable")
     ordered = np.take_along_axis(groups, order, axis=1)
     fresh = np.ones(groups.shape, dtype=bool)
@@ -74,7 +74,7 @@ def first_seen(groups: Ints) -> Bools:
 
 
 class TopK:
-    """The best items of q queries so far: `keys` and `items`, int64 (q, depth), best first; NO_KEY and -1 where there are fewer."""
+    """The best items of q queries so far: `keys` and `items`, int64 (q, depth), best first, padded with NO_KEY and -1."""
 
     def __init__(self, queries: int, depth: int) -> None:
         self.keys: Ints = np.full((queries, depth), NO_KEY, dtype=np.int64)
@@ -82,16 +82,16 @@ class TopK:
 
     @property
     def depth(self) -> int:
-        """How many items are kept."""
+        """Return the number of items to keep."""
         return int(self.keys.shape[1])
 
     @property
     def scores(self) -> Floats:
-        """The items' rounded scores, float64 (q, depth)."""
+        """Return the items' rounded scores, float64 (q, depth)."""
         return scores_of(self.keys)
 
     def floor(self, rows: slice, error: Floats, products: Callable[[], Vectors]) -> Floats:
-        """The least product that may still enter the best, float64 (q): by the items so far, else by the next products themselves."""
+        """Return the least product that can still enter the best, float64 (q), from the items so far or else from the next products."""
         last = self.keys[rows, -1] if self.depth else np.full(len(error), np.iinfo(np.int64).max)
         known = np.where(last > NO_KEY, scores_of(last) - STEP / 2 - error, -np.inf)
         if np.isfinite(known).all():
@@ -100,12 +100,12 @@ class TopK:
         below = candidates.shape[1] - self.depth
         if below < 0:
             return known
-        # `depth` of them reach the last of the best up to its error and a rounding, so all that are ranked with them do so up to theirs.
+        # `depth` products reach the last of the best up to its error and a rounding, so all products ranked with them do so up to theirs.
         last_product = np.partition(candidates, below, axis=1)[:, below].astype(np.float64)
         return np.maximum(known, last_product - 2 * error - STEP)
 
     def add(self, rows: slice, query: Ints, items: Ints, keys: Ints) -> None:
-        """Add items with their keys, a row each, ordered by query; no item is added twice for a query."""
+        """Add items with their keys, one per row, ordered by query. No item is added twice for a query."""
         queries = len(self.keys[rows])
         counts = np.bincount(query, minlength=queries)
         place = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -117,7 +117,7 @@ class TopK:
         self.keys[rows], self.items[rows] = np.take_along_axis(all_keys, best, axis=1), np.take_along_axis(all_items, best, axis=1)
 
     def remove(self, rows: slice, query: Ints, item: int) -> Ints:
-        """Remove one item for these queries and return its keys, int64 (queries); NO_KEY where it was not among the best."""
+        """Remove one item for these queries and return its keys, int64 (queries), or NO_KEY if it was not among the best."""
         keys, items = self.keys[rows], self.items[rows]
         present = items[query] == item
         removed: Ints = np.where(present, keys[query], NO_KEY).max(axis=1, initial=NO_KEY)
@@ -126,7 +126,7 @@ class TopK:
 
 
 class Spread:
-    """The standard deviation of each query's rounded products, from sums of their distances to the first, in steps of the rounding."""
+    """The standard deviation of each query's rounded products, from sums of their distances to the first product in rounding steps."""
 
     def __init__(self, queries: int) -> None:
         self._first: Floats = np.zeros((queries, 1))
@@ -148,6 +148,6 @@ class Spread:
 
     @property
     def values(self) -> Floats:
-        """The deviations, float64 (queries); 0 where the rounded products differ by a step at most, as equal vectors' can in float32."""
+        """Return the deviations, float64 (queries), 0 if rounded products differ by one step at most, as float32 of equal vectors can."""
         deviations: Floats = np.sqrt(np.maximum(self._squares / self._n - (self._sums / self._n) ** 2, 0))
         return np.where(deviations < 0.51, 0.0, STEP * deviations)

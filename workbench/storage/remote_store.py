@@ -1,8 +1,8 @@
-"""A store that machines share under a URL (s3://, webdav://, ftp:// and whatever else fsspec opens), with a copy on each machine.
+"""A store that machines share under a URL (s3://, webdav://, ftp:// and others that fsspec opens), with a copy on each machine.
 
-An entry is computed in the local copy and then uploaded: first its files, under names with their digests, then `entry.json`. So
-every file that an `entry.json` lists is complete: an interrupted upload is never read, and if two machines upload the same entry,
-each `entry.json` names the files of its writer and the last one wins.
+An entry is computed in the local copy and then uploaded: first its files, under names with their digests, then `entry.json`.
+Thus every file that an `entry.json` lists is complete: an interrupted upload is never read, and if two machines upload the same entry,
+each `entry.json` names its own writer's files and the last one wins.
 """
 
 import json
@@ -18,46 +18,46 @@ from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.storage.result_store import MANIFEST, Draft, Entry, Store
 
-# Digits of the digest in the name of an uploaded file, enough to make names unique.
+# Digits of the digest in the name of an uploaded file, enough for unique names.
 _DIGITS = 32
 # Seconds to wait before each attempt to read a file that does not match its digest.
 _WAITS = (0.0, 0.2, 1.0)
 
 
 def is_url(place: str) -> bool:
-    """Whether a store's place is a URL and not a path."""
+    """Return whether a store's place is a URL rather than a path."""
     return "://" in place
 
 
 def mirror_of(url: str) -> Path:
-    """This machine's copy of a store, in WORKBENCH_CACHE; its path does not depend on a password."""
+    """Return the path of this machine's copy of a store, in WORKBENCH_CACHE, which does not depend on the URL's password."""
     return cache_folder() / "stores" / fingerprint(shown(url))
 
 
 def shown(url: str) -> str:
-    """The URL without user and password."""
+    """Return the URL without user and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 class RemoteStore(Store):
-    """The store under a URL, read and written through the copy in `root`; entries are locked on this machine only."""
+    """The store under a URL, read and written through the copy in `root`. Entries are locked on this machine only."""
 
     def __init__(self, url: str, root: Path) -> None:
         super().__init__(root)
         self.url = url.rstrip("/")
 
     def has(self, kind: str, key: str) -> bool:
-        """Whether the entry is in the copy or under the URL."""
+        """Return whether the entry is in the copy or under the URL."""
         return super().has(kind, key) or self._manifest(kind, key) is not None
 
     def get(self, kind: str, key: str) -> Entry | None:
-        """The entry from the copy, fetched if only the URL has it, uploaded if only the copy has it."""
+        """Return the entry from the copy, downloading or uploading it first if only one side has it."""
         if not super().has(kind, key) and (manifest := self._manifest(kind, key)) is not None:
             with self._lock(kind, f"{key}.fetched"):
                 self._fetch(kind, key, manifest)
         elif super().has(kind, key) and not self._uploaded(kind, key).is_file():
-            # It was computed while the URL could not be reached.
+            # The entry was computed while the URL could not be reached.
             self._upload(kind, key)
         return super().get(kind, key)
 
@@ -67,23 +67,23 @@ class RemoteStore(Store):
         return entry
 
     def put_mark(self, name: str) -> None:
-        """Put an empty file at the top of the store, by which other machines recognise it."""
+        """Put an empty file at the top of the store, so that other machines recognise the store."""
         with self._reached() as (fs, top):
             self._folder(fs, top)
             fs.pipe_file(f"{top}/{name}", b"")
 
     def take_mark(self, name: str) -> None:
-        """Remove the empty file."""
+        """Remove the empty file that `put_mark` wrote."""
         with self._reached() as (fs, top):
             fs.rm_file(f"{top}/{name}")
 
     def has_mark(self, name: str) -> bool:
-        """Whether the store has the empty file."""
+        """Return whether the store has the empty file."""
         with self._reached() as (fs, top):
             return bool(fs.exists(f"{top}/{name}"))
 
     def _manifest(self, kind: str, key: str) -> dict[str, Any] | None:
-        """The uploaded `entry.json`; None if it is missing or incomplete."""
+        """Return the uploaded `entry.json`, or None if it is missing or incomplete."""
         with self._reached() as (fs, top):
             try:
                 manifest = json.loads(fs.cat_file(f"{top}/{kind}/{key}/{MANIFEST}"))
@@ -92,7 +92,7 @@ class RemoteStore(Store):
         return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
 
     def _fetch(self, kind: str, key: str, manifest: dict[str, Any]) -> None:
-        """Fetch an entry into the copy, whole or not at all."""
+        """Download an entry into the copy atomically."""
         if super().has(kind, key):
             return
         with self._replacing(kind, key, "fetched.tmp") as aside:
@@ -103,7 +103,7 @@ class RemoteStore(Store):
 
     def _fetch_file(self, entry: str, name: str, target: Path, digest: str) -> None:
         for wait in _WAITS:
-            # Another machine may be writing the same file again, or a connection may be out of step.
+            # Another machine may be rewriting the same file, or the connection may be out of step.
             time.sleep(wait)
             with self._reached(anew=wait > 0) as (fs, top):
                 if fs.exists(f"{top}/{entry}/{name}"):
@@ -111,11 +111,11 @@ class RemoteStore(Store):
                     if file_digest(target, "blake2b") == digest:
                         return
         place = f"{shown(self.url)}/{entry}"
-        raise StoreError(f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again, it will be computed anew")
+        raise StoreError(f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again to recompute it")
 
     def _upload(self, kind: str, key: str) -> None:
         folder = self.root / kind / key
-        # Only one process uploads: a file that is written again is incomplete while others may read it.
+        # Only one process uploads, because a file being rewritten is incomplete for its readers.
         with self._lock(kind, f"{key}.upload"), self._reached() as (fs, top):
             if self._uploaded(kind, key).is_file():
                 return
@@ -132,7 +132,7 @@ class RemoteStore(Store):
         return self.root / kind / f"{key}.uploaded"
 
     def _folder(self, fs: Any, path: str) -> None:
-        # Another machine may make the folder, or one above it, at the same time; file systems report that in many ways.
+        # Another machine may be creating the same folders, which file systems report in many ways.
         for attempt in range(3):
             try:
                 fs.makedirs(path, exist_ok=True)
@@ -144,7 +144,7 @@ class RemoteStore(Store):
 
     @contextmanager
     def _reached(self, anew: bool = False) -> Iterator[tuple[Any, str]]:
-        """The file system, on a new connection if `anew`, and the store's path in it; any of its errors becomes one line."""
+        """Yield the file system (on a new connection if `anew`) and the store's path in it. Any error of it becomes one line."""
         try:
             import fsspec
         except ImportError:
@@ -157,9 +157,9 @@ class RemoteStore(Store):
             raise InputError(f"WORKBENCH_STORE {shown(self.url)} needs a package: {error}", "install it") from error
         except (WorkbenchError, FileNotFoundError):
             raise
-        except Exception as error:  # each file system raises other errors
+        except Exception as error:  # each file system raises its own errors
             what = f"the store {shown(self.url)} cannot be used ({type(error).__name__}: {error})"
-            raise StoreError(what, "see that it can be reached and written, then run again: what was finished is kept") from error
+            raise StoreError(what, "check that it can be reached and written, then run again: finished results are kept") from error
 
 
 def _named(name: str, digest: str) -> str:

@@ -1,7 +1,7 @@
-"""Results by content: a stored result is never computed again, and a half-written one is never visible.
+"""Store results by content: a stored result is never recomputed, and an incomplete one is never visible.
 
 An entry is a folder `<root>/<kind>/<key>/` of parquet, npy and JSON files with `entry.json`, which lists each file's size and
-BLAKE2b. It is written under a temporary name, flushed to disk and renamed, with one lock a key: if several processes want the
+BLAKE2b. It is written under a temporary name, flushed to disk and renamed, with one lock per key: if several processes need the
 same entry, one computes it and the others wait.
 """
 
@@ -30,29 +30,29 @@ MANIFEST = "entry.json"
 
 @dataclass(frozen=True)
 class Entry:
-    """A finished result. `computed` says whether this process has just made it, `seconds` how long it took to make."""
+    """A finished result. `computed` says whether this process just made it, `seconds` how long that took."""
 
     folder: Path
     seconds: float
     computed: bool
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table of the entry."""
+        """Read a table of the entry."""
         return pd.read_parquet(self.folder / f"{name}.parquet")
 
     def array(self, name: str) -> np.ndarray[Any, Any]:
-        """An array of the entry, mapped from disk and read-only."""
+        """Map an array of the entry from disk, read-only."""
         loaded: np.ndarray[Any, Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
         return loaded
 
     def values(self, name: str) -> Any:
-        """A JSON document of the entry."""
+        """Read a JSON document of the entry."""
         return json.loads((self.folder / f"{name}.json").read_text("utf-8"))
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An entry while it is written: a folder that no other process reads."""
+    """An entry being written: a folder that no other process reads."""
 
     folder: Path
 
@@ -61,7 +61,7 @@ class Draft:
         table.to_parquet(self.folder / f"{name}.parquet", index=False)
 
     def tables(self, name: str, parts: Iterable[pd.DataFrame]) -> None:
-        """Add a table of at least one part; each part is written at once."""
+        """Add a table of one or more parts, writing each part immediately."""
         with ExitStack() as stack:
             writer = None
             for part in parts:
@@ -74,20 +74,20 @@ class Draft:
         np.save(self.folder / f"{name}.npy", array, allow_pickle=False)
 
     def mapped(self, name: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-        """Add a memory-mapped array of float32 to be filled."""
+        """Add a memory-mapped float32 array for the caller to fill."""
         path = self.folder / f"{name}.npy"
         if not all(shape):
             self.array(name, np.zeros(shape, dtype=np.float32))
             return np.zeros(shape, dtype=np.float32)
         array = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
         if hasattr(os, "posix_fallocate"):
-            # A full disk is an error here; writing to a mapped page without room would kill the process.
+            # Raise the error of a full disk here: writing to a mapped page without space would kill the process.
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         return array
 
     def values(self, name: str, values: Any) -> None:
-        """Add a JSON document; NaN is refused."""
+        """Add a JSON document. NaN is refused."""
         (self.folder / f"{name}.json").write_text(json.dumps(values, ensure_ascii=False, allow_nan=False), "utf-8")
 
 
@@ -98,26 +98,26 @@ class Store:
         self.root = root
 
     def has(self, kind: str, key: str) -> bool:
-        """Whether the store has the entry, whose content is checked when it is read."""
+        """Return whether the store has the entry. Its content is checked on reading."""
         return (self.root / kind / key / MANIFEST).is_file()
 
     def get(self, kind: str, key: str) -> Entry | None:
-        """The entry, checked against its manifest; None if the store lacks it, StoreError if it is damaged."""
+        """Return the entry after checking it against its manifest, or None if it is missing. Raises StoreError if it is damaged."""
         folder = self.root / kind / key
         if not (folder / MANIFEST).is_file():
             return None
-        fix = f"delete the folder {folder} and run again, it will be computed anew"
+        fix = f"delete the folder {folder} and run again to recompute it"
         try:
             manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
             for name, (size, digest) in manifest["files"].items():
                 if (folder / name).stat().st_size != size or file_digest(folder / name, "blake2b") != digest:
-                    raise StoreError(f"the store entry {folder} is corrupt ({name} is not what was written)", fix)
+                    raise StoreError(f"the store entry {folder} is corrupt ({name} has changed since it was written)", fix)
             return Entry(folder, float(manifest["seconds"]), computed=False)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"the store entry {folder} is corrupt ({type(error).__name__})", fix) from error
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
-        """The entry from the store, computed if the store lacks it."""
+        """Return the entry from the store, computing it if it is missing."""
         if entry := self.get(kind, key):
             return entry
         with self._lock(kind, key):
@@ -147,8 +147,8 @@ class Store:
 
     @contextmanager
     def _replacing(self, kind: str, key: str, suffix: str) -> Iterator[Path]:
-        """A temporary folder that takes the place of the entry when it is complete; a lock must be held."""
-        # A temporary folder that exists belongs to a process that was killed, an entry without a manifest was half deleted.
+        """Yield a temporary folder that replaces the entry once complete. The caller must have the entry's lock."""
+        # An existing temporary folder was left by a killed process, an entry without a manifest was only partly deleted.
         aside, final = self.root / kind / f"{key}.{suffix}", self.root / kind / key
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()

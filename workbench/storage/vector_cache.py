@@ -1,4 +1,4 @@
-"""Vectors by content: one SQLite file in WAL mode, keyed by the text and everything else that decides a vector."""
+"""Cache vectors in one SQLite file in WAL mode, keyed by the text and everything else that determines a vector."""
 
 import contextlib
 import sqlite3
@@ -19,7 +19,7 @@ _WAIT_SECONDS = 60
 
 
 class VectorCache:
-    """float32 vectors by 16-byte keys; a batch is committed whole, so a killed run leaves whole batches. Safe for many processes."""
+    """float32 vectors by 16-byte keys, safe for many processes. Each batch is one commit, so a killed run leaves only complete batches."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -30,39 +30,39 @@ class VectorCache:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one call: SQLite's may not cross a fork or a thread, and opening costs microseconds."""
+        """Yield a connection for one call. SQLite's connections cannot cross a fork or a thread, and opening one takes microseconds."""
         try:
             with store_errors(self.path), contextlib.closing(sqlite3.connect(self.path, timeout=_WAIT_SECONDS)) as connection:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=NORMAL")
                 yield connection
         except sqlite3.DatabaseError as error:
-            # Only a damaged file is worth deleting: a locked or unreachable one holds vectors that were paid for.
+            # Suggest deleting only a damaged file: a locked or unreachable one contains vectors that may have cost money.
             damaged = not isinstance(error, sqlite3.OperationalError)
-            fix = "delete it and run again: its vectors will be computed anew" if damaged else "see that it can be written and run again"
+            fix = "delete it and run again to recompute its vectors" if damaged else "check that it can be written and run again"
             raise StoreError(f"the vector cache {self.path} cannot be used ({error})", fix) from error
 
     @contextlib.contextmanager
     def held_open(self) -> Iterator[None]:
-        """Keep the file open during many commits: closing the last connection writes its log back and waits for the disk."""
+        """Keep the file open during many commits, since closing the last connection writes the log back and waits for the disk."""
         with self._connected() as connection:
-            # The file is opened by its first reading.
+            # SQLite opens the file on the first read.
             connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchall()
             yield
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Commit a batch whole."""
+        """Commit a batch in one transaction."""
         rows = [(key, vector.astype("<f4").tobytes()) for key, vector in zip(keys, vectors, strict=True)]
         if rows:
             with self._connected() as connection, connection:
                 connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
 
     def present(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Which of the keys have a vector."""
+        """Return the keys that have a vector."""
         return {key for (key,) in self._select("key", keys)}
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-        """The vectors of the keys that have one, each float32 of the model's dimension."""
+        """Return the vectors of those keys that have one, each float32 of the model's dimension."""
         return {key: np.frombuffer(blob, dtype="<f4") for key, blob in self._select("key, vector", keys)}
 
     def _select(self, columns: str, keys: Sequence[bytes]) -> list[tuple[bytes, ...]]:

@@ -1,4 +1,4 @@
-"""Align the parts of a text with it, for splitters that return texts without offsets."""
+"""Align the parts of a text with the text, for splitters that return texts without offsets."""
 
 import itertools
 import operator
@@ -8,22 +8,22 @@ from typing import NamedTuple, Optional
 
 from workbench.chunking.text.packing import Slice
 
-# How many places of a part, and of ways to place the parts before it, are searched. Only texts such as "xxxx" have more.
+# The most places of a part, and of ways to place the parts before it, to search. Only texts such as "xxxx" have more.
 _WIDEST = 16
 _SOLID = re.compile(r"\S")
 
 
 def align(text: str, parts: Sequence[str]) -> list[Slice]:
-    """A slice of the text for each part, equal to it, with starts in order: the way that leaves the least text out.
+    """Return a slice equal to each part, with starts in order, so that the least text is left out.
 
-    Of several such ways the one with the most even overlaps; parts that follow each other with only blank between have no other.
-    ValueError, with the first part that has no place, where there is no way at all. Parts are not blank.
+    Ties go to the most even overlaps. Parts that follow each other with only blanks between them can be placed in one way only.
+    Parts must not be blank. Raises ValueError, with the first part that has no place, if the parts cannot be aligned.
     """
     return _end_to_end(text, parts) or _Aligner(text, parts).slices()
 
 
 class _Way(NamedTuple):
-    """A way to place the first parts: characters left out, unevenness of overlaps, the last start, the furthest end."""
+    """A way to place the first parts: characters left out, unevenness of overlaps, last start, furthest end."""
 
     gap: int
     unevenness: float
@@ -37,7 +37,7 @@ _rank = operator.attrgetter("gap", "unevenness", "start")
 
 
 def _end_to_end(text: str, parts: Sequence[str]) -> list[Slice] | None:
-    """The slices of parts with only blank between them, the only way without a gap; None where the parts do not follow each other."""
+    """Return the slices of parts separated only by blanks, which is the only way without a gap, or None if other text separates them."""
     slices: list[Slice] = []
     reach = 0
     for part in parts:
@@ -50,14 +50,14 @@ def _end_to_end(text: str, parts: Sequence[str]) -> list[Slice] | None:
 
 
 class _Aligner:
-    """The search over all ways, one part after the other, in characters that are not blank."""
+    """A search over all ways, part by part, in characters that are not blank."""
 
     def __init__(self, text: str, parts: Sequence[str]) -> None:
         self._text = text
         self._parts = parts
         self._before = [0, *itertools.accumulate(not character.isspace() for character in text)]
         surplus = sum(len("".join(part.split())) for part in parts) - self._before[-1]
-        # Without a gap the overlaps of all ways have one sum, so the most even way is the one nearest to their mean.
+        # Without a gap, the overlaps of all ways have the same sum, so the most even way is the one nearest to their mean.
         self._overlap = max(0.0, surplus / max(1, len(parts) - 1))
 
     def slices(self) -> list[Slice]:
@@ -80,7 +80,7 @@ class _Aligner:
         return min(complete, key=_rank, default=None)
 
     def _followed(self, ways: Sequence[_Way], part: str, gaps: bool) -> list[_Way]:
-        """The ways extended by one part."""
+        """Return the ways extended by one part."""
         best: dict[tuple[int, int], _Way] = {}
         for way in ways:
             for start in self._starts(way, part, gaps):
@@ -89,11 +89,11 @@ class _Aligner:
                 if key not in best or _rank(extended) < _rank(best[key]):
                     best[key] = extended
         kept = sorted(best.values(), key=_rank)
-        # The earliest leaves most places to the parts after it: with it a way is found if one exists.
+        # The earliest way leaves the most places to later parts, so keeping it finds a solution if one exists.
         return kept[:_WIDEST] + ([min(kept[_WIDEST:], key=lambda way: way.start)] if gaps and len(kept) > _WIDEST else [])
 
     def _starts(self, way: _Way, part: str, gaps: bool) -> list[int]:
-        """Places of a part that leave no gap, those nearest to the mean overlap; with `gaps` the next one beyond them too."""
+        """Return places of a part without a gap, nearest to the mean overlap first, and with `gaps` the next place beyond them too."""
         limit = _solid(self._text, way.reach)
         starts = list(_places(self._text, part, way.start, limit))
         if len(starts) > _WIDEST:
@@ -116,6 +116,6 @@ def _places(text: str, part: str, start: int, last: int) -> Iterable[int]:
 
 
 def _solid(text: str, position: int) -> int:
-    """The first character from a position on that is not blank; the text's end if there is none."""
+    """Return the first character from a position on that is not blank, or the text's end."""
     match = _SOLID.search(text, position)
     return match.start() if match else len(text)

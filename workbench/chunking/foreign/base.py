@@ -1,4 +1,4 @@
-"""Chunkers that run foreign code, and the placement of its output as exact slices."""
+"""The base of chunkers that run foreign code, and the placement of its output as exact slices."""
 
 import json
 import operator
@@ -29,37 +29,37 @@ Arguments = Annotated[dict[str, JsonValue], AfterValidator(_canonical)]
 
 
 class ForeignChunker(CuttingChunker, ABC):
-    """A chunker by another library's rules: exact slices (else InputError) that may leave text out or exceed its size."""
+    """A chunker by another library's rules. Its exact slices (InputError otherwise) may leave out text or exceed their size."""
 
     covers: ClassVar[bool] = False
 
     arguments: Arguments = {}  # noqa: RUF012  # pydantic copies it
 
     def __hash__(self) -> int:
-        """By content; a dictionary has no hash of its own."""
+        """Hash by content, since a dictionary in a field has no hash."""
         return hash(self.model_dump_json())
 
     @property
     def name(self) -> str:
-        """Kind, splitter, sizes and arguments, such as `langchain-recursive-256-0`."""
+        """Return kind, splitter, sizes and arguments, such as `langchain-recursive-256-0`."""
         return "-".join([self.kind, self._short, *(str(size) for size in self.sizes if size is not None), *argument_names(self.arguments)])
 
     def identity(self) -> dict[str, Any]:
-        """The settings and the version of the code that cuts."""
+        """Return the settings and the version of the code that cuts."""
         return super().identity() | {"code": self._code()}
 
     @property
     @abstractmethod
     def _short(self) -> str:
-        """The splitter for names: lower-case letters, digits, `.`, `_` and `-`."""
+        """Return the splitter's name for use in names: lower-case letters, digits, `.`, `_` and `-`."""
 
     @abstractmethod
     def _code(self) -> list[str]:
-        """The identity of the code that cuts, such as a package and its version."""
+        """Return the identity of the code that cuts, such as a package and its version."""
 
     @abstractmethod
     def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
-        """The foreign code's chunks of a text: anything that `placed` reads."""
+        """Return the foreign code's chunks of a text in any form that `placed` reads."""
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
         where = f"chunking {self.name!r} on document {document.doc_id!r}"
@@ -83,10 +83,10 @@ class _Part(NamedTuple):
 
 
 def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
-    """Place foreign chunks as slices of their text. Errors: ValueError where a chunk is none.
+    """Place foreign chunks as slices of their text. Raises ValueError if a chunk is not a slice.
 
     A chunk is a text, a pair (start, end), or a mapping or object with `start_index` and `end_index`, `text` or `page_content`.
-    Offsets are used if all agree with the texts given with them, if any; otherwise all chunks are placed by their texts.
+    Offsets are used if all agree with the texts given with them. Otherwise all chunks are placed by their texts.
     """
     parts = [part for part in map(_part, chunks) if part.text is None or part.text.strip()]
     places = [part.place for part in parts if part.place is not None and _matches(text, part)]
@@ -95,7 +95,7 @@ def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
     texts = [part.text for part in parts if part.text is not None]
     if len(texts) < len(parts):
         wrong = next(part.place for part in parts if part.text is None)
-        raise ValueError(f"the chunk {wrong} is no slice of a text of {len(text)} characters; give 0 <= start < end in characters")
+        raise ValueError(f"the chunk {wrong} is not a slice of a text of {len(text)} characters; give 0 <= start < end in characters")
     try:
         return align(text, texts)
     except ValueError as error:
@@ -103,7 +103,7 @@ def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
         if str(error) in text:
             raise ValueError(f"the chunk {shown!r} is not in order of the text; give (start, end) or sort the chunks") from None
         fix = "use settings that keep the text as it is, or a function that gives (start, end)"
-        raise ValueError(f"the chunk {shown!r} is no slice of the text but a rewriting; {fix}") from None
+        raise ValueError(f"the chunk {shown!r} is not a slice of the text but a rewriting; {fix}") from None
 
 
 def reason(error: Exception) -> str:
@@ -112,7 +112,7 @@ def reason(error: Exception) -> str:
 
 
 def argument_names(arguments: Mapping[str, JsonValue]) -> list[str]:
-    """Arguments for a name: `keep_separator.false`; six digits of their hash where they are not plain words and numbers."""
+    """Format arguments for a name, such as `keep_separator.false`, or as six digits of a hash unless they are plain words and numbers."""
     words = [(key.lower(), json.dumps(value).strip('"').lower()) for key, value in sorted(arguments.items())]
     plain = all(key.isidentifier() and key.isascii() and _PLAIN.fullmatch(value) for key, value in words)
     if not plain or sum(map(len, map("".join, words))) > 40:
@@ -136,7 +136,7 @@ def _part(chunk: object) -> _Part:
         place = None
     if place is None and not isinstance(text, str):
         shown = " ".join(repr(chunk).split())[:60]
-        raise ValueError(f"the chunk {shown} is no text, no (start, end) and has no start_index and end_index")
+        raise ValueError(f"the chunk {shown} is not a text or (start, end) and has no start_index and end_index")
     return _Part(text if isinstance(text, str) else None, place)
 
 

@@ -1,4 +1,4 @@
-"""A Python function as a chunker."""
+"""Use a Python function as a chunker."""
 
 import builtins
 import functools
@@ -24,10 +24,10 @@ _packages = functools.cache(importlib.metadata.packages_distributions)
 
 
 class CallableChunker(ForeignChunker):
-    """A function `package.module:function` that takes a text, and `arguments`, and gives its chunks.
+    """A function `package.module:function` that takes a text, and `arguments`, and returns its chunks.
 
     Chunks are texts in their order, pairs (start, end) in code points, or mappings or objects with `start_index` and `end_index`.
-    `tokens` has no effect. Its identity is the source of its module, not of modules that it imports. The working directory is searched.
+    `tokens` has no effect. The identity is the source of the function's module, not of its imports. The working directory is searched.
     """
 
     examples: ClassVar = (
@@ -56,7 +56,7 @@ class CallableChunker(ForeignChunker):
         return self
 
     def _code(self) -> list[str]:
-        """The digest of the module that defines the function; for one without a source file, its version."""
+        """Return the digest of the module that defines the function, or the module's version if it has no source file."""
         function = inspect.unwrap(imported(self.callable))
         module = sys.modules[getattr(function, "__module__", None) or self.callable.partition(":")[0]]
         file = getattr(module, "__file__", None)
@@ -71,10 +71,10 @@ class CallableChunker(ForeignChunker):
 
 
 def imported(path: str) -> Callable[..., Any]:
-    """The function at `package.module:function`; ValueError, in words, if it cannot be imported."""
+    """Import the function at `package.module:function`. Raises ValueError with a readable reason if that fails."""
     name, _, attributes = path.partition(":")
     folder = os.getcwd()
-    # Last, so that a file there takes no package's place; the command's own path lacks the working directory.
+    # Append it, so that a file there hides no package. The command's own path lacks the working directory.
     sys.path.append(folder)
     try:
         module = importlib.import_module(name)

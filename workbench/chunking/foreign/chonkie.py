@@ -1,4 +1,4 @@
-"""The chunkers of chonkie."""
+"""Use the chunkers of chonkie."""
 
 import importlib.metadata
 import inspect
@@ -13,9 +13,9 @@ from workbench.models.tokenizers import tokenise
 
 
 class ChonkieChunker(LibraryChunker):
-    """Any chunker of chonkie by its class name, with its own `arguments` beside `size` and `overlap`.
+    """A chunker of chonkie by its class name, with its own `arguments` besides `size` and `overlap`.
 
-    A chunker that takes a tokenizer gets ours, so that sizes count in the unit of `tokens` and leave room for special tokens and the
+    A chunker that accepts a tokenizer gets ours, so that sizes count in the unit of `tokens` and leave room for special tokens and the
     document's longest header; `arguments: {tokenizer: …}` names another. Others count in their own units (FastChunker
     in bytes, TableChunker in rows). Its offsets are checked against its texts.
     """
@@ -62,7 +62,7 @@ class ChonkieChunker(LibraryChunker):
 
 
 class SliceTokenizer:
-    """A vocabulary of ours as chonkie's tokenizer: tokens are slices up to the next one, numbered in order of their first occurrence."""
+    """A vocabulary of Workbench as chonkie's tokenizer. Tokens are slices up to the next token, numbered by first occurrence."""
 
     def __init__(self, vocabulary: str) -> None:
         self._vocabulary = vocabulary
@@ -71,29 +71,29 @@ class SliceTokenizer:
         self.count_tokens = token_counter(vocabulary)
 
     def tokenize(self, text: str) -> list[str]:
-        """The slices of a text that begin at its tokens; together they are the text."""
+        """Split a text into slices that begin at its tokens and together are the text."""
         starts = tokenise([text], self._vocabulary)[0].starts.tolist()
         edges = [0, *starts[1:], len(text)]
         return [text[start:end] for start, end in itertools.pairwise(edges)] if text else []
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of a text's slices."""
+        """Return the numbers of a text's slices."""
         return [self._number(part) for part in self.tokenize(text)]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of numbers that `encode` gave."""
+        """Return the text of numbers that `encode` returned."""
         return "".join(self._slices[token] for token in tokens)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """`encode` of each text."""
+        """Encode each text."""
         return [self.encode(text) for text in texts]
 
     def decode_batch(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """`decode` of each sequence."""
+        """Decode each sequence."""
         return [self.decode(tokens) for tokens in sequences]
 
     def count_tokens_batch(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has."""
+        """Count the tokens of each text."""
         return [self.count_tokens(text) for text in texts]
 
     def _number(self, part: str) -> int:

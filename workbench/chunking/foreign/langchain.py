@@ -1,4 +1,4 @@
-"""The splitters of langchain-text-splitters."""
+"""Use the splitters of langchain-text-splitters."""
 
 import importlib.metadata
 import logging
@@ -13,10 +13,10 @@ _PACKAGE = "langchain-text-splitters"
 
 
 class LangChainChunker(LibraryChunker):
-    """Any splitter of langchain-text-splitters by its class name, with its own `arguments` beside `size` and `overlap`.
+    """A splitter of langchain-text-splitters by its class name, with its own `arguments` besides `size` and `overlap`.
 
     Sizes count in the unit of `tokens` and leave room for special tokens and the document's longest header; TokenTextSplitter counts in
-    its own encoding. Texts are placed by alignment: LangChain's `start_index` may name another place of a repeated text.
+    its own encoding. Texts are placed by alignment, because LangChain's `start_index` may point to another place of a repeated text.
     """
 
     module: ClassVar = "langchain_text_splitters"
@@ -54,7 +54,7 @@ class LangChainChunker(LibraryChunker):
     def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         logger = logging.getLogger("langchain_text_splitters")
         level = logger.level
-        # A line for every chunk above the size; the tables have that too.
+        # LangChain logs a line for every chunk above the size, which the tables report too.
         logger.setLevel(logging.ERROR)
         try:
             return list(self._fitting(headers).split_text(text))
@@ -63,5 +63,5 @@ class LangChainChunker(LibraryChunker):
 
 
 def short_name(splitter: str) -> str:
-    """`recursive` for RecursiveCharacterTextSplitter, `markdownheader` for MarkdownHeaderTextSplitter."""
+    """Return `recursive` for RecursiveCharacterTextSplitter, `markdownheader` for MarkdownHeaderTextSplitter."""
     return re.sub(r"(?<=.)Character$", "", re.sub(r"(Text)?Splitter$", "", splitter)).lower()

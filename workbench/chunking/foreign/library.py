@@ -1,4 +1,4 @@
-"""Chunkers of a library, by their class names, with a size, an overlap and arguments."""
+"""The base of chunkers that a library provides by class name, with a size, an overlap and arguments."""
 
 import copy
 import functools
@@ -19,10 +19,10 @@ from workbench.models.tokenizers import CHARACTERS, count
 
 
 class LibraryChunker(ForeignChunker, ABC):
-    """A chunker by its class name in a library, most of whose chunkers take a size and an overlap."""
+    """A chunker by its class name in a library, most of whose chunkers have a size and an overlap."""
 
     module: ClassVar[str]
-    # The end of its chunkers' names, names that are no chunkers of texts, and arguments that Workbench sets.
+    # The suffix of the chunkers' names, names of classes that do not chunk texts, and arguments that Workbench sets.
     suffix: ClassVar[str]
     excluded: ClassVar[tuple[str, ...]]
     reserved: ClassVar[tuple[str, ...]]
@@ -32,12 +32,12 @@ class LibraryChunker(ForeignChunker, ABC):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Size and overlap; None where the chunker takes none."""
+        """Return size and overlap, each None if the chunker has no such argument."""
         return self.size, None if self.size is None else self.overlap
 
     @classmethod
     def _library(cls) -> Any:
-        """The imported library; ValueError with the pip command where it is not installed."""
+        """Import the library. Raises ValueError with the pip command if it is not installed."""
         try:
             return importlib.import_module(cls.module)
         except ImportError:
@@ -45,7 +45,7 @@ class LibraryChunker(ForeignChunker, ABC):
 
     @classmethod
     def names(cls) -> list[str]:
-        """The class names of the library's chunkers."""
+        """Return the class names of the library's chunkers."""
         return sorted(name for name in cls._library().__all__ if name.endswith(cls.suffix) and name not in cls.excluded)
 
     @field_validator("chunker", "splitter", check_fields=False)
@@ -72,10 +72,10 @@ class LibraryChunker(ForeignChunker, ABC):
 
     @abstractmethod
     def _make(self, arguments: dict[str, Any], size: int | None, overlap: int) -> Any:
-        """The library's chunker for a size. Errors: ValueError with the fix."""
+        """Create the library's chunker for a size. Raises ValueError with the fix."""
 
     def _fitting(self, headers: Headers) -> Any:
-        """The library's chunker for a document; it has one size, from which the longest header is subtracted."""
+        """Create the library's chunker for a document. Its single size leaves room for the longest header."""
         if self.size is None:
             return _made(self, None, 0)
         room = self._room(self.size, headers)
@@ -89,5 +89,5 @@ def _made(chunker: LibraryChunker, size: int | None, overlap: int) -> Any:
 
 
 def token_counter(vocabulary: str) -> Callable[[str], int]:
-    """A function that counts the tokens of a text, for libraries that count every word again and again."""
+    """Return a function that counts the tokens of a text, for libraries that count each word repeatedly."""
     return len if vocabulary == CHARACTERS else functools.lru_cache(maxsize=1 << 16)(lambda text: count(text, vocabulary))

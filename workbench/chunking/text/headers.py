@@ -1,4 +1,4 @@
-"""The headings of a Markdown text, the header that they give a chunk when it is embedded, and the room it leaves for the chunk itself."""
+"""Read the headings of a Markdown text, and make the headers that go before its chunks when they are embedded."""
 
 import re
 from bisect import bisect_right
@@ -11,14 +11,14 @@ from markdown_it.token import Token
 from workbench.models.tokenizers import count, special_tokens
 from workbench.records import Document
 
-# Inline markup moves no line, and reading it is most of the work.
+# Inline markup never moves a line, and parsing it is most of the work.
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
-# The ends of lines by markdown-it.
+# Line ends as markdown-it defines them.
 NEWLINE = re.compile(r"\r\n?|\n")
 
 
 class Heading(NamedTuple):
-    """A heading: the start of its line (past indentation), its level 1-6 and its text."""
+    """A heading: the start of its line (after indentation), its level 1-6 and its text."""
 
     start: int
     level: int
@@ -26,19 +26,19 @@ class Heading(NamedTuple):
 
 
 def markdown_tokens(text: str) -> tuple[list[Token], list[int]]:
-    """markdown-it's block tokens, and the start of each line; the last entry is the end of the text."""
+    """Return markdown-it's block tokens and the start of each line, followed by the end of the text."""
     return _MARKDOWN.parse(text), [0, *(match.end() for match in NEWLINE.finditer(text)), len(text)]
 
 
 def is_heading(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a token opens a heading of the document itself, not of a quotation or list item."""
-    # A heading of several lines is a plain text's paragraph above a rule of dashes.
+    """Return whether a token opens a heading of the document itself, not of a quotation or list item."""
+    # A heading of several lines is a paragraph of plain text above a rule of dashes.
     token = tokens[index]
     return token.type == "heading_open" and token.level == 0 and "\n" not in tokens[index + 1].content
 
 
 def outline(text: str) -> list[Heading]:
-    """The headings of a text in their order; those without words are left out."""
+    """Return the headings of a text in order, except those without words."""
     tokens, lines = markdown_tokens(text)
     headings = []
     for index, token in enumerate(tokens):
@@ -51,19 +51,19 @@ def outline(text: str) -> list[Heading]:
 
 
 class Headers:
-    """The header of a chunk by where it starts: the title at 0; with `enrich`, title and heading path everywhere."""
+    """The header of a chunk by its start: the title at 0, or with `enrich` the title and heading path everywhere."""
 
     def __init__(self, document: Document, enrich: bool) -> None:
         self._title = document.title if document.title.strip() else ""
         self._enrich = enrich
         headings = outline(document.text) if enrich else []
         self._starts = [heading.start for heading in headings]
-        # A chunk that starts in the blank before a heading begins, for a reader, with the heading.
+        # For a reader, a chunk that starts in the blanks before a heading begins with the heading.
         self._reaches = [_before_blank(document.text, heading.start) for heading in headings]
         self._above, self._under = _paths(self._title, headings)
 
     def at(self, position: int) -> str:
-        """The header of a chunk that starts at a position; headings that the chunk starts with are not repeated."""
+        """Return the header of a chunk that starts at a position. Headings at the start of the chunk are not repeated."""
         if not self._enrich:
             return self._title if position == 0 else ""
         last = bisect_right(self._reaches, position) - 1
@@ -72,15 +72,15 @@ class Headers:
         return self._above[last] if position <= self._starts[last] else self._under[last]
 
     def every(self) -> set[str]:
-        """All headers that chunks of the document may have."""
+        """Return all headers that chunks of the document can have."""
         return {self._title, *self._above, *self._under}
 
 
 class TokenBudget:
-    """How many tokens of content a chunk may have, by where it starts.
+    """The number of content tokens that a chunk may have, by its start.
 
-    Without `headers`, `size` counts the content alone. With them it is the embedder's whole input in the model's `vocabulary`:
-    special tokens + header + content; the content keeps a quarter at least, however long the header.
+    Without `headers`, `size` counts only the content. With them, it counts the embedder's whole input in the model's `vocabulary`:
+    special tokens + header + content; the content gets at least a quarter, however long the header.
     """
 
     def __init__(self, size: int, headers: Headers | None = None, vocabulary: str = "") -> None:
@@ -91,13 +91,13 @@ class TokenBudget:
         self._lengths = {"": 0}
 
     def at(self, position: int) -> int:
-        """The room of a chunk that starts at a position, in tokens."""
+        """Return the tokens available to a chunk that starts at a position."""
         if self._headers is None:
             return self.most
         return self._under(self._headers.at(position))
 
     def anywhere(self) -> int:
-        """The room of a chunk wherever it starts, in tokens: the size without the document's longest header."""
+        """Return the tokens available to a chunk anywhere: the size minus the document's longest header."""
         return self.most if self._headers is None else min(self._under(header) for header in self._headers.every())
 
     def _under(self, header: str) -> int:
@@ -113,7 +113,7 @@ def _before_blank(text: str, position: int) -> int:
 
 
 def _paths(title: str, headings: Sequence[Heading]) -> tuple[list[str], list[str]]:
-    """For each heading, the header above it (its ancestors) and the header of the text below it."""
+    """Return for each heading the header above it (its ancestors) and the header of the text below it."""
     above, under = [], []
     stack: list[Heading] = []
     for heading in headings:

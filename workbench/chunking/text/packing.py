@@ -1,4 +1,4 @@
-"""Greedy packing of a text's pieces into chunks, the one loop that all sliding cuts share."""
+"""Pack a text's pieces greedily into chunks, in the one loop that all sliding chunkers share."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ Slice = tuple[int, int]
 
 
 class Pieces(NamedTuple):
-    """n pieces of a text in their order: slices [starts, ends) in code points, tokens [first, last); all int64 (n).
+    """The n pieces of a text in order: slices [starts, ends) in code points, tokens [first, last); all int64 (n).
 
     Pieces i to j - 1 together have last[j - 1] - first[i] tokens.
     """
@@ -25,23 +25,23 @@ class Pieces(NamedTuple):
 
 
 def pieces(tokens: Tokens, cuts: Iterable[Slice]) -> Pieces:
-    """Slices as pieces; a token that reaches over an edge (cl100k has one for ".\\n\\n") belongs to both of them."""
+    """Convert slices to pieces. A token that crosses an edge (cl100k has one for ".\\n\\n") belongs to both pieces."""
     starts, ends = np.array(list(cuts), dtype=np.int64).reshape(-1, 2).T
-    # Of a character's tokens all but the first are empty and at its end.
+    # Of a character's tokens, all but the first are empty and at its end.
     ended = np.searchsorted(tokens.ends, ends, side="right")
     first = np.searchsorted(tokens.ends, starts, side="right").astype(np.int64)
     return Pieces(starts, ends, first, np.maximum(tokens.before(ends), ended))
 
 
 def alone(parts: Pieces) -> Pieces:
-    """Pieces whose joint length is the sum of their lengths, as if each were tokenised by itself."""
+    """Return pieces whose joint length is the sum of their lengths, as if each were tokenised separately."""
     lengths = parts.last - parts.first
     last = np.cumsum(lengths)
     return parts._replace(first=last - lengths, last=last)
 
 
 def pack(parts: Pieces, room: TokenBudget, overlap: int = 0) -> list[tuple[int, int]]:
-    """Runs [i, j) of pieces, as long as they fit, each with at most `overlap` tokens of the one before; an overlong piece is a run alone."""
+    """Return the longest runs [i, j) of pieces that fit, each repeating at most `overlap` tokens. An overlong piece is a run alone."""
     # The merge of LangChain's text splitters, by binary search.
     runs = []
     i, n = 0, len(parts.starts)
@@ -54,14 +54,14 @@ def pack(parts: Pieces, room: TokenBudget, overlap: int = 0) -> list[tuple[int, 
 
 
 def slices(parts: Pieces, room: TokenBudget, overlap: int = 0) -> list[Slice]:
-    """The packed runs as slices [start, end) of the text."""
+    """Return the packed runs as slices [start, end) of the text."""
     return [(int(parts.starts[i]), int(parts.ends[j - 1])) for i, j in pack(parts, room, overlap)]
 
 
 def words(tokens: Tokens, start: int, end: int, room: TokenBudget) -> Pieces:
-    """The words of [start, end) as pieces without gaps; a word longer than its room is cut into its tokens.
+    """Return the words of [start, end) as pieces without gaps. A word longer than its room is cut into its tokens.
 
-    Characters that are no token (a model drops control characters) go with the word before them.
+    Characters without a token (a model drops control characters) go with the word before them.
     """
     low, high = (int(index) for index in tokens.before(np.array([start, end], dtype=np.int64)))
     if low == high:
@@ -80,20 +80,20 @@ def words(tokens: Tokens, start: int, end: int, room: TokenBudget) -> Pieces:
 
 
 def trimmed(text: str, start: int, end: int) -> Slice:
-    """A slice without the blank at its ends, as `str.strip` leaves it; (start, start) for a blank one."""
+    """Strip blanks from the ends of a slice like `str.strip`. Returns (start, start) for a blank slice."""
     content = text[start:end]
     left = len(content) - len(content.lstrip())
     return (start, start) if left == len(content) else (start + left, start + len(content.rstrip()))
 
 
 def shrunk(overlap: int, fits: int, room: TokenBudget) -> int:
-    """The overlap that a long header leaves to chunks of `fits` tokens; steps of one token could make a thousand chunks of a page."""
+    """Reduce the overlap when a long header leaves only `fits` tokens: steps of one token could make a thousand chunks of a page."""
     step = max(1, (room.most - overlap + 1) // 2)
     return max(0, min(overlap, fits - step))
 
 
 def _next(parts: Pieces, room: TokenBudget, run: tuple[int, int], overlap: int) -> int:
-    """The first piece of the run after [i, j), which repeats at most `overlap` tokens and has room for piece j."""
+    """Return the first piece of the run after [i, j), which repeats at most `overlap` tokens and has room for piece j."""
     i, j = run
     if not overlap:
         return j

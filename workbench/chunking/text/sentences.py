@@ -1,4 +1,4 @@
-"""Sentences as exact slices, and the fragments of those that are too long for a chunk."""
+"""Find sentences as exact slices, and cut those that are too long for a chunk."""
 
 import itertools
 import re
@@ -14,12 +14,12 @@ _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
 
 
 def sentences(text: str) -> list[Slice]:
-    """The sentences of a text without the blank between them; they end where paragraphs end."""
+    """Return the sentences of a text without the blanks between them. A paragraph's end also ends a sentence."""
     starts = {match.end() for match in _PARAGRAPH_BREAK.finditer(text)}
     cursor = 0
     for sentence in sentencex.segment("en", text):
         if content := sentence.strip():
-            # sentencex gives sentences in order but without their places, and may leave out blanks.
+            # sentencex returns sentences in order but without their places, and may leave out blanks.
             start = text.index(content, cursor)
             starts.add(start)
             cursor = start + len(content)
@@ -27,14 +27,14 @@ def sentences(text: str) -> list[Slice]:
 
 
 def partition(text: str, starts: Sequence[int]) -> list[Slice]:
-    """The slices between ordered positions, each without the blank around it; blank ones are left out."""
+    """Return the slices between ordered positions without surrounding blanks. Blank slices are left out."""
     edges = [0, *(start for start in starts if start > 0), len(text)]
     parts = (trimmed(text, start, end) for start, end in itertools.pairwise(edges))
     return [(start, end) for start, end in parts if start < end]
 
 
 def cut_long(text: str, tokens: Tokens, cuts: Sequence[Slice], room: TokenBudget) -> Pieces:
-    """Slices as pieces, each longer than its room replaced by fragments that fit, cut between words."""
+    """Convert slices to pieces, cutting each that is longer than its room between words into fragments that fit."""
     whole = pieces(tokens, cuts)
     kept: list[Slice] = []
     for (start, end), length in zip(cuts, (whole.last - whole.first).tolist(), strict=True):

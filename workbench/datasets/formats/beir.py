@@ -1,6 +1,6 @@
-"""BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv and perhaps evidence.jsonl.
+"""Read BEIR folders: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv and optionally evidence.jsonl.
 
-`evidence.jsonl` has rows {query_id, doc_id, start, end, text}; those of a query with one `need` are alternatives, others separate needs.
+`evidence.jsonl` has rows {query_id, doc_id, start, end, text}. Rows of a query with one `need` are alternatives, others separate needs.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from workbench.records import Qrel, Query, Span
 
 
 def read_beir(folder: Path, split: str | None) -> DatasetDraft:
-    """Read a BEIR folder; with a split, the queries that it judges and the unanswerable ones."""
+    """Read a BEIR folder. A split limits the queries to those that it judges and the unanswerable ones."""
     draft = DatasetDraft(folder.name)
     require(folder, "the BEIR folder")
     read_documents(require(folder / "corpus.jsonl", "the corpus"), draft)
@@ -56,7 +56,7 @@ def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> None:
 
 
 def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: DatasetDraft) -> Query:
-    """Make a query: its metadata mark it unanswerable (`answerable: false`, `type: unanswerable`) and have its `answer`."""
+    """Make a query. Its metadata can mark it unanswerable (`answerable: false`, `type: unanswerable`) and contain its `answer`."""
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
     if not isinstance(marked, bool):
         draft.faults.append(f"{where} query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
@@ -65,7 +65,7 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
 
 
 def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> None:
-    """Read evidence rows; `kept` limits them to the queries of a split."""
+    """Read evidence rows. `kept` limits them to the queries of a split."""
     for number, (row, where) in enumerate(json_lines(path, draft)):
         query_id = text_field(row, ("query_id",), where, draft)
         if query_id is None or (kept is not None and query_id not in kept):
@@ -76,7 +76,7 @@ def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> Non
 
 
 def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, draft: DatasetDraft) -> None:
-    """Add a span as one alternative of a need; a span that is not {doc_id, start, end} is a fault."""
+    """Add a span as one alternative of a need. A span that is not {doc_id, start, end} is a fault."""
     doc_id = text_field(row, ("doc_id",), where, draft)
     start, end, text = row.get("start"), row.get("end"), row.get("text")
     if doc_id is None:

@@ -1,4 +1,4 @@
-"""Documents: a folder of Markdown, text and HTML, a JSON Lines file, or a table with doc_id, title and text."""
+"""Read documents from a folder of Markdown, text and HTML, a JSON Lines file, or a table with doc_id, title and text."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ _IDS = ("doc_id", "_id", "id")
 
 
 def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
-    """The documents in a dataset's folder: a file `documents` with one of the suffixes, else the folder `documents`."""
+    """Return the documents in a dataset's folder: a file `documents` with one of the suffixes, or else the folder `documents`."""
     return first_file(folder, (f"documents{suffix}" for suffix in suffixes)) or folder / "documents"
 
 
 def read_documents(path: Path, draft: DatasetDraft) -> None:
-    """Read all documents at the path into the draft; a file of another kind is a fault."""
+    """Read all documents at the path into the draft. A file of another kind is a fault."""
     require(path, "the documents")
     if path.is_dir():
         _read_folder(path, draft)
@@ -49,6 +49,6 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
             try:
                 draft.documents.append((document_of_html(doc_id, read_text(file, draft, mark=True)), str(file)))
             except ValueError as error:
-                draft.faults.append(f"{file} is not HTML ({error}); mend it or move it away")
+                draft.faults.append(f"{file} is not HTML ({error}); fix it or move it away")
         elif not file.name.startswith("."):
             draft.faults.append(f"{file} is not read: documents are {', '.join(_TEXT + _HTML)}; convert it or move it away")

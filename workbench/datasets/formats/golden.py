@@ -1,8 +1,8 @@
-"""The project's own format, and the plain list of {query, relevant_doc_ids, irrelevant_doc_ids}.
+"""Read and write the project's own format, and read plain lists of {query, relevant_doc_ids, irrelevant_doc_ids}.
 
 A golden dataset is a folder with `documents/` (Markdown, text or HTML; the doc_id is the path below it without its suffix) or
 `documents.jsonl` ({doc_id, title, text}), and `questions.jsonl` or `questions.json`; or one JSON file {documents, questions}.
-A plain list is a JSON file of questions; its documents are given separately. `questions` lists the fields of a question.
+A plain list is a JSON file of questions, with documents given separately. `questions` lists the fields of a question.
 """
 
 import json
@@ -23,7 +23,7 @@ from workbench.records import Dataset, Need, Qrel
 
 
 def read_golden(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
-    """A golden folder or file, or a plain list with its documents."""
+    """Read a golden folder or file, or a plain list with its documents."""
     draft = DatasetDraft(path.stem)
     rows = list((_folder if require(path, "the dataset").is_dir() else _file)(path, documents, draft))
     for row, where in rows:
@@ -59,7 +59,7 @@ def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
 
 
 def _numbered(rows: Any, what: str, draft: DatasetDraft) -> Rows:
-    """Rows of a JSON list with their places; an item that is no object is a fault."""
+    """Yield rows of a JSON list with their places. An item that is not an object is a fault."""
     listed = rows if isinstance(rows, list) else [rows]
     return objects(((row, f"{what} {number}") for number, row in enumerate(listed, 1)), draft)
 
@@ -68,17 +68,17 @@ def _json_file(path: Path, draft: DatasetDraft) -> Any:
     try:
         return parse_json(read_text(path, draft))
     except ValueError as error:
-        raise InputError(f"{path}:{getattr(error, 'lineno', 1)} is not JSON ({reason(error)})", "mend the file") from None
+        raise InputError(f"{path}:{getattr(error, 'lineno', 1)} is not JSON ({reason(error)})", "fix the file") from None
 
 
 def document_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """{doc_id, title, text} of every document."""
+    """Yield {doc_id, title, text} of every document."""
     for document in dataset.documents:
         yield {"doc_id": document.doc_id, "title": document.title, "text": document.text}
 
 
 def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
-    """Every query with its labels, spans with their text; DatasetError where a metadata field would be read as a label, or a misspelt one."""
+    """Return every query with its labels, spans with text. Raises DatasetError if a metadata field reads as a label or a misspelt one."""
     rows: list[dict[str, Any]] = []
     faults: list[str] = []
     texts = {document.doc_id: document.text for document in dataset.documents}
@@ -118,7 +118,7 @@ def _judgements(qrels: Iterable[Qrel]) -> dict[str, Any]:
 
 
 def write_golden(dataset: Dataset, folder: Path) -> None:
-    """Write documents.jsonl and questions.jsonl to a new folder, which is made under another name and renamed when complete."""
+    """Write documents.jsonl and questions.jsonl to a new folder, which appears under its name only when complete."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(f"{folder} exists and is not an empty folder", "name a new one with --to")
     files = {"documents.jsonl": _lines(document_rows(dataset)), "questions.jsonl": _lines(question_rows(dataset))}
@@ -139,4 +139,4 @@ def _lines(rows: Iterable[dict[str, Any]]) -> str:
     try:
         return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     except ValueError as error:
-        raise InputError(f"a number does not fit JSON ({error})", "mend the metadata of the questions") from None
+        raise InputError(f"a number does not fit JSON ({error})", "fix the metadata of the questions") from None

@@ -1,4 +1,4 @@
-"""HTML as text: headings as Markdown, paragraphs, list items, tables of plain cells as pipe tables; scripts and styles dropped."""
+"""Convert HTML to text: headings as Markdown, paragraphs, list items and simple tables as pipe tables. Scripts and styles are dropped."""
 
 import re
 import warnings
@@ -11,7 +11,7 @@ from bs4.exceptions import ParserRejectedMarkup
 
 from workbench.records import Document
 
-# Not <head>: its end may be left out, and html.parser then puts the body into it.
+# Not <head>: its end tag is optional, and html.parser then puts the body into it.
 _DROPPED = ["script", "style", "template", "noscript", "iframe", "object", "svg", "title"]
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _NAMES = """
@@ -23,7 +23,7 @@ _LISTS = ("ul", "ol", "menu", "dir")
 
 
 def document_of_html(doc_id: str, markup: str) -> Document:
-    """Convert a page to a document with the title in <title>. The same page gives the same text. ValueError if it is not HTML."""
+    """Convert a page to a document with its <title>. The same page always gives the same text. Raises ValueError if it is not HTML."""
     with warnings.catch_warnings():
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
@@ -42,7 +42,7 @@ def document_of_html(doc_id: str, markup: str) -> Document:
 
 
 def _walk(root: Tag) -> Iterator[tuple[str, PageElement]]:
-    """Elements in the order of the page, "open" and "close" around the content of a tag. Pages nest deeper than Python recurses."""
+    """Yield elements in page order, with "open" and "close" around a tag's content. Pages nest deeper than Python recurses."""
     waiting: list[tuple[str, PageElement]] = [("open", root)]
     while waiting:
         event, element = waiting.pop()
@@ -53,13 +53,13 @@ def _walk(root: Tag) -> Iterator[tuple[str, PageElement]]:
 
 
 def _is_whole(tag: Tag) -> bool:
-    """Whether a tag becomes one block, not one for each tag inside it."""
+    """Return whether a tag becomes one block instead of one for each tag inside it."""
     return tag.name == "pre" or (tag.name == "table" and _is_simple(tag))
 
 
 @dataclass
 class _Page:
-    """The text so far: blocks (text, whether an item of a list) and the words of the open block."""
+    """The text so far: blocks (text, whether it is a list item) and the words of the open block."""
 
     blocks: list[tuple[str, bool]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -110,7 +110,7 @@ class _Page:
         return "  " * (len(self.lists) - 1) + (f"{count + 1}. " if tag.name == "ol" else "- ")
 
     def _end(self) -> None:
-        """Close the open block; a blank one leaves its prefix to the next block, such as the paragraph inside an item."""
+        """Close the open block. A blank block leaves its prefix to the next one, such as the paragraph inside an item."""
         lines = [" ".join(line.split()) for line in "".join(self.words).split("\n")]
         self.words = []
         text = (" " if self.prefix else "\n").join(line for line in lines if line)
@@ -133,7 +133,7 @@ def _rows(table: Tag) -> list[list[Tag]]:
 
 
 def _is_simple(table: Tag) -> bool:
-    """Whether a table has two or more rows and columns, none joined, and nothing but text in its cells."""
+    """Return whether a table has two or more rows and columns, no joined cells, and only text in its cells."""
     rows = _rows(table)
     within = ["table", "tr", "td", "th", "pre", *_LISTS, *_HEADINGS]
     joined = any(str(cell.get(span, "1")).strip() not in ("1", "") for row in rows for cell in row for span in ("rowspan", "colspan"))
@@ -142,7 +142,7 @@ def _is_simple(table: Tag) -> bool:
 
 
 def _table(table: Tag) -> list[str]:
-    """The caption and a pipe table, whose head is the first row."""
+    """Return the caption and a pipe table with the first row as its head."""
     lines = [f"| {' | '.join(_words(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in _rows(table)]
     lines.insert(1, f"|{' --- |' * len(_rows(table)[0])}")
     captions = [_words(caption) for caption in table.find_all("caption")]
@@ -150,7 +150,7 @@ def _table(table: Tag) -> list[str]:
 
 
 def _words(tag: Tag) -> str:
-    """The text of a tag in one line; blocks and breaks separate words, other tags do not."""
+    """Return the text of a tag on one line. Blocks and breaks separate words, other tags do not."""
     found = []
     for event, element in _walk(tag):
         if isinstance(element, Tag):

@@ -1,6 +1,6 @@
-"""NFCorpus (Boteva et al., ECIR 2016) in BEIR's edition: from a folder, the cache, or the network once.
+"""Read NFCorpus (Boteva et al., ECIR 2016) in BEIR's edition from a folder or the cache, or download it once.
 
-The archive is accepted if its counts are the published ones; its SHA-256 is then recorded, and checked after every later download.
+A downloaded archive must have the published counts. Its SHA-256 is then recorded, and checked after every later download.
 """
 
 import os
@@ -21,13 +21,13 @@ from workbench.errors import InputError
 
 URL = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets/nfcorpus.zip"
 COUNTS = {"documents": 3_633, "queries": 3_237, "test judgements": 12_334}
-# The queries that are often quoted for this corpus, with their documents of grade 2.
+# The queries often quoted for this corpus, with their documents of grade 2.
 FIVE = ("PLAIN-2630", "PLAIN-2660", "PLAIN-2510", "PLAIN-2430", "PLAIN-2690")
 _SECONDS = 30
 
 
 def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> DatasetDraft:
-    """Read NFCorpus; `five` keeps the five named queries with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
+    """Read NFCorpus. `five` keeps the five named queries with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
     draft = read_beir(folder or _found() or _obtained(), split)
     if five:
         draft.queries = [(query, where) for query, where in draft.queries if query.query_id in FIVE]
@@ -53,8 +53,8 @@ def _obtained() -> Path:
 
 
 def _downloaded(cache: Path) -> Path:
-    """Fetch the archive, check it, unpack it aside and rename it, so that an interrupted download is never read."""
-    # The lock is ours: any files aside, or in the place without a corpus, are those of a killed process.
+    """Download the archive, check it, unpack it to a temporary folder and rename it, so that an interrupted download is never read."""
+    # This process has the lock: temporary files, or a folder without a corpus, were left by a killed process.
     archive, aside = cache / "nfcorpus.zip", cache / "nfcorpus.part"
     shutil.rmtree(aside, ignore_errors=True)
     try:

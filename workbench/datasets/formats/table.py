@@ -1,8 +1,8 @@
-"""A table of questions, CSV or parquet, and the documents it is about.
+"""Read a table of questions, CSV or parquet, and the documents it is about.
 
 Columns are the fields of a question. Document ids are a JSON list, `{doc_id: grade}`, or separated by `;` or `|`; `evidence` and
-a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` are text; any other CSV cell is the
-JSON value that it spells (`2020` a number, `"2020"` a text), else text. Parquet cells have types.
+a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` are text. Any other CSV cell is parsed as
+JSON if possible (`2020` is a number, `"2020"` a text), else it is text. Parquet cells have types.
 """
 
 import re
@@ -22,7 +22,7 @@ _PLAIN = ("query", "query_id", "answer", "split")
 
 
 def read_table(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
-    """A table of questions with its documents; in a folder, the table `questions` and the table, lines or folder `documents`."""
+    """Read a table of questions with its documents, or a folder with a table `questions` and a table, lines or folder `documents`."""
     draft = DatasetDraft(path.stem)
     require(path, "the dataset")
     if path.is_dir():
@@ -41,7 +41,7 @@ def read_table(path: Path, documents: Path | None, split: str | None) -> Dataset
 
 
 def _value(key: str, value: Any, spelt: bool, where: str, draft: DatasetDraft) -> Any:
-    """A cell as the golden format has it; `spelt` says that every cell is text."""
+    """Convert a cell to the golden format. `spelt` says that every cell is text."""
     if key in _IDS:
         return _ids(key, value, where, draft)
     if key in ("evidence", "relevant_chunks") and isinstance(value, str):
@@ -52,7 +52,7 @@ def _value(key: str, value: Any, spelt: bool, where: str, draft: DatasetDraft) -
 
 
 def _ids(key: str, value: Any, where: str, draft: DatasetDraft) -> Any:
-    # pandas makes 3.0 of a number in a column with empty cells.
+    # pandas turns a number into 3.0 in a column with empty cells.
     if isinstance(value, int | float):
         return [str(int(value) if value == int(value) else value)]
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Rows of CSV and parquet files: CSV cells are text, parquet cells have their types; an empty cell is absent."""
+"""Read rows of CSV and parquet files. CSV cells are text, parquet cells have their types, and empty cells are omitted."""
 
 import csv
 import io
@@ -17,12 +17,12 @@ SUFFIXES = (".csv", ".parquet")
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table, by its name."""
+    """Return whether a file is a table, judging by its name."""
     return path.suffix.lower() in SUFFIXES
 
 
 def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
-    """The columns and the rows of a table, each row with its place; rows that cannot be read are faults."""
+    """Return a table's columns and its rows with their places. Unreadable rows are faults."""
     read = _read_parquet if path.suffix.lower() == ".parquet" else _read_csv
     columns, rows = read(path, draft)
     for name in dict.fromkeys(columns):
@@ -32,7 +32,7 @@ def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 
 
 def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: DatasetDraft) -> bool:
-    """Add faults for missing columns and for those that look like a misspelt one; return whether all needed columns exist."""
+    """Add faults for missing columns and for misspelt ones, and return whether all needed columns exist."""
     wrong, missing = misspelt(tuple(columns), (*needed, *others)), [name for name in needed if name not in columns]
     draft.faults += [f"{path}:1 has no use for column {column!r} (did you mean {name!r}?); rename it" for column, name in wrong.items()]
     listed = ", ".join(map(repr, columns)) or "none"
@@ -42,7 +42,7 @@ def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequenc
 
 
 def _read_csv(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
-    # Excel begins its UTF-8 files with a byte order mark; no offset counts from there.
+    # Excel writes a byte order mark into UTF-8 files. No offset counts from there.
     reader = csv.reader(io.StringIO(read_text(path, draft, mark=True), newline=""), strict=True)
     columns: list[str] = []
     rows = []
@@ -69,7 +69,7 @@ def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     try:
         table = parquet.read_table(path)
     except ArrowException as error:
-        raise InputError(f"{path} is not a parquet file ({str(error).splitlines()[0]})", "write it anew, or give CSV") from None
+        raise InputError(f"{path} is not a parquet file ({str(error).splitlines()[0]})", "write it again, or give CSV") from None
     rows = [({key: _plain(value) for key, value in row.items()}, f"{path} row {number}") for number, row in enumerate(table.to_pylist(), 1)]
     strange = {(key, type(value).__name__) for row, _ in rows for key, value in row.items() if not _is_json(value)}
     draft.faults += [f"{path} has a {kind} in column {key!r}; write it as text" for key, kind in sorted(strange)]
@@ -77,7 +77,7 @@ def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 
 
 def _plain(value: Any) -> Any:
-    """A parquet value as JSON has it: pandas' NaN is absent, dates and decimals are text."""
+    """Convert a parquet value to JSON: pandas' NaN becomes None, dates and decimals become text."""
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, date | time):

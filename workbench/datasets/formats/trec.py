@@ -1,6 +1,6 @@
-"""TREC: topics, qrels (`query_id 0 doc_id relevance`) and runs (`query_id Q0 doc_id rank score tag`), separated by blanks or tabs.
+"""Read and write TREC files: topics, qrels (`query_id 0 doc_id relevance`) and runs (`query_id Q0 doc_id rank score tag`).
 
-Formats as trec_eval reads them (https://github.com/usnistgov/trec_eval); what it would skip or take for 0 is a fault here.
+Fields are separated by blanks or tabs, as in trec_eval (https://github.com/usnistgov/trec_eval). Input that it skips or reads as 0 is a fault.
 """
 
 import math
@@ -24,7 +24,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class ScoredDoc:
-    """A line of a run: a document that a query retrieved, its rank from 1 or 0 and its score, the higher the better."""
+    """A line of a run: a document retrieved for a query, its rank from 1 or 0, and its score (higher is better)."""
 
     query_id: str
     doc_id: str
@@ -33,7 +33,7 @@ class ScoredDoc:
 
 
 def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None) -> DatasetDraft:
-    """Topics, qrels and documents; `path` is the topics file, or a folder that has the files that are not given under their usual names."""
+    """Read topics, qrels and documents. `path` is the topics file, or a folder with the usual names for all files not given."""
     draft = DatasetDraft(path.stem)
     folder, topics = path.parent, require(path, "the dataset")
     if path.is_dir():
@@ -46,7 +46,7 @@ def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str
 
 
 def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]:
-    """Read topics into the draft; return the ids of other splits' topics."""
+    """Read topics into the draft and return the ids of other splits' topics."""
     rows = list((json_lines if path.suffix.lower() == ".jsonl" else _tabbed_topics)(path, draft))
     check_split(split, (row.get("split") for row, _ in rows), draft)
     others = set()
@@ -70,22 +70,22 @@ def _tabbed_topics(path: Path, draft: DatasetDraft) -> Rows:
 
 
 def read_qrels(path: Path) -> tuple[Qrel, ...]:
-    """The judgements of a qrels file; DatasetError with every malformed line."""
+    """Read the judgements of a qrels file. Raises DatasetError with every malformed line."""
     return _whole(path, _qrels)
 
 
 def read_run(path: Path) -> tuple[ScoredDoc, ...]:
-    """The lines of a run; DatasetError with every malformed line and every document that a query has twice."""
+    """Read the lines of a run. Raises DatasetError with every malformed line and every repeated document of a query."""
     return _whole(path, _run)
 
 
 def write_qrels(path: Path, qrels: Iterable[Qrel]) -> None:
-    """A qrels file; InputError for an id that the format cannot hold."""
+    """Write a qrels file. Raises InputError for an id that the format does not allow."""
     _write(path, (f"{_id(row.query_id)} 0 {_id(row.doc_id)} {row.relevance}" for row in qrels))
 
 
 def write_run(path: Path, run: Iterable[ScoredDoc], tag: str) -> None:
-    """A run with all digits of its scores; InputError for an id or a score that the format cannot hold."""
+    """Write a run with all digits of its scores. Raises InputError for an id or a score that the format does not allow."""
     _write(path, (f"{_id(row.query_id)} Q0 {_id(row.doc_id)} {row.rank} {_score(row.score)} {_id(tag)}" for row in run))
 
 

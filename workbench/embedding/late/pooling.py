@@ -24,13 +24,13 @@ from workbench.models.tokenizers import Ints, Tokens, model_tokenizer, tokenise
 from workbench.records import Document
 from workbench.storage.vector_cache import VectorCache, Vectors
 
-# Windows that are encoded at once, and vectors that are committed at once.
+# Windows to encode at once, and vectors to commit at once.
 _WINDOWS = 16
 _VECTORS = 8_192
 
 
 class Slice(NamedTuple):
-    """The slice [start, end) of a document's text, in code points; `titled` pools the tokens of its title too."""
+    """The slice [start, end) of a document's text, in code points. `titled` pools the tokens of its title too."""
 
     start: int
     end: int
@@ -53,7 +53,7 @@ class Reader:
     identity: bytes
 
     def document_key(self, document: Document) -> bytes:
-        """All that decides a document's token vectors: 16 bytes of BLAKE2b of title and text, keyed by the embedder's identity."""
+        """Hash everything that determines a document's token vectors: 16 bytes of BLAKE2b of its title and text, keyed by the identity."""
         content = hashlib.blake2b(key=self.identity, digest_size=16)
         for part in (document.title, document.text):
             encoded = part.encode("utf-8", "surrogatepass")
@@ -61,18 +61,18 @@ class Reader:
         return content.digest()
 
     def keys(self, request: DocumentSlices) -> list[bytes]:
-        """The item cache's key of each slice, by its document and its bounds."""
+        """Return the item cache's key of each slice, made from its document and bounds."""
         key = self.document_key(request.document)
         texts = (f"{start} {end} {titled:d}" for start, end, titled in request.slices)
         return [hashlib.blake2b(text.encode(), digest_size=16, key=key).digest() for text in texts]
 
     def lengths(self, request: DocumentSlices) -> Ints:
-        """How many tokens are pooled for each slice: int64 (n)."""
+        """Count the tokens pooled for each slice: int64 (n)."""
         first, last = self.ranges(request)
         return last - first
 
     def ranges(self, request: DocumentSlices) -> tuple[Ints, Ints]:
-        """The tokens [first, last) that share a character with each slice, or the one next to it where none does: int64 (n) each."""
+        """Return the tokens [first, last) that share a character with each slice, or else the token next to it: int64 (n) each."""
         tokens, title = self._tokens(request.document), len(_text(request.document)) - len(request.document.text)
         slices = np.array(request.slices, dtype=np.int64).reshape(-1, 3)
         first = np.searchsorted(tokens.ends, slices[:, 0] + title, side="right")
@@ -81,11 +81,11 @@ class Reader:
         return first, np.maximum(last, first + 1).astype(np.int64)
 
     def windows(self, document: Document) -> int:
-        """How many windows a document has."""
+        """Count the windows of a document."""
         return len(window_starts(self._size(document), self.frame.room))
 
     def tokens(self, document: Document) -> int:
-        """How many tokens the model reads of a document: overlaps of windows, prompts and special tokens included."""
+        """Count the tokens that the model reads of a document: overlaps of windows, prompts and special tokens included."""
         before, after, room = self.frame
         return self.windows(document) * (len(before) + len(after) + min(self._size(document), room))
 
@@ -97,22 +97,22 @@ class Reader:
 
 
 def reader_of(embedder: SentenceTransformersEmbedder) -> Reader:
-    """The reader of an embedder with `pooling: late`."""
+    """Return the reader of an embedder with `pooling: late`."""
     frame = frame_of(embedder.model, embedder.window(), embedder.prompt("document"))
     return Reader(embedder, frame, bytes.fromhex(fingerprint(embedder.identity("document"))))
 
 
 def pool(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache, label: str = "") -> int:
-    """Compute the slices that the cache lacks, each document in one pass; returns the number of encoded tokens."""
-    # All at once, for the tokeniser's threads; what follows finds the tokens in its cache.
+    """Compute the slices missing from the cache, each document in one pass, and return the number of encoded tokens."""
+    # Tokenise all documents at once, for the tokeniser's threads. Later steps find the tokens in its cache.
     tokenise([_text(request.document) for request in requests], reader.embedder.model)
     missing = _missing(requests, reader, cache)
     tokens = sum(reader.tokens(request.document) for request in missing)
-    # With torch each document alone, since there a vector depends on the texts beside it.
+    # With torch, encode each document alone, since torch's vectors depend on the other texts in the batch.
     windows = _WINDOWS if reader.embedder.encoder().backend == "openvino" else 1
     with tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False) as bar:
         for group in batching.groups(missing, lambda request: reader.windows(request.document), windows):
-            # A document is committed whole; one with more slices in parts, and encoded again if it was interrupted.
+            # Commit a document as one. A document with many slices is committed in parts and encoded again after an interruption.
             pooled = _pooled(group, reader, bar)
             while batch := list(islice(pooled, _VECTORS)):
                 cache.put([key for key, _ in batch], np.stack([vector for _, vector in batch]))
@@ -120,7 +120,7 @@ def pool(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache,
 
 
 def _missing(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache) -> list[DocumentSlices]:
-    """The slices that the cache lacks, the longest documents first, each slice once even if its document occurs twice."""
+    """Return the slices missing from the cache, longest documents first, each slice once even if its document occurs twice."""
     missing: list[DocumentSlices] = []
     seen: set[bytes] = set()
     for request in sorted(requests, key=lambda request: -len(request.document.text)):
@@ -133,11 +133,11 @@ def _missing(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCa
 
 
 def _pooled(group: Sequence[DocumentSlices], reader: Reader, bar: "tqdm[Any]") -> Iterator[tuple[bytes, Vectors]]:
-    """Key and vector of each slice of a group of documents."""
+    """Yield the key and vector of each slice of a group of documents."""
     embedder, (before, after, room) = reader.embedder, reader.frame
     texts = [_text(request.document) for request in group]
     encodings = model_tokenizer(embedder.model).encode_batch_fast(texts, add_special_tokens=False)
-    # Of a document without a token that the model knows, a special one is pooled.
+    # Pool a special token of a document in which the model knows no token.
     ids = [encoding.ids or [*after, *before, 0][:1] for encoding in encodings]
     pools = [Pool(len(tokens), room, *reader.ranges(request)) for tokens, request in zip(ids, group, strict=True)]
     keys = [reader.keys(request) for request in group]
@@ -151,24 +151,24 @@ def _pooled(group: Sequence[DocumentSlices], reader: Reader, bar: "tqdm[Any]") -
 
 
 def _text(document: Document) -> str:
-    """The text that is encoded: a chunk at 0 is embedded with the title and one space before it, and so is the document."""
+    """Return the text to encode: a title and one space before the document, as in the input of a chunk at 0."""
     return f"{document.title} {document.text}" if document.title.strip() else document.text
 
 
 @dataclass(frozen=True)
 class LateChunkEncoder(ChunkEncoder):
-    """One pass over each document serves every chunking of the corpus."""
+    """An encoder that serves every chunking of the corpus with one pass over each document."""
 
     embedder: SentenceTransformersEmbedder
     pooling: ClassVar[str] = "late"
 
     def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:
-        """Encode each document once for all that the cache lacks of these chunks and their peers."""
+        """Encode each document once for all vectors missing for these chunks and their peers."""
         documents, reader = chunks.documents, reader_of(self.embedder)
         lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(each).hex() for each in documents])}.lock"
         with store_errors(lock.parent):
             lock.parent.mkdir(parents=True, exist_ok=True)
-            # Of several processes one makes the pass over these documents, the others find its vectors.
+            # One of several processes makes the pass over these documents, and the others find its vectors.
             with FileLock(lock):
                 wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
                 encoded = pool(_document_slices(documents, wanted), reader, cache, label)
@@ -178,7 +178,7 @@ class LateChunkEncoder(ChunkEncoder):
         return EmbeddedTexts(read(keys, cache, buffer), lengths, encoded)
 
     def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
-        """The tokens of the documents that lack a slice; a document is encoded once for all configurations."""
+        """Count the tokens of the documents with a missing slice. A document is encoded once for all configurations."""
         try:
             reader = reader_of(self.embedder)
         except UnpreparedModelError:
@@ -192,15 +192,15 @@ class LateChunkEncoder(ChunkEncoder):
         return EncodingPlan(tokens, 0)
 
     def texts(self, chunks: EncoderChunks) -> None:
-        """None: whole documents are encoded."""
+        """Return None, since whole documents are encoded."""
 
     def refuses_headers(self) -> str:
-        """A header is not part of the document."""
+        """Refuse headers, which are not part of the document."""
         return "pooling: late does not go with enrich: true, since a chunk's headings are already in its encoded document; leave one out"
 
 
 def _document_slices(documents: Sequence[Document], chunks: pd.DataFrame) -> list[DocumentSlices]:
-    """The slices of each document in a table of chunks (doc, start, end, header), in its order."""
+    """Return the slices of each document in a table of chunks (doc, start, end, header), in the table's order."""
     requests = []
     for _, rows in chunks.groupby("doc", sort=True):
         document = documents[int(rows["doc"].iloc[0])]

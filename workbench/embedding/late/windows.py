@@ -1,4 +1,4 @@
-"""A document in overlapping windows of a model, and the means of its tokens' vectors ("long late chunking" of Günther et al. 2024)."""
+"""Read a document in overlapping windows and average its tokens' vectors ("long late chunking" of Günther et al. 2024)."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from workbench.storage.vector_cache import Vectors
 
 # The smallest share of their room that two neighbouring windows have in common (docs/decisions.md).
 OVERLAP = 0.25
-# What decides a late vector besides model, window and document; raise the version when the same settings give other vectors.
+# The version of everything that determines a late vector besides model, window and document. Increase it when vectors change.
 LATE = {"version": 1, "overlap": OVERLAP, "weights": "triangular"}
 
 Doubles = NDArray[np.float64]
@@ -27,21 +27,21 @@ class Frame(NamedTuple):
     room: int
 
     def rows(self, ids: Sequence[int]) -> Iterator[list[int]]:
-        """The windows of a document's tokens as rows of ids for the model."""
+        """Yield the windows of a document's tokens as rows of ids for the model."""
         for start in window_starts(len(ids), self.room).tolist():
             yield [*self.before, *ids[start : start + self.room], *self.after]
 
 
 @functools.lru_cache(maxsize=8)
 def frame_of(model: str, window: int, prompt: str) -> Frame:
-    """The frame of a model's windows; each begins with the special tokens and the prompt, which are not pooled."""
+    """Return the frame of a model's windows. Each begins with the special tokens and the prompt, which are not pooled."""
     first, last = special_ids(model)
     before = [*first.tolist(), *model_tokenizer(model).encode(prompt, add_special_tokens=False).ids]
     return Frame(before, last.tolist(), window - len(before) - len(last))
 
 
 def window_starts(tokens: int, room: int) -> Ints:
-    """The starts of a document's windows: as few as share OVERLAP of their room, evenly spread, all of them full but a lone one."""
+    """Return the starts of a document's windows: the fewest that share OVERLAP of their room, evenly spread and full, except a lone one."""
     if tokens <= room:
         return np.zeros(1, dtype=np.int64)
     gaps = -(-(tokens - room) // max(1, room - int(room * OVERLAP)))
@@ -49,26 +49,26 @@ def window_starts(tokens: int, room: int) -> Ints:
 
 
 class Pool:
-    """The mean directions of ranges of a document's tokens, from its windows in order; holds one window and the open ranges.
+    """The mean directions of ranges of a document's tokens, from its windows in order. Only one window and the open ranges are in memory.
 
-    Where windows overlap a token's vectors are averaged, with weights that fall towards a window's edges. Means come from running sums in
-    float64 over the whole document, so a range's mean is the same bit by bit whatever other ranges are pooled.
+    A token's vectors in overlapping windows are averaged, with weights that fall towards a window's edges. Means come from running sums in
+    float64 over the whole document, so a range's mean is bit for bit the same, whichever other ranges are pooled.
     """
 
     def __init__(self, tokens: int, room: int, first: Ints, last: Ints) -> None:
-        """Ranges [first, last) of at least one token each: int64 (n)."""
+        """Store ranges [first, last) of at least one token each: int64 (n)."""
         self._edges = [*window_starts(tokens, room).tolist(), tokens]
         self._window, self._done = 0, 0
         self._first, self._last = first, last
         self._opening, self._closing = (np.argsort(-edge, kind="stable").tolist() for edge in (first, last))
         self._open: dict[int, Doubles] = {}
         width = min(tokens, room)
-        # Twice the distance to the nearer edge, at the token's middle.
+        # Twice the distance to the nearer edge from the token's middle.
         self._weights = 2.0 * np.minimum(np.arange(width), np.arange(width)[::-1]) + 1.0
         self._shares, self._sums, self._before = np.zeros(width), np.zeros((width, 0)), np.zeros(0)
 
     def add(self, states: Vectors) -> Iterator[tuple[int, Vectors]]:
-        """Take the next window's vectors, float32 (tokens, dimension); yield (place, unit vector) of each range that no later window reaches."""
+        """Add the next window's vectors, float32 (tokens, dimension), and yield (place, unit vector) of each range that it completes."""
         if not self._window:
             self._sums, self._before = np.zeros(states.shape), np.zeros(states.shape[1])
         sums = np.cumsum(np.concatenate([self._before[None], self._means(states)]), axis=0)
@@ -83,7 +83,7 @@ class Pool:
             yield place, (total / np.linalg.norm(total)).astype(np.float32)
 
     def _means(self, states: Vectors) -> Doubles:
-        """The averaged vectors of the tokens that no later window holds: float64 (tokens, dimension)."""
+        """Return the averaged vectors of tokens that no later window contains: float64 (tokens, dimension)."""
         self._sums += self._weights[:, None] * states
         self._shares += self._weights
         step = self._edges[self._window + 1] - self._edges[self._window]
@@ -96,7 +96,7 @@ class Pool:
 
 
 def unpoolable(model: str, window: int, prompt: str) -> str:
-    """Why a model's tokens cannot be pooled by chunk, by its settings alone; empty if they can."""
+    """Return why a model's settings rule out pooling tokens by chunk, or an empty text if they allow it."""
     modules = model_modules(model)
     names = [module["type"].rpartition(".")[2] for module in modules]
     if modules and names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):

@@ -1,4 +1,4 @@
-"""Connect Dask workers, processes on this machine or those of a scheduler, and check that they compute what this process would."""
+"""Connect Dask workers, local or those of a scheduler, and check that they compute the same results as this process."""
 
 import logging
 import secrets
@@ -19,7 +19,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.storage.remote_store import RemoteStore
 
-# A task that has killed this many workers is given up.
+# Give up a task after it has killed this many workers.
 _DEATHS = 3
 _CONNECT_SECONDS = 10
 _START_SECONDS = 60
@@ -27,13 +27,13 @@ _START_SECONDS = 60
 
 @contextmanager
 def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
-    """Worker processes on this machine, `jobs` of them, ended with the context, or those of the scheduler at an address."""
+    """Yield workers: `jobs` processes on this machine, which end with the context, or those of the scheduler at an address."""
     try:
         import dask
-        import distributed  # noqa: F401  # only whether it is installed
+        import distributed  # noqa: F401  # checks only that it is installed
     except ImportError:
         raise InputError("--jobs and --scheduler need Dask", advice("cluster")) from None
-    # The data set travels in one task; nothing serves pages.
+    # The dataset travels in one task, and nothing serves pages.
     quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
     pages: dict[str, Any] = {f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker", "nanny")}
     with dask.config.set(quiet | pages), _quiet(), _here(jobs or 1) if scheduler is None else _at(scheduler) as workers:
@@ -44,7 +44,7 @@ def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
 def _here(jobs: int) -> Iterator[Workers]:
     from distributed import Client, LocalCluster
 
-    # BLAS reads its number of threads when it is imported.
+    # BLAS reads its number of threads on import.
     threads = {name: str(max(1, usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with _interrupts_held():
         cluster = LocalCluster(
@@ -54,7 +54,7 @@ def _here(jobs: int) -> Iterator[Workers]:
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
             worker_dashboard_address="127.0.0.1:0",
-            # Without a limit: a worker that is killed for its memory could have finished where one process would.
+            # No memory limit: a worker killed for its memory might have finished as a single process would.
             memory_limit=0,
             silence_logs=logging.CRITICAL,
             scheduler_kwargs={"allowed_failures": _DEATHS - 1, "dashboard": False},
@@ -67,8 +67,8 @@ def _here(jobs: int) -> Iterator[Workers]:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Threads and processes started in the context, and their own, never see Ctrl-C: this process does, and ends them."""
-    # Started later, the tracker would lift the mask of the thread that starts processes.
+    """Hide Ctrl-C from threads and processes started in the context and their children. This process receives it and ends them."""
+    # Start the tracker now: later, it would lift the mask of the thread that starts processes.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -82,7 +82,7 @@ def _at(address: str) -> Iterator[Workers]:
     from distributed import Client
 
     class Closing(Client):  # type: ignore[misc]  # Dask is not typed here
-        """A client that closes itself if it cannot connect: the garbage collector would close it later, under any lock of Dask."""
+        """A client that closes itself if it cannot connect, because the garbage collector would close it later under any lock of Dask."""
 
         def __init__(self) -> None:
             try:
@@ -106,7 +106,7 @@ def _at(address: str) -> Iterator[Workers]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence Dask's logs and warnings about workers that come and go; failed tasks report the loss."""
+    """Silence Dask's logs and warnings about workers that come and go. Failed tasks report the loss."""
     loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -122,7 +122,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def marked(run: RunContext) -> Iterator[str]:
-    """A file in the store, and in outputs, while the sweep runs; a worker that sees it sees the same store."""
+    """Keep a marker file in the store and in outputs during the sweep. A worker that sees it shares the driver's store."""
     mark, workspace = f".sweep-{secrets.token_hex(8)}", run.workspace
     with ExitStack() as marks:
         if isinstance(workspace.store, RemoteStore):
@@ -141,7 +141,7 @@ def _place(run: RunContext) -> str:
 
 
 def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
-    """The context of all tasks, for workers of which each sees the store and computes what the driver would. Errors: InputError for others."""
+    """Return the context of all tasks. Raises InputError if a worker does not see the store or would compute other results."""
     outputs, store = run.workspace.outputs.resolve(), _place(run)
     embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
     infos, own = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
@@ -155,12 +155,12 @@ def checked(run: RunContext, configurations: Sequence[Configuration], workers: W
         raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
     machines = Counter(info.machine for info in infos.values())
     threads = {info.machine: max(1, info.cores // machines[info.machine]) for info in infos.values()}
-    # A copy has none of the tables that this process has made of the dataset.
+    # Send a copy without the tables that this process has derived from the dataset.
     return JobContext(outputs, store, mark, replace(run), threads)
 
 
 def _fault(info: WorkerInfo | BaseException, own: WorkerInfo, store: str) -> str:
-    """Why a worker cannot help, with the fix; empty if it can."""
+    """Return why a worker cannot take part, with the fix, or an empty text if it can."""
     if isinstance(info, BaseException):
         missing = isinstance(info, ImportError)
         return f"cannot run Workbench ({info}); install it there" if missing else " ".join(f"{info}".split())

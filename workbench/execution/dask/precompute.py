@@ -1,7 +1,7 @@
-"""Precompute missing results on Dask workers: texts are encoded in batches, results of the graph are tasks.
+"""Precompute missing results on Dask workers: texts are encoded in batches, and results of the graph are tasks.
 
-A task is named by the key of its result, so results that configurations share are computed once. Encoded batches come back to the
-driver, which alone writes the vector cache; so the stages that embed run on the driver, all others on the workers.
+A task is named by the key of its result, so results that configurations share are computed once. Encoded batches return to the
+driver, the only process that writes the vector cache. So stages that embed run on the driver, all others on the workers.
 """
 
 from collections import defaultdict
@@ -28,14 +28,14 @@ from workbench.pipeline.stage import Node
 
 @dataclass
 class _Sweep:
-    """A sweep on workers, with the errors that it met by task."""
+    """A sweep on workers, with the errors of its tasks."""
 
     graph: Graph
     configurations: Sequence[Configuration]
     errors: dict[str, BaseException] = field(default_factory=dict)
 
     def missing(self, stages: Sequence[str] | None = None) -> list[Node]:
-        """The nodes that are not in the store, each result once, without those of configurations that failed."""
+        """Return the nodes missing from the store, each result once, except those of failed configurations."""
         nodes: dict[str, Node] = {}
         for configuration in self.configurations:
             if not self.failed(configuration):
@@ -44,7 +44,7 @@ class _Sweep:
         return [node for node in nodes.values() if not self.graph.is_stored(node)]
 
     def failed(self, configuration: Configuration) -> list[BaseException]:
-        """The errors that a configuration met, the earliest stage's first."""
+        """Return the errors of a configuration, the earliest stage's first."""
         return [self.errors[task] for node in self.graph.nodes(configuration) if (task := self.graph.task(node)) in self.errors]
 
     def run(self, workers: Workers) -> None:
@@ -58,7 +58,7 @@ class _Sweep:
                     self.graph.precomputed[ended.name] = ended.value.seconds
 
     def _waves(self) -> list[list[str]]:
-        """The stages in groups: one that embeds results of its group begins a new group."""
+        """Group the stages into waves. A stage that embeds results of the current wave begins a new one."""
         waves: list[list[str]] = [[]]
         for name, stage in self.graph.stages.items():
             if any(map(stage.embedder, self.configurations)) and set(stage.inputs) & set(waves[-1]):
@@ -83,13 +83,13 @@ class _Sweep:
             self._encode_role(workers, embedder, role, texts_of)
 
     def _encode_role(self, workers: Workers, embedder: Embedder, role: Role, wanted: Mapping[Node, Sequence[str]]) -> None:
-        """Encode the texts that are not in the cache. An embedder's own error ends it: the stage meets and reports the same error."""
+        """Encode the texts missing from the cache. An embedder's own error ends its encoding, and its stage meets and reports it."""
         cache, nodes, texts = self.graph.run.workspace.vectors, list(wanted), list(wanted.values())
         identity, batches = tasks.embedder_identity(embedder), missing_batches(texts, embedder, role, cache)
         by_name = {f"encode-{fingerprint(batch.keys.tobytes().hex())}": batch for batch in batches}
 
         def given(batch: Batch) -> tuple[Any, ...]:
-            # The texts of a batch are made when a worker is free: those of all batches are as large as the corpus.
+            # Create the texts of a batch when a worker is free: all batches together are as large as the corpus.
             return embedder, role, identity, batch.texts(texts)
 
         planned = [Task(name, tasks.encode, partial(given, batch)) for name, batch in by_name.items()]
@@ -98,7 +98,7 @@ class _Sweep:
             for ended in workers.run(planned):
                 batch = by_name[ended.name]
                 if isinstance(ended.error, WorkerError):
-                    # Texts that killed workers must not be tried on the driver: the stages that want one of them fail.
+                    # Do not retry texts that killed workers on the driver: the stages that need one of them fail.
                     keys = set(batch.cache_keys)
                     lost = [node for node in nodes if not keys.isdisjoint(text_keys(wanted[node], embedder, role))]
                     self.errors = {self.graph.task(node): ended.error for node in lost} | self.errors
@@ -111,7 +111,7 @@ class _Sweep:
                     bar.update(int(batch.tokens.sum()))
 
     def _charge(self, owners: Sequence[Node], batch: Batch, cost: EncodingCost) -> None:
-        """Charge the tokens of each text to the first node that has it, as in one process, and the cost to the node of the first text."""
+        """Charge each text's tokens to the first node that needs it, as in one process, and the cost to the first text's node."""
         spent = self.graph.run.workspace.spent
         costs = [EncodingCost(tokens) for tokens in batch.tokens.tolist()]
         for node, part in [*zip(owners, costs, strict=True), (owners[0], cost)]:
@@ -122,7 +122,7 @@ class _Sweep:
 def precompute(
     graph: Graph, configurations: Sequence[Configuration], say: Say, jobs: int | None = None, scheduler: str | None = None
 ) -> dict[str, BaseException]:
-    """Compute missing results on workers; return each configuration's first error. Errors: InputError without workers, or for unequal ones."""
+    """Compute missing results on workers and return each configuration's first error. Raises InputError without usable workers."""
     sweep = _Sweep(graph, configurations)
     if not sweep.missing():
         return {}

@@ -24,28 +24,28 @@ from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Entry
 from workbench.storage.vector_cache import VectorCache, Vectors
 
-# Packages that decide results besides Workbench's own code.
+# Packages that determine results besides Workbench's own code.
 _PACKAGES = ("bm25s", "chromadb", "numpy", "openvino", "sentence-transformers", "tokenizers", "torch", "transformers")
 
 
 @dataclass(frozen=True)
 class WorkerWorkspace(Workspace):
-    """The workspace of a worker. Only the driver writes the vector cache: what a worker embeds itself it keeps in memory."""
+    """The workspace of a worker. Only the driver writes the vector cache, so a worker keeps its own vectors in memory."""
 
     @cached_property
     def vectors(self) -> VectorCache:
-        """This process's memory."""
+        """Return the vector cache in this process's memory."""
         return MemoryVectorCache()
 
     @property
     def indexes(self) -> Path:
-        """Under the shared outputs; with a store under a URL nothing else is shared, and indexes stay on the worker's machine."""
+        """Return a folder under the shared outputs, or one on the worker's machine if the store is under a URL."""
         return self.store_root / "indexes" if self.url else super().indexes
 
 
 @dataclass(frozen=True, eq=False)
 class JobContext:
-    """Shared by all tasks: the run, the places of results, each machine's threads, and the `mark` by which a worker recognises the store."""
+    """State shared by all tasks: the run, its folders, each machine's threads, and the `mark` by which workers recognise the store."""
 
     outputs: Path
     store: str
@@ -55,7 +55,7 @@ class JobContext:
 
 
 class WorkerInfo(NamedTuple):
-    """The properties of a worker that results depend on; `identities` are those of the embedders."""
+    """The properties of a worker that affect results. `identities` are those of the embedders."""
 
     machine: str
     cores: int
@@ -65,7 +65,7 @@ class WorkerInfo(NamedTuple):
 
 
 def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder]) -> WorkerInfo:
-    """Describe the process that runs this. Errors: ModelError where one of the models is missing."""
+    """Describe the process that runs this. Raises ModelError if a model is missing."""
     versions = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
     versions |= {name: installed_version(name) or "missing" for name in _PACKAGES}
     identities = [embedder_identity(embedder) for embedder in embedders]
@@ -73,12 +73,12 @@ def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder])
 
 
 def embedder_identity(embedder: Embedder) -> str:
-    """A hash of all that decides its vectors in either role, in this process."""
+    """Hash everything that determines an embedder's vectors in either role in this process."""
     return fingerprint([embedder.identity("document"), embedder.identity("query")])
 
 
 def sees(outputs: Path, store: str, mark: str) -> bool:
-    """Whether the store here is the driver's and can be written, and so the outputs unless the store has a URL."""
+    """Return whether this process can write the driver's store, and also the outputs unless the store has a URL."""
     if is_url(store):
         return RemoteStore(store, mirror_of(store)).has_mark(mark)
     folders = (Path(store), outputs)
@@ -86,7 +86,7 @@ def sees(outputs: Path, store: str, mark: str) -> bool:
 
 
 def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts: list[str]) -> tuple[Vectors, EncodingCost]:
-    """The vectors of a batch, float32 (n, dimension), and their cost. Errors: WorkerError where the driver would compute others."""
+    """Encode a batch as float32 (n, dimension) and return its cost. Raises WorkerError if the driver's vectors would differ."""
     threads = _set_threads(job)
     if embedder_identity(embedder) != identity:
         raise WorkerError(f"the worker on {socket.gethostname()} has another {embedder.model}: other files, or another precision", _EQUAL)
@@ -100,7 +100,7 @@ def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts
 
 
 def compute(job: JobContext, node: Node, key: str) -> Entry:
-    """Compute one result into the store, unless it is there; its inputs are there."""
+    """Compute one result into the store unless it is already stored. Its inputs must be stored."""
     _set_threads(job)
     _check_store(job)
     graph = graph_at(job)
@@ -111,7 +111,7 @@ def compute(job: JobContext, node: Node, key: str) -> Entry:
 
 @functools.lru_cache(maxsize=2)
 def graph_at(job: JobContext) -> Graph:
-    """The graph of a job in this process, made once."""
+    """Return the graph of a job, built once per process."""
     return Graph(replace(job.run, workspace=WorkerWorkspace.at(job.outputs, job.store)))
 
 
@@ -119,15 +119,15 @@ _EQUAL = "install the same versions and models on every machine, and of a model 
 
 
 def _set_threads(job: JobContext) -> int:
-    """Take this process's share of its machine's cores; all of them on a machine that came later."""
+    """Take this process's share of its machine's cores, or all of them on a machine that joined late."""
     threads = job.threads.get(socket.gethostname(), usable_cores())
-    # Dask's nanny sets one thread; OpenVINO's models read this when they are first compiled.
+    # Dask's nanny sets one thread; OpenVINO reads this when it first compiles a model.
     os.environ["OMP_NUM_THREADS"] = str(threads)
     return threads
 
 
 def _check_store(job: JobContext) -> None:
-    # At every stage: a worker may have joined since the others were checked.
+    # Check at every stage, since a worker may have joined after the others were checked.
     try:
         seen = sees(job.outputs, job.store, job.mark)
     except WorkbenchError as error:

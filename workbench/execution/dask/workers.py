@@ -1,7 +1,7 @@
 """Run tasks on Dask workers, each after the tasks it needs.
 
-No more tasks are out than there are workers. Dask blames the death of a worker on every task that the worker held, and a task that kills
-its worker can still run beside others while the worker is restarted: so a blamed task is tried once more, alone.
+At most one task per worker is submitted. Dask blames a dead worker on all of its tasks, and a task that kills its worker can
+still run beside others while the worker restarts. So a blamed task is tried once more, alone.
 """
 
 import queue
@@ -22,7 +22,7 @@ _TICK_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Task:
-    """A call by name, on a worker (after the shared value) or `here`, once its `needs` have succeeded; `given` makes its arguments when it starts."""
+    """A named call, on a worker (with the shared value first) or `here`, once its `needs` succeed. `given` makes its arguments then."""
 
     name: str
     work: Callable[..., Any]
@@ -32,7 +32,7 @@ class Task:
 
 
 class TaskResult(NamedTuple):
-    """A task with its value, or the error of itself or of a task that it needed."""
+    """A task with its value, or with the error of itself or of a task that it needed."""
 
     name: str
     value: Any
@@ -40,7 +40,7 @@ class TaskResult(NamedTuple):
 
 
 class Run:
-    """Tasks that wait, can start or are out."""
+    """The tasks that wait, can start or are running."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = {task.name: task for task in tasks}
@@ -56,11 +56,11 @@ class Run:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a task has not ended."""
+        """Return whether some task has not ended."""
         return self._order.is_active()
 
     def startable(self, room: int) -> Iterator[Task]:
-        """The tasks to start now: one here, `room` on workers, or a suspect when no other task is left for the workers."""
+        """Yield the tasks to start now: one here, `room` on workers, or a suspect once the workers have no other task."""
         for here, most in ((True, 1), (False, room)):
             while self._ready[here] and self._busy(here) < most and (here or self._alone.isdisjoint(self._out)):
                 yield self._started(self._ready[here].popleft())
@@ -76,15 +76,15 @@ class Run:
         return task
 
     def alone(self, name: str) -> bool:
-        """Whether a task was started with no other on the workers."""
+        """Return whether a task started with no other task on the workers."""
         return name in self._alone
 
     def suspect(self, name: str) -> None:
-        """Have a task tried once more, alone: workers died under it, perhaps because of another task."""
+        """Schedule a task once more, alone, since workers died during it, perhaps because of another task."""
         self._suspects.append(self._out.pop(name))
 
     def end(self, ended: TaskResult) -> Iterator[TaskResult]:
-        """The result of a task and, if it failed, of the tasks that needed it and now cannot start."""
+        """Yield the result of a task and, if it failed, those of the dependent tasks that can no longer start."""
         self._out.pop(ended.name, None)
         self._order.done(ended.name)
         if ended.error is not None:
@@ -99,11 +99,11 @@ class Run:
 
 
 class _DeadWorkersError(WorkerError):
-    """A task killed workers, or was on a worker that another task killed."""
+    """A task killed workers, or ran on a worker that another task killed."""
 
 
 class Workers:
-    """Connected workers; every wait is bounded."""
+    """Connected workers. Every wait has a time limit."""
 
     def __init__(self, client: Any, where: str) -> None:
         self._client, self._where = client, where
@@ -114,21 +114,21 @@ class Workers:
         self._deserted_since: float | None = None
 
     def addresses(self) -> dict[str, int]:
-        """The threads of each worker by its address."""
+        """Return the number of threads of each worker by address."""
         return dict(self._client.nthreads())
 
     def ask(self, work: Callable[..., Any], *given: Any) -> dict[str, Any]:
-        """The value of a call on every worker, or its error, by address."""
+        """Return the value or error of a call on every worker, by address."""
         token = f"{work.__name__}-{time.monotonic_ns()}"
         asked: dict[str, Any] = {}
         ends = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < ends:
-            # Workers that are gone are not waited for, and new ones are asked too.
+            # Lost workers are not waited for, and new ones are asked too.
             asked = {address: asked.get(address) or self._sent(address, work, given, f"{token}-{address}") for address in self.addresses()}
             if asked and all(future.done() for future in asked.values()):
                 break
             time.sleep(_TICK_SECONDS / 20)
-        silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "see whether it is busy with another sweep")
+        silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "check whether it is busy with another sweep")
         answers = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
         self._client.cancel(list(asked.values()))
         return answers
@@ -137,12 +137,12 @@ class Workers:
         return self._client.submit(work, *given, key=key, workers=[address], allow_other_workers=False, pure=False)
 
     def share(self, value: Any, place: str) -> None:
-        """Give all later tasks this as their first argument; `place` keeps their names from those of other sweeps on the scheduler."""
+        """Give all later tasks this value as their first argument. `place` keeps task names apart from other sweeps on the scheduler."""
         self._place = place
         self._shared = self._client.submit(_itself, value, key=f"site-{place}-{time.monotonic_ns()}", pure=False)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """Run tasks and yield each when it ends. Errors: WorkerError when no worker is left."""
+        """Run tasks and yield each when it ends. Raises WorkerError when no worker is left."""
         run = Run(tasks)
         ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         names: dict[Any, str] = {}
@@ -171,17 +171,17 @@ class Workers:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _submit(self, task: Task, alone: bool) -> Any:
-        # A second try is another task to the scheduler, which would give back the first one's error.
+        # The second try needs another name, or the scheduler would return the first one's error.
         key = f"{task.name}-{self._place}" + ("-alone" if alone else "")
         return self._client.submit(task.work, self._shared, *task.given(), key=key, pure=True)
 
     def _count(self) -> None:
-        """Count the workers, for which one task each may be out; WorkerError when they are gone for good."""
-        fix = "start it again and run again: what was finished is kept"
+        """Count the workers, which limits the tasks submitted at once. Raises WorkerError when all are permanently lost."""
+        fix = "start it again and run again: finished results are kept"
         if self._client.status != "running":
             raise WorkerError(f"the scheduler at {self._where} is gone", fix)
         count, self._counted_at = len(self._client.nthreads()), time.monotonic()
-        # At least one, which waits at the scheduler for a worker that is restarted.
+        # Submit at least one, which waits at the scheduler for a restarting worker.
         self._room = max(1, count)
         self._deserted_since = None if count else self._deserted_since or self._counted_at
         if self._deserted_since and self._counted_at - self._deserted_since > _WITHOUT_WORKERS_SECONDS:
@@ -189,15 +189,15 @@ class Workers:
 
 
 def _outcome(name: str, future: Any) -> TaskResult:
-    """A finished future as its value or its error; workers that died again and again as one line."""
+    """Return a finished future's value or error. Repeated deaths of workers become a one-line error."""
     if future.cancelled():
-        return TaskResult(name, None, WorkerError("the scheduler dropped the task", "see that it runs and run again"))
+        return TaskResult(name, None, WorkerError("the scheduler dropped the task", "check that it runs and run again"))
     error = future.exception()
     if error is None:
         return TaskResult(name, future.result(), None)
     if type(error).__name__ == "KilledWorker":
         what = f"workers died while they ran {getattr(error, 'task', name)}"
-        error = _DeadWorkersError(what, "see whether their machine ran out of memory (dmesg), then run again: what was finished is kept")
+        error = _DeadWorkersError(what, "check whether their machine ran out of memory (dmesg), then run again: finished results are kept")
     return TaskResult(name, None, error)
 
 

@@ -1,4 +1,4 @@
-"""Faults of a configuration's chunks, counted without any question."""
+"""Count faults of a configuration's chunks, without using any question."""
 
 from dataclasses import asdict
 
@@ -17,7 +17,7 @@ class ChunkFaultsStage(Stage):
     inputs = ("labels", "chunks", "vectors")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Whether the run has a primary metric: one that only screens explains nothing."""
+        """Return whether the run has a primary metric. A run that only screens explains nothing."""
         return run.primary is not None
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:

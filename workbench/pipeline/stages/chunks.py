@@ -1,4 +1,4 @@
-"""Documents to chunks."""
+"""Split documents into chunks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,22 +22,22 @@ class ChunksStage(Stage):
     setting = "chunking"
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """The chunker's settings."""
+        """Return the chunker's settings."""
         return configuration.chunking.identity()
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """The vocabulary that budgets are counted in."""
+        """Return the vocabulary that budgets are counted in."""
         return model_fingerprint(BUDGET_VOCABULARY)
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Split every document; sentences that a chunker compares are embedded through the cache of vectors."""
+        """Split every document. Sentences that a chunker compares are embedded through the vector cache."""
         with vectors_kept_in(inputs.run.workspace.vectors):
             draft.tables("chunks", chunk_tables(inputs.run.dataset.documents, inputs.configuration.chunking))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
-        """The embedder by which the chunker compares texts."""
+        """Return the embedder with which the chunker compares texts."""
         return configuration.chunking.compared_by
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
-        """The texts that the chunker compares."""
+        """Return the texts that the chunker compares."""
         return [text for document in inputs.run.dataset.documents for text in inputs.configuration.chunking.compared(document)]

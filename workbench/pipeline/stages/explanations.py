@@ -1,4 +1,4 @@
-"""Explanations of a configuration's results: the delivered context, the causes of misses, the details of each query."""
+"""Explain a configuration's results: the delivered context, the causes of misses, the details of each query."""
 
 from typing import Any
 
@@ -26,18 +26,18 @@ class ExplanationsStage(Stage):
     inputs = ("labels", "chunks", "vectors", "hits")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Whether the run has a primary metric: one that only screens explains nothing."""
+        """Return whether the run has a primary metric. A run that only screens explains nothing."""
         return run.primary is not None
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """The primary metric with its version, and the definition of span metrics."""
+        """Return the primary metric with its version, and the definition of span metrics."""
         return [str(run.primary), run.primary.kind.version if run.primary else None, run.spans]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Explain the ranking that the configuration is evaluated by."""
+        """Explain the ranking that is used to evaluate the configuration."""
         retrieval, labels, metric = inputs.configuration.retrieval, inputs.run.labels, inputs.run.primary
         if metric is None:
-            raise RunError("the run has no primary metric, by which results are explained", "name one")
+            raise RunError("the run has no primary metric to explain results by", "name one")
         case = Case(labels, retrieved(inputs.entry("chunks"), inputs.entry("hits"), retrieval.evaluated), inputs.run.spans)
         cut, embedding = context_cut(metric, retrieval.k), inputs.configuration.embedding
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs

@@ -1,4 +1,4 @@
-"""Questions to ranked chunks and documents."""
+"""Rank chunks and documents for each question."""
 
 from typing import Any
 
@@ -18,9 +18,9 @@ _LISTED = 100
 
 
 class HitsStage(Stage):
-    """Tables `*_hits`, `*_ranking`, `*_about` and array `*_seconds` for each way to search, such as `exact` and `ann`.
+    """Tables `*_hits`, `*_ranking`, `*_about` and array `*_seconds` for each search, such as `exact` and `ann`.
 
-    Values `searches`: their names, the index's bytes, and the mean share of the exact top k chunks that Chroma's top k holds too.
+    Values `searches`: their names, the index's bytes, and the mean share of the exact top k chunks that are also in Chroma's top k.
     """
 
     name = "hits"
@@ -29,16 +29,16 @@ class HitsStage(Stage):
     setting = "retrieval"
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """The retriever's settings and models, and the seed that breaks ties."""
+        """Return the retriever's settings and models, and the seed that breaks ties."""
         return {"retriever": configuration.retrieval.identity(), "ties": SEED}
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """How deep the metrics look."""
+        """Return the depth to which the metrics read rankings."""
         depth = search_depth(node.configuration, run)
         return [depth.slices, depth.tokens, depth.documents, depth.listed]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Rank chunks and documents for all queries by every way to search."""
+        """Rank chunks and documents for all queries with every search."""
         configuration, texts = inputs.configuration, [query.text for query in inputs.run.dataset.queries]
         vectors = np.asarray(inputs.entry("queries").array("vectors")) if "queries" in inputs.entries else None
         queries = QueryBatch(texts) if vectors is None else QueryBatch(texts, vectors)
@@ -53,7 +53,7 @@ class HitsStage(Stage):
 
 
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
-    """How far the metrics make a configuration look; 100 documents are listed, for margins and run files."""
+    """Return the search depth that the metrics require. 100 documents are listed, for margins and run files."""
     slices = [metric.k for metric in run.metrics if metric.bounded_by_k and metric.k is not None]
     documents = [metric.k for metric in run.metrics if metric.family == "documents" and metric.k is not None]
     budgets = [metric.tokens for metric in run.metrics if metric.tokens is not None]
@@ -77,7 +77,7 @@ def _corpus(inputs: Inputs) -> Corpus:
 
 
 def _overlap(ranked: dict[str, Ranking], k: int) -> float | None:
-    """The mean share of the exact top k chunks that the approximate top k holds; None unless both were searched."""
+    """Return the mean share of the exact top k chunks found by the approximate search, or None unless both searches ran."""
     if not {"exact", "ann"} <= ranked.keys():
         return None
     tops: list[pd.DataFrame] = [ranked[search].hits.loc[lambda hits: hits["rank"] <= k, ["query", "chunk"]] for search in ("exact", "ann")]

@@ -1,4 +1,4 @@
-"""Vectors to a Chroma index, in a folder outside the store."""
+"""Build a Chroma index from vectors, in a folder outside the store."""
 
 import time
 from typing import Any
@@ -17,23 +17,23 @@ class IndexStage(Stage):
     inputs = ("chunks", "vectors")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Whether retrieval uses vectors and the run builds indexes."""
+        """Return whether retrieval uses vectors and the run builds indexes."""
         return configuration.embedding is not None and run.indexed
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """The space and the version of Chroma, which cannot read the files of another version."""
+        """Return the space and the version of Chroma, which cannot read another version's files."""
         return index_recipe()
 
     def obtain(self, inputs: Inputs) -> Entry:
-        """The index, built unless it is finished."""
+        """Return the index, building it unless it is finished."""
         folder, started = inputs.run.workspace.indexes / inputs.key, time.perf_counter()
         vectors = inputs.entry("vectors").array("vectors")
         built = build_index(folder, inputs.run.chunks(inputs.entry("chunks")), vectors)
         return Entry(folder, time.perf_counter() - started, built)
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Unused: `obtain` builds the index in its own folder."""
+        """Do nothing, since `obtain` builds the index in its own folder."""
 
     def is_stored(self, key: str, run: RunContext) -> bool:
-        """Whether the index is finished; with a store under a URL always, since the stage that reads an index builds it."""
+        """Return whether the index is finished. Always true for a store under a URL, where the stage that reads an index builds it."""
         return bool(run.workspace.url) or is_built(run.workspace.indexes / key)

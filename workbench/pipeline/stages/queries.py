@@ -1,4 +1,4 @@
-"""Questions to vectors."""
+"""Embed the questions."""
 
 from collections.abc import Sequence
 
@@ -10,19 +10,19 @@ from workbench.storage.result_store import Draft
 
 
 class QueriesStage(EmbeddingStage):
-    """Array `vectors` float32 (queries, dimension); array `seconds`: the embedding of one query alone, for up to 50 of them."""
+    """Array `vectors` float32 (queries, dimension), and array `seconds`: the time to embed one query alone, for up to 50 queries."""
 
     name = "queries"
     inputs = ("questions",)
     role = "query"
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Encode all queries, then time some alone."""
+        """Encode all queries, then time some of them alone."""
         embedder, texts = embedder_of(inputs.configuration), self.texts(inputs)
         draft.array("vectors", embed(texts, embedder, self.role, inputs.run.workspace.vectors, "queries").vectors)
-        embedder.encode(texts[:1], "query")  # the first call pays for loading
+        embedder.encode(texts[:1], "query")  # the first call also loads the model
         draft.array("seconds", timed(lambda text: embedder.encode([text], "query"), texts))
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
-        """The queries' texts."""
+        """Return the queries' texts."""
         return [query.text for query in inputs.run.dataset.queries]

@@ -1,4 +1,4 @@
-"""Ranked chunks to one metric's value for each query."""
+"""Score ranked chunks by one metric for each query."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -18,9 +18,9 @@ from workbench.storage.result_store import Draft, Entry
 
 
 class ScoresStage(Stage):
-    """A result for each metric: table `scores` (query, metric, value, state, reason, attainable) by the search that is evaluated.
+    """A result for each metric: table `scores` (query, metric, value, state, reason, attainable) of the evaluated search.
 
-    Value `change`: the approximate search's mean less the exact one's; None unless both were made.
+    Value `change`: the approximate search's mean minus the exact one's, or None unless both ran.
     """
 
     name = "scores"
@@ -28,11 +28,11 @@ class ScoresStage(Stage):
     inputs = ("labels", "chunks", "hits")
 
     def parts(self, run: RunContext) -> Sequence[str]:
-        """The metrics by name."""
+        """Return the names of the metrics."""
         return tuple(str(metric) for metric in run.metrics)
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """The metric's version, and the definition of span metrics."""
+        """Return the metric's version and the definition of span metrics."""
         return {"version": Metric.parse(node.part).kind.version, "spans": run.spans}
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
@@ -45,7 +45,7 @@ class ScoresStage(Stage):
 
 
 def retrieved(chunks: Entry, hits: Entry, search: str) -> Retrieved:
-    """A search's results as metrics read them; a query's spread is that of all its scores, which only an exact search sees."""
+    """Return a search's results as metrics read them. The spread is taken over all scores, which only an exact search sees."""
     names = hits.values("searches")["names"]
     spread: Floats = hits.table(f"{'exact' if 'exact' in names else search}_about")["spread"].to_numpy(np.float64)
     return Retrieved(chunks.table("chunks"), hits.table(f"{search}_hits"), hits.table(f"{search}_ranking"), spread)
@@ -53,7 +53,7 @@ def retrieved(chunks: Entry, hits: Entry, search: str) -> Retrieved:
 
 @lru_cache(maxsize=2)
 def _case(run: RunContext, chunks: Entry, hits: Entry, search: str) -> Case:
-    """Results and labels as the metrics of a configuration read them, remembered so that intermediate tables are computed once for all."""
+    """Return results and labels as metrics read them, cached so that intermediate tables are computed once for all metrics."""
     return Case(run.labels, retrieved(chunks, hits, search), run.spans, document_depths(run.metrics))
 
 

@@ -1,4 +1,4 @@
-"""Chunks to vectors."""
+"""Embed the chunks."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,34 +19,34 @@ from workbench.storage.result_store import Draft
 
 
 class EmbeddingStage(Stage):
-    """A stage that embeds texts by the configuration's embedder."""
+    """A stage that embeds texts with the configuration's embedder."""
 
     setting = "embedding"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Whether retrieval uses vectors."""
+        """Return whether retrieval uses vectors."""
         return configuration.embedding is not None
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """All that decides the vector of a text in this role."""
+        """Return everything that determines the vector of a text in this role."""
         return embedder_of(configuration).identity(self.role)
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
-        """The configuration's embedder."""
+        """Return the configuration's embedder."""
         return configuration.embedding
 
 
 class VectorsStage(EmbeddingStage):
-    """Array `vectors` float32 (chunks, dimension); array `lengths`: each input's tokens before the window cut it, or those pooled.
+    """Array `vectors` float32 (chunks, dimension), and array `lengths`: each input's tokens before truncation, or its pooled tokens.
 
-    Values `encoded`: tokens, those that a provider billed, its cost, the encoder, the seconds of workers.
+    Values `encoded`: tokens, those that a provider billed, their cost, the encoder, the workers' seconds.
     """
 
     name = "vectors"
     inputs = ("chunks",)
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Encode the texts that are not in the vector cache."""
+        """Encode the texts missing from the vector cache."""
         embedder, workspace = embedder_of(inputs.configuration), inputs.run.workspace
         by_workers = workspace.spent.get(inputs.key, EncodingCost())
 
@@ -62,28 +62,28 @@ class VectorsStage(EmbeddingStage):
         draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": by_workers.seconds})
 
     def texts(self, inputs: Inputs) -> Sequence[str] | None:
-        """The chunks' texts with their headers; None where whole documents are encoded."""
+        """Return the chunks' texts with their headers, or None if whole documents are encoded."""
         return chunk_encoder(embedder_of(inputs.configuration)).texts(encoder_chunks(inputs))
 
 
 def encoder_chunks(inputs: Inputs) -> EncoderChunks:
-    """The chunks among a node's inputs, as an encoder takes them."""
+    """Return the chunks among a node's inputs in the form that an encoder takes."""
     chunks = inputs.entry("chunks")
     return EncoderChunks(inputs.run.dataset.documents, chunks.table("chunks"), inputs.run.chunks(chunks).inputs)
 
 
 def input_lengths(entries: Entries) -> Ints:
-    """The tokens of each chunk's input before the window cuts it: int64 (chunks), or (0) without embeddings."""
+    """Return the tokens of each chunk's input before truncation: int64 (chunks), or (0) without embeddings."""
     return np.asarray(entries["vectors"][""].array("lengths")) if "vectors" in entries else np.zeros(0, dtype=np.int64)
 
 
 def truncated_tokens(configuration: Configuration, entries: Entries) -> Ints:
-    """The tokens of each chunk's input beyond the window: int64 (chunks), or (0) without embeddings."""
+    """Return the tokens of each chunk's input beyond the window: int64 (chunks), or (0) without embeddings."""
     return np.maximum(input_lengths(entries) - (configuration.window or NO_WINDOW), 0)
 
 
 def embedder_of(configuration: Configuration) -> Embedder:
-    """The embedder of a configuration that has one. Errors: RunError where it has none."""
+    """Return the embedder of a configuration. Raises RunError if it has none."""
     if configuration.embedding is None:
-        raise RunError(f"{configuration.name} has no embedder", "see that its retriever uses vectors")
+        raise RunError(f"{configuration.name} has no embedder", "check that its retriever uses vectors")
     return configuration.embedding
