@@ -23,14 +23,10 @@ class CostKind(NamedTuple):
 
 _QUESTION_TIME = "to embed a question and to search, for up to 50 questions one at a time"
 COSTS: dict[Cost, CostKind] = {
-    "encoding": CostKind(
-        "encoding", "s", "taken to embed the chunks; texts that another configuration had already embedded took none"
-    ),
+    "encoding": CostKind("encoding", "s", "taken to embed the chunks; texts that another configuration had already embedded took none"),
     "encoded": CostKind("encoding", "tokens", "that the embedder reads of all chunks: what encoding costs on any machine, nothing shared"),
     "index": CostKind("index", "MB", "on disk; nothing if none is kept"),
-    "delivered": CostKind(
-        "delivered text", "tokens a question", "up to where the primary metric looks; repeated text counts twice"
-    ),
+    "delivered": CostKind("delivered text", "tokens a question", "up to where the primary metric looks; repeated text counts twice"),
     "p50": CostKind("median time a question", "ms", _QUESTION_TIME),
     "p95": CostKind("95th percentile of the time per question", "ms", _QUESTION_TIME),
 }

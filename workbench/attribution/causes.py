@@ -67,7 +67,9 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause("refusal", "answering", "all evidence is in the context, and the answer is a refusal", "the answer is a refusal"),
     Cause("contradiction", "answering", "the context contradicts the answer", "the answer contradicts the context"),
-    Cause("unsupported", "answering", "the answer makes a claim that the context does not contain", "the context does not support the answer"),
+    Cause(
+        "unsupported", "answering", "the answer makes a claim that the context does not contain", "the context does not support the answer"
+    ),
     Cause("off_topic", "answering", "the context supports the answer, which is not what was asked", "the answer misses the question"),
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
 )

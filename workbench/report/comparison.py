@@ -69,7 +69,9 @@ class ComparisonView:
     def curves(self) -> Shown:
         """Recall of evidence as more text is delivered."""
         missing = (
-            "No configuration can be plotted." if self.run.dataset["needs"] else "The data have no evidence spans, so recall of text is undefined."
+            "No configuration can be plotted."
+            if self.run.dataset["needs"]
+            else "The data have no evidence spans, so recall of text is undefined."
         )
         return show(curves(self.findings) or Prose(missing))
 
