@@ -23,7 +23,7 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Chunk:
     """A searched slice of a document.
 
@@ -31,11 +31,26 @@ class Chunk:
     in place of the chunk, or None to deliver the chunk itself.
     """
 
-    doc_id: str
+    document: Document
     start: int
     end: int
     header: str = ""
     parent: tuple[int, int] | None = None
+
+    @property
+    def doc_id(self) -> str:
+        """Return the id of the document."""
+        return self.document.doc_id
+
+    @property
+    def text(self) -> str:
+        """Return the slice of the document, without the header."""
+        return self.document.text[self.start : self.end]
+
+    @property
+    def embedded_text(self) -> str:
+        """Return the text that is embedded and searched: the header, one space, the slice."""
+        return f"{self.header} {self.text}" if self.header else self.text
 
     @property
     def chunk_id(self) -> str:

@@ -91,7 +91,7 @@ class CuttingChunker(Chunker, ABC):
         chunks: dict[tuple[int, int], Chunk] = {}
         for start, end, parent in self._cuts(document, headers):
             if (start, end) not in chunks and document.text[start:end].strip():
-                chunks[start, end] = Chunk(document.doc_id, start, end, headers.at(start), parent)
+                chunks[start, end] = Chunk(document, start, end, headers.at(start), parent)
         return list(chunks.values())
 
     @abstractmethod
@@ -115,9 +115,3 @@ class SlidingChunker(CuttingChunker, ABC):
         if self.overlap >= self.size:
             raise ValueError(f"overlap {self.overlap} is not smaller than size {self.size}; lower overlap")
         return self
-
-
-def embedded_text(document: Document, chunk: Chunk) -> str:
-    """Return the text of a chunk that is embedded and searched: its header, one space, its slice of the document."""
-    content = document.text[chunk.start : chunk.end]
-    return f"{chunk.header} {content}" if chunk.header else content

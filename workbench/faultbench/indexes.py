@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.chunking.base import Chunker
-from workbench.faultbench.pipeline import Pipeline
-from workbench.faultbench.run import Bench, BrokenChunker, Index, WindowedBm25Retriever
+from workbench.faultbench.pipeline import BenchPipeline
+from workbench.faultbench.run import Bench, BenchIndex, BrokenChunker, WindowedBm25Retriever
 from workbench.records import Dataset, Document, Span
 from workbench.retrieval.bm25 import Bm25Retriever
 
@@ -31,8 +31,8 @@ class Base(NamedTuple):
     """A sound pipeline, named by its chunks and k, and the broken indexes, by cause and variant, that can replace its index."""
 
     name: str
-    sound: Pipeline
-    broken: Mapping[str, Mapping[str, Index]]
+    sound: BenchPipeline
+    broken: Mapping[str, Mapping[str, BenchIndex]]
 
 
 def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int], seed: int) -> list[Base]:
@@ -44,10 +44,10 @@ def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(dataset, Path(folder), LISTED)
         made = [(chunker.name, bench.index(chunker, _SOUND), _broken(bench, chunker, seed)) for chunker in chunkers]
-    return [Base(f"{name}-k{k}", Pipeline(sound, k), broken) for k in depths for name, sound, broken in made]
+    return [Base(f"{name}-k{k}", BenchPipeline(sound, k), broken) for k in depths for name, sound, broken in made]
 
 
-def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, Index]]:
+def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, BenchIndex]]:
     batches = enumerate(_batches(bench.dataset.documents, seed))
     chunkers = {
         "not_indexed": {f"batch-{number}": BrokenChunker(chunker=chunker, left_out=frozenset(batch)) for number, batch in batches},
