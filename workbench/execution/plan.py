@@ -10,7 +10,7 @@ from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.local import context_of, error_line
-from workbench.experiment.read import Experiment
+from workbench.experiment.read import ExperimentSpec
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import encoder_chunks
@@ -63,7 +63,7 @@ class Plan:
         return all(planned.complete and not planned.error for planned in self.configurations)
 
 
-def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
+def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     """Plan an experiment under an outputs folder."""
     graph, counted = Graph(context_of(experiment, outputs)), set[bytes]()
     with without_preparing():

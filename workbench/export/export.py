@@ -18,7 +18,7 @@ from workbench.errors import InputError
 from workbench.execution.local import context_of
 from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
-from workbench.experiment.read import Experiment, experiment_of
+from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.models.files import locate
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -56,7 +56,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
     return target
 
 
-def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
+def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configuration]:
     manifest = output / "manifest.json"
     if not manifest.is_file():
         raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
