@@ -90,7 +90,9 @@ def test_one_pass_serves_all_chunkings_and_one_added_later_costs_one(experiment:
     assert plan_experiment(added, tmp_path).complete
 
 
-def test_a_configuration_alone_gets_the_vectors_that_it_gets_beside_others(experiment: Callable[..., ExperimentSpec], tmp_path: Path) -> None:
+def test_a_configuration_alone_gets_the_vectors_that_it_gets_beside_others(
+    experiment: Callable[..., ExperimentSpec], tmp_path: Path
+) -> None:
     beside = run(experiment(chunking=[FIXED, {"kind": "markdown", "size": 64}]), tmp_path / "beside")
     alone = run(experiment(chunking={"kind": "markdown", "size": 64}), tmp_path / "alone")
     found, expected = (outcome.results[-1].entry("vectors") for outcome in (beside, alone))

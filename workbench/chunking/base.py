@@ -4,9 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from workbench.chunking.text.headers import Headers, TokenBudget
+from workbench.core.component import Component
 from workbench.embedding.base import Embedder
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Tokens, tokenise, vocabulary_digest
@@ -19,14 +20,13 @@ Cut = tuple[int, int, tuple[int, int] | None]
 Size = Annotated[int, Field(ge=8)]
 
 
-class Chunker(BaseModel, ABC):
+class Chunker(Component, ABC):
     """A way to split documents. `tokens` is the unit of sizes, and `enrich` puts title and heading path before every chunk.
 
     With `tokens: model`, sizes count the embedder's input: special tokens + header + content, in the vocabulary of `model`,
     which the experiment sets. Otherwise sizes count only the content, in cl100k tokens or code points.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     # Increased when the same settings begin to give other chunks.
     version: ClassVar[int] = 1
     # Whether chunks always cover every character that is not blank and keep to their size, which foreign code need not.

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from pydantic import BaseModel
 
 from workbench.chunking.base import Chunker
 from workbench.embedding.base import NO_WINDOW, Embedder
+from workbench.embedding.registry import chunk_encoder
 from workbench.retrieval.base import Retriever
 
 
@@ -18,6 +20,17 @@ class Configuration:
     chunking: Chunker
     embedding: Embedder | None
     retrieval: Retriever
+
+    @classmethod
+    def of(cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Self:
+        """Return a configuration named after its chunking, whose `tokens: model` counts in the vocabulary of the embedding model."""
+        counted = chunking.model_copy(update={"model": embedding.vocabulary})
+        return cls(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval)
+
+    @property
+    def fault(self) -> str:
+        """Return why the components do not fit each other, or an empty text."""
+        return chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
 
     @property
     def components(self) -> Mapping[str, BaseModel]:
