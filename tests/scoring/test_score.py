@@ -228,9 +228,9 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         (
             ONE,
             {"metrics": ["span_recall@5"]},
-            "span_recall@5 needs the documents and their chunks, not only ids; measure it in an experiment",
+            "span_recall@5 needs the documents and their chunks, not only ids; measure it with workbench.evaluate",
         ),
-        (ONE, {"metrics": ["margin"]}, "measure it in an experiment"),
+        (ONE, {"metrics": ["margin"]}, "measure it with workbench.evaluate"),
         (ONE, {"all_judged": True}, "all_judged is for a frame of one row per document"),
         (ONE, {"qrels": JUDGED}, "given twice, in the column relevant and in qrels"),
         ({}, {}, "the dataframe is empty; give at least one row"),

@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from workbench.chunking.base import Chunker
 from workbench.core.formatting import plural
+from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import recognise
 from workbench.pipeline.chunk_table import Chunks, chunk_tables
 from workbench.records import Dataset, Document
@@ -48,9 +49,30 @@ def load_dataset(
     >>> wb.load_dataset("experiments/handbook", split="dev")
     Dataset('handbook', 53 documents, 145 questions, 164 judgements, 186 pieces of evidence)
     """
-    places = {"documents": documents and str(documents), "qrels": qrels and str(qrels)}
-    source = recognise(str(path), split, kind=kind, **places)
+    places = {"documents": documents, "qrels": qrels}
+    given = {name: str(place) for name, place in places.items() if place}
+    source = recognise(str(path), split, kind=kind, **given)
     return replace(source.load(), source=source.model_dump(mode="json", exclude_none=True))
+
+
+def save_dataset(dataset: Dataset, folder: str | Path) -> Dataset:
+    """Write a dataset to a new folder in Workbench's own format, and return it as loaded from there.
+
+    Raises
+    ------
+    InputError: the folder exists and is not empty, or cannot be written.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> import workbench as wb
+    >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+    >>> first = dataclasses.replace(dataset, queries=dataset.queries[:1], qrels=dataset.qrels[:1], needs=dataset.needs[:1])
+    >>> len(wb.save_dataset(first, "first_question").queries)
+    1
+    """
+    write_golden(dataset, Path(folder))
+    return load_dataset(folder, kind="golden")
 
 
 def chunk_table(documents: Dataset | Iterable[Document], chunker: Chunker) -> pd.DataFrame:

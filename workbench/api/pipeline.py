@@ -31,7 +31,13 @@ class Hits(list[Hit]):
 
     def _repr_html_(self) -> str:
         rows = [
-            {"rank": hit.rank, "score": f"{hit.score:.3f}", "document": hit.doc_id, "characters": f"{hit.start}–{hit.end}", "text": hit.text}
+            {
+                "rank": hit.rank,
+                "score": f"{hit.score:.3f}",
+                "document": hit.doc_id,
+                "characters": f"{hit.start}–{hit.end}",
+                "text": hit.text,
+            }
             for hit in self
         ]
         return table_html(f"{len(rows)} hits", rows)
@@ -58,7 +64,7 @@ class Pipeline:
     Pipeline(sentence-256-0, bm25)
     """
 
-    chunking: Chunker = FixedChunker(size=256)
+    chunking: Chunker = field(default_factory=lambda: FixedChunker(size=256))
     embedding: Embedder = field(default_factory=SentenceTransformerEmbedder)
     retrieval: Retriever = field(default_factory=DenseRetriever)
 
@@ -99,7 +105,9 @@ class Pipeline:
     def _repr_html_(self) -> str:
         rows = []
         for stage, component in self.configuration.components.items():
-            settings = [f"{name}={value}" for name, value in component.model_dump(mode="json").items() if name != "kind" and value is not None]
+            settings = [
+                f"{name}={value}" for name, value in component.model_dump(mode="json").items() if name != "kind" and value is not None
+            ]
             rows.append({"stage": stage, "component": type(component).__name__, "settings": ", ".join(settings)})
         return table_html("Pipeline", rows)
 

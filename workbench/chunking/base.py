@@ -34,7 +34,6 @@ class Chunker(Component, ABC):
     # Settings that the law tests try.
     examples: ClassVar[tuple[Mapping[str, Any], ...]]
 
-    kind: str
     tokens: Literal["model", "cl100k", "characters"] = "model"
     enrich: bool = False
     model: str = MINILM

@@ -10,6 +10,8 @@ class Component(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    kind: str
+
     def _repr_html_(self) -> str:
         rows = [{"setting": name, "value": str(value)} for name, value in self.model_dump(mode="json").items() if name != "kind"]
         return table_html(type(self).__name__, rows)

@@ -24,7 +24,6 @@ from workbench.records import Dataset
 class Source(Component, ABC):
     """The place of a dataset and the split to read, or None to read every question."""
 
-    kind: str
     split: str | None = None
 
     @abstractmethod

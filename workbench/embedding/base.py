@@ -50,7 +50,6 @@ class Embedder(Component, ABC):
     # Settings that the law tests try, to which they add a server's address.
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
-    kind: str
     model: str
     max_tokens: Annotated[int, Field(ge=8)] | None = None
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from pydantic import BaseModel
-
 from workbench.chunking.base import Chunker
+from workbench.core.component import Component
 from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.registry import chunk_encoder
 from workbench.retrieval.base import Retriever
@@ -33,9 +32,9 @@ class Configuration:
         return chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
 
     @property
-    def components(self) -> Mapping[str, BaseModel]:
+    def components(self) -> Mapping[str, Component]:
         """Return the configuration's components by stage."""
-        stages: dict[str, BaseModel | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
+        stages: dict[str, Component | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
         return {stage: component for stage, component in stages.items() if component is not None}
 
     @property

@@ -101,7 +101,6 @@ class Retriever(Component, ABC):
     # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
 
-    kind: str
     k: Annotated[int, Field(ge=1, le=1000)] = 10
 
     def models(self) -> tuple[str, ...]:
