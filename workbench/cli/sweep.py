@@ -129,5 +129,5 @@ def export(output: Path, configuration: str | None, folder: Path | None) -> None
     """Write a configuration of OUTPUT (outputs/<name>) as a folder that answers questions without Workbench."""
     from workbench.export.export import export_configuration
 
-    made = export_configuration(output, configuration, folder)
-    click.echo(f"{made}: pip install -r requirements.txt, then python retrieve.py 'a question'")
+    target = export_configuration(output, configuration, folder)
+    click.echo(f"{target}: pip install -r requirements.txt, then python retrieve.py 'a question'")

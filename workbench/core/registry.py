@@ -47,8 +47,8 @@ class Registry(Mapping[str, T], Generic[T]):
     def _loaded(self, offers: list[EntryPoint]) -> T:
         offer = offers[0]
         described = _described(offer, self._group)
-        if len({_package(other) for other in offers}) > 1:
-            others = ", ".join(_package(other) for other in offers[1:])
+        if len({_package(candidate) for candidate in offers}) > 1:
+            others = ", ".join(_package(candidate) for candidate in offers[1:])
             raise InputError(f"{described}, and so does {others}", "uninstall all but one of them")
         try:
             component = offer.load()

@@ -185,8 +185,8 @@ class RemoteEmbedder(Embedder, ABC):
         except (TypeError, ValueError):
             raise RunError(f"{self.where} gave vectors of different dimensions, or no numbers", fix) from None
         if matrix.ndim != 2 or len(matrix) != count or not matrix.shape[1]:
-            given = len(matrix) if matrix.ndim else 0
-            raise RunError(f"{self.where} gave {given} vectors for {count} texts", fix)
+            received = len(matrix) if matrix.ndim else 0
+            raise RunError(f"{self.where} gave {received} vectors for {count} texts", fix)
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not np.isfinite(norms).all():
             raise RunError(f"{self.where} gave a vector that is not finite", fix)
@@ -196,17 +196,17 @@ class RemoteEmbedder(Embedder, ABC):
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:
         """Return the error of a request that finally failed, by its HTTP status. `status` is None without an answer."""
-        said = " ".join(message.split())[:_MESSAGE]
+        detail = " ".join(message.split())[:_MESSAGE]
         if status in (401, 403):
-            return ModelError(f"{self.where} refused the key ({status}: {said})", "check the key and its permissions")
+            return ModelError(f"{self.where} refused the key ({status}: {detail})", "check the key and its permissions")
         if status == 404:
-            return ModelError(f"{self.where} was not found (404: {said})", "check embedding.model and embedding.base_url")
-        if status not in (None, 429) and _TOO_LONG.search(said):
+            return ModelError(f"{self.where} was not found (404: {detail})", "check embedding.model and embedding.base_url")
+        if status not in (None, 429) and _TOO_LONG.search(detail):
             fix = "lower embedding.max_tokens or the chunks' size; embedding.tokenizer must be the vocabulary of the model"
-            return ModelError(f"{self.where} refused an input as too long ({status}: {said})", fix)
+            return ModelError(f"{self.where} refused an input as too long ({status}: {detail})", fix)
         if status is not None and status < 500 and status not in (408, 409, 429):
-            return ModelError(f"{self.where} refused the request ({status}: {said})", "check the embedding's settings")
-        cause = f"{status}: {said}" if status is not None else said
+            return ModelError(f"{self.where} refused the request ({status}: {detail})", "check the embedding's settings")
+        cause = f"{status}: {detail}" if status is not None else detail
         fix = "check that the server runs and has capacity, then run again: finished results are kept"
         return RunError(f"{self.where} failed {self.retries + 1} times, the last time with {cause}", fix)
 

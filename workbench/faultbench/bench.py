@@ -5,6 +5,7 @@ which differs in one stage. A double fault still fails after repairing either st
 """
 
 import itertools
+import operator
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -51,8 +52,8 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
         for kind, candidates in _candidates(question, base, seed).items():
             if len(shelves[kind]) < wanted[kind]:
                 first = lot % max(1, len(candidates))
-                made = (_case(kind, faults, question, base) for faults in (*candidates[first:], *candidates[:first]))
-                new = next((case for case in made if case and case.case_id not in shelves[kind]), None)
+                cases = (_case(kind, faults, question, base) for faults in (*candidates[first:], *candidates[:first]))
+                new = next((case for case in cases if case and case.case_id not in shelves[kind]), None)
                 shelves[kind] |= {new.case_id: new} if new else {}
     _require_enough(dataset, shelves, required)
     return tuple(case for shelf in shelves.values() for case in shelf.values())
@@ -65,7 +66,8 @@ def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base
     needs: dict[str, list[Need]] = {query.query_id: [] for query in dataset.queries}
     for need in dataset.needs:
         needs[need.query_id].append(need)
-    questions = [Question(query, tuple(needs[query.query_id]), texts) for query in sorted(dataset.queries, key=lambda each: each.query_id)]
+    queries = sorted(dataset.queries, key=operator.attrgetter("query_id"))
+    questions = [Question(query, tuple(needs[query.query_id]), texts) for query in queries]
     random.Random(f"{seed} questions").shuffle(questions)
     for turn in range(len(bases) * _TURNS):
         for place, question in enumerate(questions):
@@ -87,18 +89,18 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
 def _case(kind: str, faults: Changes, question: Question, base: Base) -> PlantedCase | None:
     """The case with these faults, if they affect the query as their kind should."""
     causes = tuple(fault.kind for fault in faults) if kind in (*CAUSE_NAMES, _DOUBLE) else ()
-    seen = proven(question, base.sound, faults) if causes else observe(changed(base.sound, faults), question)
-    if seen is None or not (_as_planted(causes, seen, question) if causes else went_well(seen)):
+    observation = proven(question, base.sound, faults) if causes else observe(changed(base.sound, faults), question)
+    if observation is None or not (_as_planted(causes, observation, question) if causes else went_well(observation)):
         return None
     case_id = "/".join(["+".join(causes) or NONE, question.query.query_id, base.name, "+".join(fault.variant for fault in faults)])
-    return PlantedCase(case_id, causes[0] if causes else NONE, causes, seen)
+    return PlantedCase(case_id, causes[0] if causes else NONE, causes, observation)
 
 
-def _as_planted(causes: tuple[str, ...], seen: Observation, question: Question) -> bool:
+def _as_planted(causes: tuple[str, ...], observation: Observation, question: Question) -> bool:
     """Whether the single cause explains every unmet need, or the earlier of two causes at least one."""
-    missing = [need for need in question.needs if not complete([need], seen.context, question.texts)]
-    found = [in_place(causes[0], need, seen, question.texts) for need in missing]
-    return all(found) if len(causes) == 1 else any(found) or not found
+    missing = [need for need in question.needs if not complete([need], observation.context, question.texts)]
+    explained = [in_place(causes[0], need, observation, question.texts) for need in missing]
+    return all(explained) if len(causes) == 1 else any(explained) or not explained
 
 
 def _require_enough(dataset: Dataset, shelves: Shelves, required: Mapping[str, int]) -> None:

@@ -85,5 +85,5 @@ def unjudged_values(case: Case, metric: Metric) -> UnjudgedValues:
         qrel_relevance=np.concatenate([labels.qrel_relevance, np.ones_like(doc)]),
     )
     cases = (case, Case(judged, case.retrieved, case.spans))
-    low, high = (score(one, metric)["value"].to_numpy(np.float64) for one in cases)
+    low, high = (score(bound, metric)["value"].to_numpy(np.float64) for bound in cases)
     return UnjudgedValues(low, np.where(np.isnan(low), np.nan, high))

@@ -53,15 +53,15 @@ def run_notebook(
 
     def compute(draft: Draft) -> None:
         executed = draft.folder / "notebook.ipynb"
-        given = dict(parameters) | {"run_id": run_id}
+        injected = dict(parameters) | {"run_id": run_id}
         forked = kernels is not None and not kernels.lost()
         try:
-            record = _execute(source, executed, given, failed, kernels)
+            record = _execute(source, executed, injected, failed, kernels)
         except NotebookError:
             # If the forking process is lost, its kernels are lost too: that is not the notebook's fault.
             if not (forked and kernels and kernels.lost()):
                 raise
-            record = _execute(source, executed, given, failed, kernels)
+            record = _execute(source, executed, injected, failed, kernels)
         draft.values("record", record)
 
     entry = store.obtain(_KIND, run_id, compute)

@@ -99,9 +99,9 @@ class TrendsView:
         """The change points, with the fingerprints that changed in the same run."""
         rows = [self._level(trend, point) for trend in self.found for point in trend.levels.points]
         enough = any(trend.levels.enough for trend in self.found)
-        none = f"No change of level was found{'' if enough else f': that takes {FEWEST_RUNS} runs of a configuration'}."
+        message = f"No change of level was found{'' if enough else f': that takes {FEWEST_RUNS} runs of a configuration'}."
         columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
-        return _table(f"The first runs of a new level of {self.metric}", columns, rows, none)
+        return _table(f"The first runs of a new level of {self.metric}", columns, rows, message)
 
     def unexplained(self) -> Shown:
         """The runs whose value differs from the run before although every fingerprint is the same."""
@@ -175,9 +175,9 @@ def _pair(trend: plots.Trend) -> list[str]:
     difference = last["value"] - before["value"]
     low = difference - hypot(last["value"] - last["low"], before["high"] - before["value"])
     high = difference + hypot(last["high"] - last["value"], before["value"] - before["low"])
-    same = not last["changed"] and abs(difference) <= EXACT
-    changed = _named(last["changed"]) if last["changed"] else "nothing, identical" if same else "the code or the machine"
-    values = [number(before["value"]), number(last["value"]), signed(difference), "–" if same else interval(low, high)]
+    identical = not last["changed"] and abs(difference) <= EXACT
+    changed = _named(last["changed"]) if last["changed"] else "nothing, identical" if identical else "the code or the machine"
+    values = [number(before["value"]), number(last["value"]), signed(difference), "–" if identical else interval(low, high)]
     return [trend.name, f"{count(before['place'])}, {count(last['place'])}", *values, changed]
 
 
@@ -189,14 +189,14 @@ def _run(trend: plots.Trend, row: Mapping[Any, Any]) -> list[str]:
     return [str(row["place"]), trend.name, f"{row['time']:%Y-%m-%d %H:%M}"]
 
 
-def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
+def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], message: str) -> Shown:
     ordered = sorted(rows, key=lambda row: int(row[0]))
     of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
-    return _table(caption + of, columns, ordered[-_MOST_ROWS:], none)
+    return _table(caption + of, columns, ordered[-_MOST_ROWS:], message)
 
 
-def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
-    return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(none))
+def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], message: str) -> Shown:
+    return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(message))
 
 
 def _commit(commit: str | None) -> str:

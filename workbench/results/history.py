@@ -79,8 +79,8 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     differ from the run before, joined by ", "; empty for the first), `unexplained` (the value differs although no fingerprint
     does, so the code or the machine changed).
     """
-    given = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
-    wanted = (history[list(given)] == pd.Series(given)).all(axis="columns") & history["value"].notna()
+    selected = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
+    wanted = (history[list(selected)] == pd.Series(selected)).all(axis="columns") & history["value"].notna()
     runs = history[wanted].reset_index(drop=True)
     further = pd.DataFrame([json.loads(text) for text in runs[STAGES].fillna("{}")], index=runs.index)
     prints = pd.concat([runs[list(FINGERPRINTS)], further], axis="columns").astype("object").fillna("").astype("str")
@@ -88,7 +88,7 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     runs["difference"] = runs["value"].diff()
     runs["changed"] = [", ".join(str(name) for name in prints if row[name]) for row in differs.to_dict("records")]
     runs["unexplained"] = (runs["difference"].abs() > EXACT) & (runs["changed"] == "")
-    return runs.drop(columns=[*given, *FINGERPRINTS, STAGES, "primary"])
+    return runs.drop(columns=[*selected, *FINGERPRINTS, STAGES, "primary"])
 
 
 def _rows(run: RunTables, when: datetime) -> pd.DataFrame:
@@ -105,9 +105,9 @@ def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
     # The definition of the span metrics affects how the labels are interpreted.
     spans = run.manifest["experiment"].get("spans", "exact")
     labels = known["labels"] if spans == "exact" else fingerprint(known["labels"], spans)
-    own = {name: settings.pop(name, None) for name in FINGERPRINTS}
-    own |= {"corpus": known["corpus"], "questions": known["questions"], "labels": labels}
-    return own | {STAGES: json.dumps(settings, sort_keys=True)}
+    fingerprints = {name: settings.pop(name, None) for name in FINGERPRINTS}
+    fingerprints |= {"corpus": known["corpus"], "questions": known["questions"], "labels": labels}
+    return fingerprints | {STAGES: json.dumps(settings, sort_keys=True)}
 
 
 def commit(*options: str) -> str | None:

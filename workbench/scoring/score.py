@@ -84,13 +84,13 @@ def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame |
 
 
 def _chosen(metrics: Sequence[str]) -> list[Metric]:
-    found = [Metric.parse(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
-    if not found:
+    parsed = [Metric.parse(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    if not parsed:
         raise InputError("no metric is given", "write metrics=['recall@5', 'mrr@10']")
-    for metric in found:
+    for metric in parsed:
         if metric.family != "documents":
             raise InputError(f"{metric} needs the documents and their chunks, not only ids", "measure it in an experiment")
-    return found
+    return parsed
 
 
 def _check(given: Given, chosen: Sequence[Metric]) -> None:
@@ -143,8 +143,8 @@ def _notes(given: Given, chosen: Sequence[Metric]) -> Iterator[str]:
     empty = sum(given.answerable[name] and not docs for name, docs in given.run.items())
     if empty:
         yield f"{plural(empty, 'answerable query has', 'answerable queries have')} no results: 0, and in the mean."
-    found = [doc in given.grades[name] for name, docs in given.run.items() for doc in docs]
-    if found and not any(found):
+    judged = [doc in given.grades[name] for name, docs in given.run.items() for doc in docs]
+    if judged and not any(judged):
         yield "No retrieved document is judged: do the ids of documents and judgements match?"
     deepest = max(map(len, given.run.values()))
     deeper = [str(metric) for metric in chosen if (metric.k or 0) > deepest > 0]

@@ -58,10 +58,10 @@ class Screening:
         return tuple(dict.fromkeys(row.proxy for row in self.dropped or self.rows))
 
     @property
-    def about(self) -> dict[str, Any]:
+    def manifest_entry(self) -> dict[str, Any]:
         """The entry in the manifest."""
-        about = {"metric": self.metric, "proxies": list(self.proxies), "queries": self.queries, "of": self.of, "margin": self.margin}
-        return about | {"seed": self.seed, "alike": self.alike, "dropped": [row.configuration for row in self.dropped]}
+        entry = {"metric": self.metric, "proxies": list(self.proxies), "queries": self.queries, "of": self.of, "margin": self.margin}
+        return entry | {"seed": self.seed, "alike": self.alike, "dropped": [row.configuration for row in self.dropped]}
 
     def as_json(self) -> dict[str, Any]:
         """Convert all fields for JSON, with NaN as None."""

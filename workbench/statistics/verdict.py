@@ -130,8 +130,8 @@ def queries_needed(difference: float, error: float, n: int) -> int | None:
     # The normal approximation. The t distribution requires about two more queries.
     if (_NORMAL / effect) ** 2 > MOST_QUERIES:
         return MOST_QUERIES + 1
-    found = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8, alternative="two-sided")
-    return min(math.ceil(float(found)), MOST_QUERIES + 1)
+    size = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8, alternative="two-sided")
+    return min(math.ceil(float(size)), MOST_QUERIES + 1)
 
 
 def _scored(values: Mapping[str, npt.ArrayLike], clusters: npt.NDArray[Any]) -> tuple[tuple[str, ...], Floats, Ints]:

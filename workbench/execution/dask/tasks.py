@@ -129,8 +129,8 @@ def _set_threads(job: JobContext) -> int:
 def _check_store(job: JobContext) -> None:
     # Check at every stage, since a worker may have joined after the others were checked.
     try:
-        seen = sees(job.outputs, job.store, job.mark)
+        visible = sees(job.outputs, job.store, job.mark)
     except WorkbenchError as error:
         raise WorkerError(f"the worker on {socket.gethostname()}: {error.what}", error.fix) from error
-    if not seen:
+    if not visible:
         raise WorkerError(f"the worker on {socket.gethostname()} does not see the store {job.store}", "mount it there at the same path")

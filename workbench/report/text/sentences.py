@@ -73,8 +73,8 @@ def context_sentence(standings: Sequence[Standing]) -> str:
 
 def screened_sentence(screening: Screening) -> str:
     """The number of configurations screened out, the margin, the proxies and the questions."""
-    some = f"{count(screening.queries)} of" if screening.queries < screening.of else "all"
-    by = f"by {listed(screening.proxies)} on {some} {plural(screening.of, 'question')}"
+    sample = f"{count(screening.queries)} of" if screening.queries < screening.of else "all"
+    by = f"by {listed(screening.proxies)} on {sample} {plural(screening.of, 'question')}"
     if not screening.dropped:
         return f"Nothing was screened out {by}: no configuration of {count(len(screening.rows))} is far enough behind."
     sentence = f"{count(len(screening.dropped))} of {plural(len(screening.rows), 'configuration')} screened out {by}"
