@@ -11,7 +11,7 @@ from workbench.analysis.standings import Standing, Standings, standings, verdict
 from workbench.analysis.values import detail
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
-from workbench.statistics.screening import Screened, Screening
+from workbench.statistics.screening import ScreenedConfiguration, Screening
 from workbench.statistics.verdict import Reason, Verdict
 
 # The first of these costs that differs decides which configuration is cheaper. None depends on the machine.
@@ -128,5 +128,5 @@ def _screening(run: RunTables) -> Screening | None:
     entry: dict[str, Any] | None = run.manifest.get("screening")
     if entry is None:
         return None
-    rows = run.screening[[field.name for field in fields(Screened)]].to_dict("records")
+    rows = run.screening[[field.name for field in fields(ScreenedConfiguration)]].to_dict("records")
     return Screening.of_json({name: entry[name] for name in ("metric", "queries", "of", "margin", "seed", "alike")} | {"rows": rows})

@@ -25,7 +25,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True)
-class Won:
+class WonQueries:
     """The ids of the queries on which one configuration does better, by the cause of the other's miss, in order of precedence."""
 
     winner: str
@@ -62,8 +62,8 @@ class Contrast:
     """
 
     metric: Measure
-    a: Won
-    b: Won
+    a: WonQueries
+    b: WonQueries
     parts: tuple[Part, ...]
     judged: tuple[float, float] | None
 
@@ -96,7 +96,7 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
             won_by_a, won_by_b = ({cause: len(ids) for cause, ids in side.items()} for side in by_cause(common))
             parts.append(Part(name, difference, won_by_a, won_by_b, int((common & ties).sum()), small(groups[common])))
     of_a, of_b = by_cause(scored)
-    return Contrast(run.primary, Won(a, of_a), Won(b, of_b), tuple(parts), _judged(run, a, b, scored))
+    return Contrast(run.primary, WonQueries(a, of_a), WonQueries(b, of_b), tuple(parts), _judged(run, a, b, scored))
 
 
 def _grouped(query_ids: NDArray[np.object_], causes: NDArray[np.object_]) -> dict[str, tuple[str, ...]]:

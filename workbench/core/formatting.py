@@ -60,7 +60,7 @@ def p_value(value: float) -> str:
     return "no p" if math.isnan(value) else "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def about(value: float) -> str:
+def approximate(value: float) -> str:
     """Round an estimate of a whole number to three significant digits."""
     return count(float(f"{value:.3g}"))
 

@@ -26,7 +26,7 @@ from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.dense import DenseRetriever
 from workbench.statistics.clusters import query_clusters
-from workbench.statistics.screening import MARGIN, Screened, Screening, screened
+from workbench.statistics.screening import MARGIN, ScreenedConfiguration, Screening, screened
 from workbench.statistics.verdict import FEWEST_QUERIES
 from workbench.storage.result_store import Draft, Entry
 
@@ -163,7 +163,7 @@ def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
     """Run the proxies and decide within each group. A configuration whose proxy fails is kept."""
     (metric,), keys, experiment = proxies.run.metrics, proxies.keys, proxies.experiment
     values, cut = _run_proxies(proxies, say)
-    rows: dict[str, Screened] = {}
+    rows: dict[str, ScreenedConfiguration] = {}
     for group in proxies.groups:
         results = screened(
             {name: values[name] for name in group},

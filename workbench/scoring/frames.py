@@ -33,7 +33,7 @@ Grades = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class ScoringInput:
     """The rankings and judgements of a dataframe, with text ids.
 
     `queries`: each query's original id. `run`: its documents, best first. `grades`: its judged documents. `complete`: whether
@@ -48,7 +48,7 @@ class Given:
     complete: bool
 
 
-def read_frame(dataframe: pd.DataFrame, qrels: pd.DataFrame | None, *, all_judged: bool) -> Given:
+def read_frame(dataframe: pd.DataFrame, qrels: pd.DataFrame | None, *, all_judged: bool) -> ScoringInput:
     """Read a dataframe of either shape. Raises InputError if it is invalid."""
     frame = _checked(dataframe, _FRAME)
     by_query = not {"retrieved", *LISTS["retrieved"]}.isdisjoint(frame.columns)
@@ -85,7 +85,7 @@ def _once(frame: pd.DataFrame, column: str) -> None:
         raise InputError(f"judgements are given twice, in the column {column} and in qrels", "leave one of them out")
 
 
-def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> Given:
+def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> ScoringInput:
     if all_judged:
         raise InputError("all_judged is for a frame of one row per document", "leave it out: `relevant` contains all relevant documents")
     ids = frame["query_id"].tolist() if "query_id" in frame.columns else list(range(len(frame)))
@@ -97,12 +97,12 @@ def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool)
     run = {name: _list(cell, "retrieved", name) for name, cell in zip(names, frame["retrieved"], strict=True)}
     if qrels is None:
         _require(frame, ["relevant"], _FRAME)
-        return _given(queries, run, _grades(_judgements(names, frame)), [frame.assign(query_id=names)], complete=True)
+        return _scoring_input(queries, run, _grades(_judgements(names, frame)), [frame.assign(query_id=names)], complete=True)
     _once(frame, "relevant")
     return _with_qrels(frame.assign(query_id=names), queries, run, qrels)
 
 
-def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> Given:
+def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> ScoringInput:
     _require(frame, ["query_id", "doc_id"], _FRAME)
     names, docs = _ids(frame["query_id"], "query_id"), _ids(frame["doc_id"], "doc_id")
     queries = dict(zip(names, frame["query_id"].tolist(), strict=True))
@@ -116,10 +116,10 @@ def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) 
             raise InputError("all_judged is for a frame without qrels", "leave it out: qrels contain the judgements")
         return _with_qrels(named, queries, run, qrels)
     _require(frame, ["relevance"], _FRAME)
-    return _given(queries, run, _grades(zip(names, docs, frame["relevance"], strict=True)), [named], complete=all_judged)
+    return _scoring_input(queries, run, _grades(zip(names, docs, frame["relevance"], strict=True)), [named], complete=all_judged)
 
 
-def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qrels: pd.DataFrame) -> Given:
+def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qrels: pd.DataFrame) -> ScoringInput:
     """Add the judgements. Queries that are only in the qrels have no results."""
     judged = _renamed(_checked(qrels, "qrels"), ROWS, "qrels")
     _require(judged, ["query_id", "doc_id", "relevance"], "qrels")
@@ -128,10 +128,12 @@ def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qr
     grades = _grades(zip(names, docs, judged["relevance"], strict=True))
     # The frame's queries come first, with the ids as in the frame.
     queries = queries | {name: value for name, value in zip(names, ids, strict=True) if name not in queries}
-    return _given(queries, run, grades, [frame, judged.assign(query_id=names)], complete=True)
+    return _scoring_input(queries, run, grades, [frame, judged.assign(query_id=names)], complete=True)
 
 
-def _given(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequence[pd.DataFrame], *, complete: bool) -> Given:
+def _scoring_input(
+    queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequence[pd.DataFrame], *, complete: bool
+) -> ScoringInput:
     answerable = dict.fromkeys(queries, True)
     for name, value in _of_queries(frames, "answerable").items():
         if not isinstance(value, bool | np.bool_):
@@ -140,9 +142,9 @@ def _given(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequ
     clusters = _of_queries(frames, "cluster")
     lost = [name for name in queries if name not in clusters]
     if clusters and lost:
-        raise InputError(f"{some(lost)} without a cluster", "give each its cluster, in the qrels too if the query is only there")
+        raise InputError(f"{examples(lost)} without a cluster", "give each its cluster, in the qrels too if the query is only there")
     ranked = {name: run.get(name, []) for name in queries}
-    return Given(queries, ranked, {name: grades.get(name, {}) for name in queries}, answerable, clusters or None, complete)
+    return ScoringInput(queries, ranked, {name: grades.get(name, {}) for name in queries}, answerable, clusters or None, complete)
 
 
 def _of_queries(frames: Sequence[pd.DataFrame], column: str) -> dict[str, Any]:
@@ -245,6 +247,6 @@ def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
         raise InputError(fault, "keep every document that was retrieved, judged or not, and give each its own rank")
 
 
-def some(names: Sequence[str]) -> str:
+def examples(names: Sequence[str]) -> str:
     """The number of queries, and the first few."""
     return f"there {'is' if len(names) == 1 else 'are'} {plural(len(names), 'query', 'queries')} ({listed(names, 3)})"

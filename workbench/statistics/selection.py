@@ -12,7 +12,7 @@ _SPLITS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class CorrectedLeader:
     """The leader's corrected `value`, and the `optimism` of the plain mean, in the metric's direction of better.
 
     `chosen` is the share of halves on which each configuration is first. Ties share it.
@@ -23,7 +23,7 @@ class Selected:
     chosen: Mapping[str, float]
 
 
-def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int) -> Selected | None:
+def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int) -> CorrectedLeader | None:
     """Choose the leader on a random half of the units, measure it on the other half and vice versa, and average over 200 splits.
 
     `values` (c, q; higher is better, NaN if unscored) of configurations `names` (c), `codes` (q) are the units. None with fewer than
@@ -43,7 +43,7 @@ def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int
         return None
     value = float((total / weight).mean())
     naive = float((sums.sum(axis=0) / np.maximum(sizes.sum(axis=0), 1))[sizes.any(axis=0)].max())
-    return Selected(value, naive - value, dict(zip(names, ((first + second) / 2).mean(axis=0).tolist(), strict=True)))
+    return CorrectedLeader(value, naive - value, dict(zip(names, ((first + second) / 2).mean(axis=0).tolist(), strict=True)))
 
 
 def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:

@@ -16,7 +16,7 @@ from workbench.statistics.clusters import units
 from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.randomisation import randomise, unrejected
-from workbench.statistics.selection import Selected, corrected_first
+from workbench.statistics.selection import CorrectedLeader, corrected_first
 
 SEED = 6
 FEWEST_QUERIES = 30
@@ -62,7 +62,7 @@ class Verdict:
     best: tuple[str, ...]
     winner: str | None
     reason: Reason | None
-    selected: Selected | None
+    selected: CorrectedLeader | None
     needed: int | None
     conditional: bool
     n: int

@@ -46,7 +46,7 @@ def _local_workers(jobs: int) -> Iterator[Workers]:
 
     # BLAS reads its number of threads on import.
     threads = {name: str(max(1, usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    with _interrupts_held():
+    with _interrupts_deferred():
         cluster = LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
@@ -66,7 +66,7 @@ def _local_workers(jobs: int) -> Iterator[Workers]:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _interrupts_deferred() -> Iterator[None]:
     """Hide Ctrl-C from threads and processes started in the context and their children. This process receives it and ends them."""
     # Start the tracker now: later, it would lift the mask of the thread that starts processes.
     resource_tracker.ensure_running()

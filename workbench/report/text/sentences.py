@@ -6,7 +6,7 @@ from workbench.analysis.standings import Mean, Standing
 from workbench.core.formatting import count, interval, listed, number, plural, share, signed
 from workbench.report.cells import digits_for
 from workbench.results.run_tables import Measure, RunTables
-from workbench.statistics.screening import Screened, Screening
+from workbench.statistics.screening import ScreenedConfiguration, Screening
 
 
 def folder_of(run: RunTables) -> str:
@@ -81,7 +81,7 @@ def screened_sentence(screening: Screening) -> str:
     return f"{sentence}: with 95 % confidence more than {number(screening.margin)} behind in {screening.metric}, and not run in full."
 
 
-def difference_text(row: Screened) -> str:
+def difference_text(row: ScreenedConfiguration) -> str:
     """The difference of a configuration from the leader by proxy, with its interval."""
     return f"{signed(row.difference)} {interval(row.low, row.high)}"
 

@@ -6,7 +6,7 @@ A null result reads as one: the words winner, better and best appear only if the
 import numpy as np
 
 from workbench.analysis.findings import ALPHA, Findings
-from workbench.core.formatting import about, count, interval, listed, number, p_value, plural, share, signed
+from workbench.core.formatting import approximate, count, interval, listed, number, p_value, plural, share, signed
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.verdict import CONDITIONAL, FEWEST_QUERIES, MOST_QUERIES, Reason, Verdict
 
@@ -174,9 +174,9 @@ def _needed(findings: Findings, verdict: Verdict, pair: str) -> str:
     if needed is None:
         return f"The number of questions that would separate {pair} is unknown: there is no difference to estimate it from."
     if findings.winner:
-        return f"No more questions are needed; a new study would find the difference of {pair} with about {about(needed)}."
+        return f"No more questions are needed; a new study would find the difference of {pair} with about {approximate(needed)}."
     if needed > MOST_QUERIES:
         return f"More than {count(MOST_QUERIES)} questions would be needed to separate {pair}."
     if needed <= n:
-        return f"For {pair} alone {about(needed)} questions are enough by number: it takes more documents, or fewer configurations at once."
-    return f"About {about(needed - n)} more questions, {about(needed)} in all, would separate {pair}."
+        return f"For {pair} alone {approximate(needed)} questions are enough by number: it takes more documents, or fewer configurations at once."
+    return f"About {approximate(needed - n)} more questions, {approximate(needed)} in all, would separate {pair}."
