@@ -23,9 +23,9 @@ class CostKind(NamedTuple):
 
 _QUESTION_TIME = "to embed a question and to search, for up to 50 questions one at a time"
 COSTS: dict[Cost, CostKind] = {
-    "encoding": CostKind("encoding", "s", "taken to embed the chunks; texts that another configuration had already embedded took none"),
-    "encoded": CostKind("encoding", "tokens", "that the embedder reads of all chunks: what encoding costs on any machine, nothing shared"),
-    "index": CostKind("index", "MB", "on disk; nothing if none is kept"),
+    "encoding": CostKind("encoding", "s", "to embed the chunks; texts that another configuration had already embedded take no time"),
+    "encoded": CostKind("encoding", "tokens", "that the embedder reads of all chunks, shared ones included: the cost on any machine"),
+    "index": CostKind("index", "MB", "on disk; 0 without an index"),
     "delivered": CostKind("delivered text", "tokens a question", "up to where the primary metric looks; repeated text counts twice"),
     "p50": CostKind("median time a question", "ms", _QUESTION_TIME),
     "p95": CostKind("95th percentile of the time per question", "ms", _QUESTION_TIME),
@@ -68,8 +68,7 @@ def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...
 def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]]:
     """Map each configuration to its recall of evidence at the budgets of `CURVE`. Empty if the data have no evidence."""
     names = [f"span_recall@{tokens}t" for tokens in CURVE]
-    measured = (standing for standing in standings if all(name in standing.means for name in names))
-    return {standing.name: [standing.means[name].value for name in names] for standing in measured}
+    return {each.name: [each.means[name].value for name in names] for each in standings if all(name in each.means for name in names)}
 
 
 def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:

@@ -90,8 +90,7 @@ def standings(run: RunTables) -> Standings:
     """All finished configurations."""
     finished, verdict = [standing_of(run, name) for name in run.names], verdict_of(run)
     place = {name: number for number, name in enumerate(verdict.ranked if verdict else ())}
-    within = (standing for standing in finished if not standing.beyond_window)
-    ranked = sorted(within, key=lambda standing: place.get(standing.name, len(place)))
+    ranked = sorted((each for each in finished if not each.beyond_window), key=lambda each: place.get(each.name, len(place)))
     named = [standing for standing in ranked if standing.name == run.baseline and standing.name in place]
     windowed = tuple(standing for standing in finished if standing.beyond_window)
     return Standings(tuple(ranked), windowed, next(iter([*named, *ranked]), None))

@@ -23,11 +23,9 @@ def dataset() -> None:
 
 
 def _place(command: Callable[..., None]) -> Callable[..., None]:
-    command = click.option("--qrels", help="The judgements of TREC topics, if they are in another place.")(command)
-    command = click.option("--documents", help="The documents, if they are in another place: a folder, a JSON Lines file or a table.")(
-        command
-    )
-    command = click.option("--split", help="The questions of one split only.")(command)
+    command = click.option("--qrels", help="The judgements of TREC topics, if stored elsewhere.")(command)
+    command = click.option("--documents", help="The documents, if stored elsewhere: a folder, a JSON Lines file or a table.")(command)
+    command = click.option("--split", help="Read only the questions of this split.")(command)
     command = click.option("--kind", type=click.Choice(KINDS), help="The format; by default it is recognised from the path.")(command)
     return click.argument("path")(command)
 
@@ -52,8 +50,8 @@ def check(path: str, split: str | None, **options: str | None) -> None:
 
 @dataset.command("import")
 @_place
-@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; new or empty.")
-@click.option("--recurrences/--no-recurrences", default=True, show_default=True, help="Verbatim recurrences of evidence are alternatives.")
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; it must be new or empty.")
+@click.option("--recurrences/--no-recurrences", default=True, show_default=True, help="Accept recurrences of evidence as alternatives.")
 def import_(path: str, folder: Path, split: str | None, recurrences: bool, **options: str | None) -> None:
     """Read a dataset of any kind and write it as a golden folder: documents.jsonl and questions.jsonl.
 

@@ -83,7 +83,7 @@ def embed(
                 vectors, used = embedder.encode_metered([texts[place] for place in places[todo].tolist()], role)
                 dimension = dimension or vectors.shape[1]
                 if vectors.shape[1] != dimension:
-                    gave = f"gave vectors of {dimension} dimensions before and of {vectors.shape[1]} now: it is another model"
+                    gave = f"returned vectors of {dimension} dimensions before and {vectors.shape[1]} now: the model has changed"
                     fix = f"serve the previous model, or delete {cache.path} and run again"
                     raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
                 cache.put(distinct[todo].tolist(), vectors)

@@ -40,7 +40,7 @@ class OllamaEmbedder(RemoteEmbedder):
 
     def _mapping(self, answer: object) -> dict[str, Any]:
         if not isinstance(answer, dict):
-            raise RunError(f"{self.where} did not answer as Ollama does", "check embedding.base_url: is it Ollama's?")
+            raise RunError(f"{self.where} did not answer as Ollama does", "give the address of an Ollama server as embedding.base_url")
         return answer
 
 

@@ -73,7 +73,6 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
     """Return settings, metrics, fingerprints, versions, seeds, commit and failures. Equal runs have equal manifests."""
     dataset, experiment, graph = outcome.context.dataset, outcome.experiment, outcome.graph
     finished = [configuration for configuration in experiment.configurations if configuration.name not in outcome.failures]
-    embedders = [(configuration.name, configuration.embedding) for configuration in finished]
     return {
         "experiment": experiment.settings,
         "primary": str(outcome.primary),
@@ -94,7 +93,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
             "settings": {configuration.name: graph.settings(configuration) for configuration in finished},
         },
         # A configuration may have failed because this machine cannot encode for it.
-        "encoders": {name: embedding.encoder()._asdict() for name, embedding in embedders if embedding},
+        "encoders": {each.name: each.embedding.encoder()._asdict() for each in finished if each.embedding},
         "failures": outcome.failures,
         **({"screening": experiment.screening.manifest_entry} if experiment.screening else {}),
         "versions": {"python": platform.python_version(), "workbench": __version__}

@@ -149,12 +149,12 @@ def plan_lines(plan: Plan) -> list[str]:
         counts = ("-", "-") if planned.error else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
         rows.append((planned.name, " ".join(compute) or "-", " ".join(reuse) or "-", *counts))
     total = sum(planned.tokens for planned in plan.configurations)
-    source = "measured here" if plan.measured else "assumed, nothing was measured here yet"
+    source = "measured here" if plan.measured else "assumed, nothing was measured on this machine yet"
     cut = [planned.name for planned in plan.configurations if planned.truncated]
     return [
         *aligned(rows),
         "",
         f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({source}): about {plan.minutes:.1f} minutes",
-        *([f"chunks beyond the embedder's window, which will not be ranked: {', '.join(cut)}"] if cut else []),
+        *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *(f"{planned.name}: cannot be planned and will fail: {planned.error}" for planned in plan.configurations if planned.error),
     ]

@@ -61,8 +61,7 @@ class Proxies:
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Group configurations comparable by proxy: those of one embedder and kind of retrieval, which lose equally to their proxies."""
         parts = {
-            each.name: (each.embedding.model_dump() if each.embedding else None, each.retrieval.kind)
-            for each in self.experiment.configurations
+            each.name: (each.embedding and each.embedding.model_dump(), each.retrieval.kind) for each in self.experiment.configurations
         }
         return _grouped({name: fingerprint(*part) for name, part in parts.items()})
 
@@ -91,7 +90,7 @@ def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERI
     unchanged, after a message. Raises InputError for fewer than 30 queries.
     """
     if queries < FEWEST_QUERIES:
-        raise InputError(f"{queries} queries are too few to screen by", f"give --screen-queries {FEWEST_QUERIES} or more")
+        raise InputError(f"--screen-queries {queries} is too small", f"give {FEWEST_QUERIES} or more")
     proxies = proxies_of(experiment, outputs, queries)
     if reason := _unscreenable(proxies):
         say(f"nothing is screened out: {reason}")

@@ -5,7 +5,6 @@ which differs in one stage. A double fault still fails after repairing either st
 """
 
 import itertools
-import operator
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -66,8 +65,7 @@ def _meetings(dataset: Dataset, seed: int) -> Iterator[tuple[int, Question, Base
     needs: dict[str, list[Need]] = {query.query_id: [] for query in dataset.queries}
     for need in dataset.needs:
         needs[need.query_id].append(need)
-    queries = sorted(dataset.queries, key=operator.attrgetter("query_id"))
-    questions = [Question(query, tuple(needs[query.query_id]), texts) for query in queries]
+    questions = [Question(query, tuple(needs[query.query_id]), texts) for query in sorted(dataset.queries, key=lambda each: each.query_id)]
     random.Random(f"{seed} questions").shuffle(questions)
     for turn in range(len(bases) * _TURNS):
         for place, question in enumerate(questions):
@@ -107,4 +105,4 @@ def _require_enough(dataset: Dataset, shelves: Shelves, required: Mapping[str, i
     short = [f"{len(shelves[kind])} of {wanted} {kind}" for kind, wanted in required.items() if len(shelves[kind]) < wanted]
     if short:
         questions = f"the {len(dataset.queries)} questions of {dataset.name}"
-        raise InputError(f"{questions} make too few cases: {', '.join(short)}", "label more questions, or ask for less by at_least")
+        raise InputError(f"{questions} make too few cases: {', '.join(short)}", "label more questions, or lower at_least")

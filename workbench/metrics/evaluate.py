@@ -24,7 +24,7 @@ def evaluate(labels: Labels, retrieved: Retrieved, metrics: Sequence[Metric], sp
     value possible for the query, NaN without a maximum. Queries without results score 0. `spans` selects the definition of span metrics.
     """
     if spans not in get_args(SpanDefinition):
-        raise InputError(f"there is no definition {spans!r} of span metrics", f"choose {' or '.join(get_args(SpanDefinition))}")
+        raise InputError(f"unknown definition {spans!r} of span metrics", f"choose {' or '.join(get_args(SpanDefinition))}")
     case = Case(labels, retrieved, spans, document_depths(metrics))
     tables = [score(case, metric) for metric in dict.fromkeys(metrics)]
     columns = ["query", "metric", "value", "state", "reason", "attainable"]

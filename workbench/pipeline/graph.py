@@ -35,7 +35,7 @@ class Graph:
                 return {name: self._registered[name] for name in TopologicalSorter(needs).static_order()}
         except CycleError as error:
             unresolved = list(dict.fromkeys(error.args[1]))
-        raise InputError(f"the stages {', '.join(unresolved)} need what no stage gives", "see their inputs")
+        raise InputError(f"the stages {', '.join(unresolved)} have unknown or circular inputs", "correct the stages' inputs")
 
     def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
         """Yield the results that a configuration needs, each after its inputs. `stages` restricts them to some stages."""

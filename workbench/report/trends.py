@@ -99,7 +99,7 @@ class TrendsView:
         """The change points, with the fingerprints that changed in the same run."""
         rows = [self._level(trend, point) for trend in self.trends for point in trend.levels.points]
         enough = any(trend.levels.enough for trend in self.trends)
-        message = f"No change of level was found{'' if enough else f': that takes {FEWEST_RUNS} runs of a configuration'}."
+        message = f"No change of level was found{'' if enough else f': finding one takes {FEWEST_RUNS} runs of a configuration'}."
         columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
         return _table(f"The first runs of a new level of {self.metric}", columns, rows, message)
 

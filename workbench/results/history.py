@@ -67,7 +67,7 @@ def append(run: RunTables, outputs: Path, when: datetime) -> str:
 def read_history(path: Path) -> pd.DataFrame:
     """Read the history as COLUMNS, oldest run first, in UTC. Errors: InputError if the file does not exist, StoreError if it is corrupt."""
     if not path.exists():
-        raise InputError(f"{path} does not exist", "every workbench sweep appends to it: run one")
+        raise InputError(f"{path} does not exist", "run workbench sweep, which creates it")
     table: pd.DataFrame = _read(path).to_pandas()
     return table
 
@@ -130,5 +130,5 @@ def _read(path: Path) -> Any:
         # The file is older than the column.
         table = table.append_column(STAGES, pa.nulls(table.num_rows, pa.string()))
     if not table.schema.equals(SCHEMA):
-        raise StoreError(f"{path} is no history: its columns are {', '.join(table.schema.names)}", fix)
+        raise StoreError(f"{path} is not a history: its columns are {', '.join(table.schema.names)}", fix)
     return table

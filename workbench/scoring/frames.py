@@ -69,7 +69,7 @@ def _renamed(frame: pd.DataFrame, aliases: Mapping[str, tuple[str, ...]], name: 
     for column in [*aliases, *_SHARED]:
         if columns.count(column) > 1:
             duplicates = [str(old) for old, new in zip(frame.columns, columns, strict=True) if new == column]
-            raise InputError(f"the columns {' and '.join(duplicates)} of {name} both are {column}", "drop one of them")
+            raise InputError(f"the columns {' and '.join(duplicates)} of {name} are both {column}", "drop one of them")
     return frame.set_axis(columns, axis="columns")
 
 
@@ -97,7 +97,7 @@ def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool)
     run = {name: _list(cell, "retrieved", name) for name, cell in zip(names, frame["retrieved"], strict=True)}
     if qrels is None:
         _require(frame, ["relevant"], _FRAME)
-        return _scoring_input(queries, run, _grades(_judgements(names, frame)), [frame.assign(query_id=names)], complete=True)
+        return _joined(queries, run, _grades(_judgements(names, frame)), [frame.assign(query_id=names)], complete=True)
     _once(frame, "relevant")
     return _with_qrels(frame.assign(query_id=names), queries, run, qrels)
 
@@ -116,7 +116,7 @@ def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) 
             raise InputError("all_judged is for a frame without qrels", "leave it out: qrels contain the judgements")
         return _with_qrels(named, queries, run, qrels)
     _require(frame, ["relevance"], _FRAME)
-    return _scoring_input(queries, run, _grades(zip(names, docs, frame["relevance"], strict=True)), [named], complete=all_judged)
+    return _joined(queries, run, _grades(zip(names, docs, frame["relevance"], strict=True)), [named], complete=all_judged)
 
 
 def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qrels: pd.DataFrame) -> ScoringInput:
@@ -128,12 +128,10 @@ def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qr
     grades = _grades(zip(names, docs, judged["relevance"], strict=True))
     # The frame's queries come first, with the ids as in the frame.
     queries = queries | {name: value for name, value in zip(names, ids, strict=True) if name not in queries}
-    return _scoring_input(queries, run, grades, [frame, judged.assign(query_id=names)], complete=True)
+    return _joined(queries, run, grades, [frame, judged.assign(query_id=names)], complete=True)
 
 
-def _scoring_input(
-    queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequence[pd.DataFrame], *, complete: bool
-) -> ScoringInput:
+def _joined(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequence[pd.DataFrame], *, complete: bool) -> ScoringInput:
     answerable = dict.fromkeys(queries, True)
     for name, value in _of_queries(frames, "answerable").items():
         if not isinstance(value, bool | np.bool_):
@@ -142,7 +140,7 @@ def _scoring_input(
     clusters = _of_queries(frames, "cluster")
     lost = [name for name in queries if name not in clusters]
     if clusters and lost:
-        raise InputError(f"{examples(lost)} without a cluster", "give each its cluster, in the qrels too if the query is only there")
+        raise InputError(f"no cluster for {examples(lost)}", "give every query its cluster, also a query that is only in the qrels")
     ranked = {name: run.get(name, []) for name in queries}
     return ScoringInput(queries, ranked, {name: grades.get(name, {}) for name in queries}, answerable, clusters or None, complete)
 
@@ -165,7 +163,7 @@ def _ids(values: Iterable[object], column: str) -> list[str]:
     ids = []
     for value in values:
         if not (isinstance(value, str) and value) and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
-            raise InputError(f"{column} holds {_shown(value)}, which is no id", "ids are text or whole numbers, and none is missing")
+            raise InputError(f"{column} contains {_shown(value)}, which is not an id", "give text or whole numbers, and leave none out")
         ids.append(str(value))
     return ids
 
@@ -220,7 +218,7 @@ def _order(frame: pd.DataFrame, names: Sequence[str], docs: Sequence[str], all_j
     scored = ~np.isnan(values)
     if not scored.all() and not all_judged:
         lost = f"{column} of document {docs[int(scored.argmin())]!r} of query {names[int(scored.argmin())]!r} is missing"
-        raise InputError(lost, "drop the row; or say all_judged=True if such rows are judged documents that were not retrieved")
+        raise InputError(lost, "drop the row, or pass all_judged=True if such rows are judged documents that were not retrieved")
     queries = pd.factorize(pd.Series(names))[0]
     ties = tie_breakers(docs) if column == "score" else np.zeros(len(docs), dtype=np.int64)
     order = np.lexsort((ties, -values if column == "score" else values, queries))
@@ -234,7 +232,7 @@ def _numbers(values: "pd.Series[Any]", column: str) -> Floats:
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     invalid = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers)
     if invalid.any():
-        raise InputError(f"{column} holds {_shown(values.iloc[int(invalid.argmax())])}", "give finite numbers")
+        raise InputError(f"{column} contains {_shown(values.iloc[int(invalid.argmax())])}", "give finite numbers")
     return numbers
 
 
@@ -243,10 +241,10 @@ def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
     due = np.arange(len(ranks)) - np.searchsorted(queries, queries) + (ranks.min(initial=1) != 0)
     if (ranks != due).any():
         row = int((ranks != due).argmax())
-        fault = f"query {names[row]!r} has rank {ranks[row]:g} where {due[row]} is due"
+        fault = f"query {names[row]!r} has rank {ranks[row]:g} instead of {due[row]}"
         raise InputError(fault, "keep every document that was retrieved, judged or not, and give each its own rank")
 
 
 def examples(names: Sequence[str]) -> str:
     """The number of queries, and the first few."""
-    return f"there {'is' if len(names) == 1 else 'are'} {plural(len(names), 'query', 'queries')} ({listed(names, 3)})"
+    return f"{plural(len(names), 'query', 'queries')} ({listed(names, 3)})"

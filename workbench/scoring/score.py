@@ -98,21 +98,19 @@ def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
         if len(set(docs)) < len(docs):
             twice = next(doc for position, doc in enumerate(docs) if doc in docs[:position])
             raise InputError(
-                f"query {name!r} has document {twice!r} twice", "rank documents, each by its best chunk: docs/scoring.md says how"
+                f"query {name!r} lists document {twice!r} twice", "rank each document once, by its best chunk (docs/scoring.md)"
             )
     blind = [str(metric) for metric in chosen if metric.name in NEEDS_ALL]
     if blind and not data.complete:
-        fix = "give qrels=, or say all_judged=True if the frame holds every judged document"
-        raise InputError(f"{', '.join(blind)}: documents that are judged but were not retrieved count too, and are not known", fix)
+        fix = "pass qrels=, or all_judged=True if the frame contains every judged document"
+        raise InputError(f"{', '.join(blind)} cannot be computed without the judged documents that were not retrieved", fix)
     relevant = {name: any(grade > 0 for grade in data.grades[name].values()) for name in data.queries}
     bare = [name for name in data.queries if data.answerable[name] and data.complete and not relevant[name]]
     if bare:
-        raise InputError(
-            f"{examples(bare)} without a relevant document and not unanswerable", "set answerable to False there, or leave it out"
-        )
+        raise InputError(f"no relevant document for {examples(bare)}", "add one, set answerable to False, or leave the query out")
     marked = [name for name in data.queries if not data.answerable[name] and relevant[name]]
     if marked:
-        raise InputError(f"{examples(marked)} marked unanswerable and with a relevant document", "correct one of the two")
+        raise InputError(f"answerable is False, but a relevant document is given, for {examples(marked)}", "correct one of the two")
 
 
 def _dataset(data: ScoringInput) -> Dataset:
@@ -144,7 +142,7 @@ def _clusters(data: ScoringInput, labels: Labels) -> Ints:
 def _notes(data: ScoringInput, chosen: Sequence[Metric]) -> Iterator[str]:
     empty = sum(data.answerable[name] and not docs for name, docs in data.run.items())
     if empty:
-        yield f"{plural(empty, 'answerable query has', 'answerable queries have')} no results: 0, and in the mean."
+        yield f"{plural(empty, 'answerable query has', 'answerable queries have')} no results, score 0 and count in the mean."
     judged = [doc in data.grades[name] for name, docs in data.run.items() for doc in docs]
     if judged and not any(judged):
         yield "No retrieved document is judged: do the ids of documents and judgements match?"
@@ -153,4 +151,4 @@ def _notes(data: ScoringInput, chosen: Sequence[Metric]) -> Iterator[str]:
     if deeper:
         yield f"No ranking has more than {plural(deepest, 'document')}: {listed(deeper)} counted deeper documents as not retrieved."
     if not data.complete:
-        yield "Relevant documents that were not retrieved are unknown: so is precision's maximum, and each query is its own cluster unless given."
+        yield "Relevant documents that were not retrieved are unknown, so precision has no attainable maximum, and each query is its own cluster unless `cluster` is given."

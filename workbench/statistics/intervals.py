@@ -105,7 +105,7 @@ def mean_intervals(values: Floats, clusters: npt.ArrayLike, *, proportion: Bools
     binary = ((values == 0) | (values == 1)).all(axis=1)
     shares = binary | proportion
     for outside in values[shares & ((values < 0) | (values > 1)).any(axis=1)]:
-        raise InputError(f"values from {outside.min():g} to {outside.max():g} are no proportions", "give values between 0 and 1")
+        raise InputError(f"values from {outside.min():g} to {outside.max():g} are not proportions", "give values between 0 and 1")
     intervals: dict[int, Interval] = {}
     for rows, method in ((shares, _wilson), (~shares, robust_intervals)):
         intervals |= zip(np.flatnonzero(rows).tolist(), method(values[rows], observed), strict=True)
@@ -125,7 +125,7 @@ def units_of(values: Floats, clusters: npt.ArrayLike) -> Units:
     if values.ndim != 2 or names.ndim != 1 or values.shape[1] != len(names):
         raise InputError(f"{values.shape[1:]} values and {names.shape} clusters do not match", "give one cluster for each value")
     if not len(names):
-        raise InputError("there is no mean of no values", "leave out metrics without a scored query")
+        raise InputError("the mean of no values is undefined", "leave out metrics without a scored query")
     if not np.isfinite(values).all():
         raise InputError("a value is NaN or infinite", "leave out unscored queries, and count them")
     return units(names)

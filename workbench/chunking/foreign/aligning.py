@@ -90,8 +90,7 @@ class _Aligner:
                     best[key] = extended
         ordered = sorted(best.values(), key=_rank)
         # The earliest alignment leaves the most places to later parts, so keeping it finds a solution if one exists.
-        earliest = sorted(ordered[_WIDEST:], key=operator.attrgetter("start"))[:1] if gaps else []
-        return ordered[:_WIDEST] + earliest
+        return ordered[:_WIDEST] + (sorted(ordered[_WIDEST:], key=operator.attrgetter("start"))[:1] if gaps else [])
 
     def _starts(self, alignment: _Alignment, part: str, gaps: bool) -> list[int]:
         """Return places of a part without a gap, nearest to the mean overlap first, and with `gaps` the next place beyond them too."""

@@ -170,5 +170,5 @@ def _fault(info: WorkerInfo | BaseException, local: WorkerInfo, store: str) -> s
     if not info.sees_store:
         return f"does not see the store {store}, or cannot write it; mount it there at the same path, or set WORKBENCH_STORE to a URL"
     if info.identities != local.identities:
-        return "has other models, or runs them in another precision; use the same files, and backend: torch where processors differ"
+        return "has different models, or runs them in a different precision; use the same files, and backend: torch if processors differ"
     return ""

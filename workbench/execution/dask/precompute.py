@@ -130,6 +130,6 @@ def precompute(
         job = checked(graph.run, configurations, workers, mark)
         workers.share(job, fingerprint([str(job.outputs), job.store])[:8])
         threads = ", ".join(f"{threads} threads each on {name}" for name, threads in job.threads.items())
-        say(f"{len(workers.addresses())} workers, {threads}")
+        say(f"workers: {len(workers.addresses())}, {threads}")
         sweep.run(workers)
     return {configuration.name: errors[0] for configuration in configurations if (errors := sweep.failed(configuration))}

@@ -177,9 +177,9 @@ class Workers:
 
     def _count(self) -> None:
         """Count the workers, which limits the tasks submitted at once. Raises WorkerError when all are permanently lost."""
-        fix = "start it again and run again: finished results are kept"
+        fix = "restart it and run again: finished results are kept"
         if self._client.status != "running":
-            raise WorkerError(f"the scheduler at {self._address} is gone", fix)
+            raise WorkerError(f"the connection to the scheduler at {self._address} was lost", fix)
         count, self._counted_at = len(self._client.nthreads()), time.monotonic()
         # Submit at least one, which waits at the scheduler for a restarting worker.
         self._room = max(1, count)

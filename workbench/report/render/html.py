@@ -50,8 +50,8 @@ def document_of(run: RunTables) -> Report:
     """Build the report of a finished run, without empty sections."""
     conclusions = findings(run)
     sections = [section for build in _SECTIONS if (section := build(conclusions))]
-    texts = headline(conclusions), opening(conclusions), answered(conclusions)
-    return Report(run.name, folder_of(run), [*run.names, *run.failures], *texts, sections)
+    names, texts = [*run.names, *run.failures], (headline(conclusions), opening(conclusions), answered(conclusions))
+    return Report(run.name, folder_of(run), names, *texts, sections)
 
 
 @functools.cache

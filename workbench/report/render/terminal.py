@@ -15,7 +15,7 @@ def summary_lines(run: RunTables) -> list[str]:
     ranked, cut = conclusions.standings.ranked, conclusions.standings.windowed
     lines = ["", *table_lines(short_table(conclusions, ranked))] if ranked else []
     if cut:
-        caption = "window, not chunking: their chunks are longer than what the embedder reads"
+        caption = "not ranked: their chunks are longer than the embedder's window"
         lines += ["", caption, *table_lines(short_table(conclusions, cut))[1:]]
     lines += [f"{configuration}: FAILED, {error}" for configuration, error in conclusions.failures.items()]
     answer = answers(conclusions)

@@ -41,7 +41,7 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
         f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
     )
     window = f"{plural(facts['window'], 'token')}{cut}" if facts["window"] else "none"
-    return [*entries, Term("made of it", size), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
+    return [*entries, Term("size", size), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
 
 
 def metrics_table(standing: Standing) -> Table:
@@ -64,13 +64,13 @@ def misses_table(run: RunTables, configuration: str) -> Table | None:
         Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, misses.of)), Cell(meanings[cause])])
         for cause, (queries, part) in misses.causes.items()
     ]
-    columns = [words("cause"), Column("questions"), Column("share"), text("which means")]
-    return Table(f"Why questions miss something, of {plural(misses.of, 'question')}", columns, rows) if rows else None
+    columns = [words("cause"), Column("questions"), Column("share"), text("meaning")]
+    return Table(f"Causes of misses on {plural(misses.of, 'question')}", columns, rows) if rows else None
 
 
 def faults_table(run: RunTables, configuration: str) -> Table:
     """Tabulate the faults of the chunks with counts, definitions and examples."""
-    columns = [words("fault"), Column("found"), Column("share"), text("which means"), text("such as")]
+    columns = [words("fault"), Column("found"), Column("share"), text("meaning"), text("examples")]
     rows = []
     for row in run.of("chunk_faults", configuration).to_dict("records"):
         count, of = int(row["found"]), int(row["of"])

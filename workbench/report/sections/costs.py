@@ -98,7 +98,7 @@ def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
     rows = [Row([Cell(point.label), amount_cell(point.cost), value_cell(point.quality), Cell(_place(point))]) for point in known]
     data = Table(f"{metric} against {kind.label}", columns, rows)
-    caption = f"Solid points: no other configuration has as much for less ({listed([point.label for point in known if point.best], 6)})."
+    caption = f"Solid points: no cheaper configuration scores as high ({listed([point.label for point in known if point.best], 6)})."
     caption += " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
     caption += "" if all(point.ranked for point in known) else " Crosses are not ranked."
     caption += " The frontier orders means; it does not say that they differ."

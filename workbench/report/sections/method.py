@@ -33,9 +33,8 @@ def method(findings: Findings) -> Section:
 def provenance(findings: Findings) -> Section:
     """Convert the manifest to groups of names and values."""
     manifest = findings.run.manifest
-    prints = manifest["fingerprints"]
-    commit = manifest["commit"] or "not under git"
-    once = {"primary metric": manifest["primary"], "seed of ties": manifest["seeds"]["ties"], "commit": commit}
+    prints, commit = manifest["fingerprints"], manifest["commit"] or "not under git"
+    once = {"primary metric": manifest["primary"], "seed for ties": manifest["seeds"]["ties"], "commit": commit}
     groups: dict[str, dict[str, Any]] = {
         "Run": once,
         "Data": {name: count(value) if isinstance(value, int) else value for name, value in manifest["dataset"].items()},

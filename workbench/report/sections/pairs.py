@@ -30,7 +30,7 @@ def pair_blocks(findings: Findings, pair: Contrast) -> list[Block]:
     """The causes and slices of one pair."""
     causes, blocks = _causes(findings, pair), list[Block]()
     if pair.judged is not None:
-        blocks.append(Prose(f"{share(pair.judged[0], 1)} and {share(pair.judged[1], 1)} of what they found was judged."))
+        blocks.append(Prose(f"{share(pair.judged[0], 1)} and {share(pair.judged[1], 1)} of their retrieved documents are judged."))
     blocks.append(causes if causes.rows else Prose("They do equally well on every question."))
     return [*blocks, _slices(pair)]
 
@@ -38,8 +38,7 @@ def pair_blocks(findings: Findings, pair: Contrast) -> list[Block]:
 def tally(pair: Contrast) -> str:
     """The number of questions on which each of the two is ahead."""
     questions = plural(pair.a.queries + pair.b.queries + pair.ties, "question")
-    ahead = f"{pair.a.winner} is ahead on {pair.a.queries}, {pair.b.winner} on {pair.b.queries}"
-    return f"Of {questions}, {ahead}; on {pair.ties} they are equal."
+    return f"Of {questions}, {pair.a.winner} is ahead on {pair.a.queries}, {pair.b.winner} on {pair.b.queries}; {pair.ties} are ties."
 
 
 def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Fold:
@@ -53,7 +52,7 @@ def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Fold:
 
 def _causes(findings: Findings, pair: Contrast) -> Table:
     meanings = {**cause_meanings(findings.run), OTHER: OTHER_MEANING}
-    columns = [words("cause of the miss"), Column(f"{pair.a.winner} ahead"), Column(f"{pair.b.winner} ahead"), text("which means")]
+    columns = [words("cause of the miss"), Column(f"{pair.a.winner} ahead"), Column(f"{pair.b.winner} ahead"), text("meaning")]
     rows = []
     for cause in (*CAUSE_NAMES, OTHER):
         won, lost = pair.a.causes.get(cause, ()), pair.b.causes.get(cause, ())

@@ -67,11 +67,9 @@ def windowed(findings: Findings) -> Section | None:
     """Tabulate the configurations with chunks beyond the embedder's window, each with the tokens cut off."""
     if not findings.standings.windowed:
         return None
-    introduction = (
-        "The embedder cuts longer chunks at its window before they are searched: these scores reflect the window, not the chunking."
-    )
+    introduction = "The embedder truncates chunks beyond its window, so these scores reflect the window, not the chunking."
     entries = Terms([Term(standing.name, f"{window_note(standing)}.") for standing in findings.standings.windowed])
-    return Section("Window, not chunking", "window", [Prose(introduction), entries])
+    return Section("Beyond the embedder's window", "window", [Prose(introduction), entries])
 
 
 def screened(findings: Findings) -> Section | None:

@@ -29,8 +29,8 @@ def _first(findings: Findings, table: pd.DataFrame) -> Table:
     name = findings.first.name if findings.first else ""
     parts = {part.name: part for part in findings.contrast.parts} if findings.contrast else {}
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
-    means = Column(str(findings.primary), note="95 % interval")
-    columns = [words("slice"), Column("questions"), Column("documents"), means, scale.column()]
+    columns = [words("slice"), Column("questions"), Column("documents")]
+    columns += [Column(str(findings.primary), note="95 % interval"), scale.column()]
     columns += [Column(f"minus {findings.comparator.name}", note="95 % interval")] if parts and findings.comparator else []
     rows = []
     for label, row in table.iterrows():

@@ -42,9 +42,9 @@ def answers(findings: Findings) -> Answers:
     return Answers(
         Answer("What won?", *verdict.won(findings)),
         Answer("By how much?", *verdict.margin(findings)),
-        Answer("How sure is that?", *verdict.certainty(findings)),
+        Answer("How certain is the result?", *verdict.certainty(findings)),
         Answer("What does it cost?", *cost(findings)),
-        Answer("What mostly goes wrong?", *faults(findings)),
+        Answer("What goes wrong most often?", *faults(findings)),
         Answer("Where is it weakest?", *weakest(findings)),
         Answer("How many more questions would be needed?", *verdict.more(findings)),
         Answer("On which data?", *data(findings)),
@@ -72,7 +72,7 @@ def cost(findings: Findings) -> tuple[str, str]:
     """State the costs of the leader and of the cheapest configuration of the tie set."""
     first, cheapest = findings.price(findings.first.name) if findings.first else None, findings.cheapest
     if first is None or cheapest is None or findings.verdict is None:
-        return "No configuration can be ranked, so no cost is named.", ""
+        return "No configuration can be ranked, so no cost is given.", ""
     meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in map(COSTS.__getitem__, _PRICES))
     # At equal context all deliver the same amount.
     kinds = [kind for kind in _PRICES if kind != "delivered" or findings.primary.tokens is None]
@@ -89,10 +89,10 @@ def faults(findings: Findings) -> tuple[str, str]:
     if first is None or missed is None:
         return "No configuration can be ranked, so no faults are counted.", ""
     if not findings.primary.higher_is_better:
-        return f"{findings.primary} counts faults itself and has no causes.", ""
+        return f"{findings.primary} counts faults itself, so misses have no causes.", ""
     target, questions = "evidence" if explains_text(findings.run) else "a relevant document", plural(missed.of, "question")
     if not missed.causes:
-        return f"Nothing: {first.name} misses {target} on none of {questions}.", ""
+        return f"Nothing: {first.name} does not miss {target} on any of {questions}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
     mostly = "each time" if most == queries else f"on {count(most)} of these"
@@ -106,15 +106,15 @@ def weakest(findings: Findings) -> tuple[str, str]:
     """Name the slice in which the leader scores worst."""
     first, missed = findings.first, findings.faults
     if first is None or missed is None:
-        return "No configuration can be ranked, so none is sliced.", ""
+        return "No configuration can be ranked, so there are no slices.", ""
     if missed.weakest is None:
-        return "No slice has 20 questions, and smaller slices are not informative.", ""
+        return "No slice has 20 questions, and smaller ones are too noisy to report.", ""
     overall, part = first.means[str(findings.primary)], missed.weakest.mean
     value = f"{number(part.value)} {interval(part.low, part.high)}"
     slice_text = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
     return (
         f"{first.name} is weakest on {slice_text}: {findings.primary} {value}, against {number(overall.value)} on all.",
-        "Of the slices with 20 questions or more; of several slices one is the lowest by chance alone.",
+        "Among slices with at least 20 questions. With several slices, one is always lowest by chance alone.",
     )
 
 

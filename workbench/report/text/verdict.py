@@ -29,18 +29,18 @@ def margin(findings: Findings) -> tuple[str, str]:
         return "No configuration can be ranked, so there is no difference.", ""
     metric = str(findings.primary)
     if second is None or apart is None:
-        return f"There is no second one to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
+        return f"There is no second configuration to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
     questions = f"on {plural(apart.difference.n, 'question')}"
     if same(apart):
         single = "; one question gives no interval" if apart.difference.n == 1 else ""
-        return f"By nothing: {apart.a} and {apart.b} have the same {metric} {questions}{single}.", ""
+        return f"There is no difference: {apart.a} and {apart.b} have the same {metric} {questions}{single}.", ""
     values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
-    values += "" if findings.primary.higher_is_better else ", and less is wanted"
+    values += "" if findings.primary.higher_is_better else ", lower is better"
     difference = f"{signed(apart.difference.value)} {interval(apart.difference.low, apart.difference.high)}"
     if findings.winner:
         return f"By {difference} over {_role(findings)}{apart.b} {questions}: {values}.", _selected(findings)
-    pair = f"{apart.a} and {_role(findings)}{apart.b}"
-    return f"{pair} differ by {difference} {questions}{_zero(findings, apart)}: {values}.", _selected(findings)
+    size = f"{difference} {questions}{_zero(findings, apart)}"
+    return f"{apart.a} and {_role(findings)}{apart.b} differ by {size}: {values}.", _selected(findings)
 
 
 def certainty(findings: Findings) -> tuple[str, str]:
@@ -51,7 +51,7 @@ def certainty(findings: Findings) -> tuple[str, str]:
     if same(apart):
         return "There is no difference to test.", ""
     tests = f"paired t {p_value(apart.p)}, randomisation {p_value(apart.p_random)}, Holm {p_value(apart.p_holm)}"
-    limited = f" All this holds {CONDITIONAL}: there are {plural(verdict.clusters, 'document')}." if verdict.conditional else ""
+    limited = f" This holds {CONDITIONAL}: there are {plural(verdict.clusters, 'document')}." if verdict.conditional else ""
     return f"{_sure(verdict, apart)}.{limited}", f"{apart.a} against {apart.b}: {tests}.{_bounded(findings)}"
 
 
@@ -63,7 +63,7 @@ def more(findings: Findings) -> tuple[str, str]:
     if verdict.reason is Reason.IDENTICAL:
         return "No number of questions would separate equal configurations.", ""
     if verdict.reason is Reason.FEW:
-        return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')}, for any claim at all.", ""
+        return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim.", ""
     return _needed(findings, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
 
 
@@ -78,7 +78,7 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
     several += " that were run in full" if findings.screening and findings.screening.dropped else ""
     match verdict.reason:
         case Reason.ALONE:
-            return f"No winner: {verdict.ranked[0]} has nothing to be compared with."
+            return f"No winner: {verdict.ranked[0]} is the only configuration to rank."
         case Reason.FEW:
             have = f"{plural(verdict.n, 'question has', 'questions have')} a value for every configuration"
             return f"No winner: only {have}, but a winner requires {FEWEST_QUERIES}."
@@ -97,7 +97,7 @@ def _names(verdict: Verdict) -> str:
 
 def _why_none(findings: Findings) -> str:
     if findings.standings.ranked:
-        return f"no question has a value of {findings.primary}"
+        return f"no question has a score by {findings.primary}"
     if findings.standings.windowed:
         return "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
     return "every configuration failed" if findings.failures else "no configuration was run"
@@ -107,15 +107,15 @@ def _beside(findings: Findings) -> str:
     verdict, parts = findings.verdict, []
     behind = len(verdict.ranked) - len(verdict.best) if verdict and verdict.reason in (Reason.TIED, Reason.IDENTICAL) else 0
     if behind:
-        parts.append(f"{'the other one is' if behind == 1 else f'each of the other {behind} is'} behind another configuration")
+        parts.append(f"{'the other configuration is' if behind == 1 else f'each of the other {behind} configurations is'} behind")
     if findings.standings.windowed:
-        parts.append(f"window, not chunking, and so not compared: {listed([standing.name for standing in findings.standings.windowed])}")
+        parts.append(f"beyond the embedder's window, so not compared: {listed([each.name for each in findings.standings.windowed])}")
     if findings.screening and findings.screening.dropped:
-        parts.append(f"{plural(len(findings.screening.dropped), 'other')} screened out before")
+        parts.append(f"{plural(len(findings.screening.dropped), 'configuration')} screened out before the run")
     if findings.failures:
         parts.append(f"failed: {listed(list(findings.failures), 2)}")
     if findings.unbased:
-        parts.append(f"the baseline {findings.unbased} cannot be compared, so all pairs were")
+        parts.append(f"the baseline {findings.unbased} cannot be compared, so all pairs are")
     notes = "; ".join(parts)
     return f"{notes[0].upper()}{notes[1:]}." if notes else ""
 
@@ -128,7 +128,7 @@ def _role(findings: Findings) -> str:
 def _zero(findings: Findings, apart: Comparison) -> str:
     low, high = apart.difference.low, apart.difference.high
     if low <= 0 <= high:
-        return ", which may be nothing"
+        return ", which may be chance"
     pairs = findings.verdict.comparisons if findings.verdict else ()
     return f", before correction for {count(len(pairs))} comparisons" if (low > 0 or high < 0) and len(pairs) > 1 else ""
 
@@ -139,9 +139,9 @@ def _selected(findings: Findings) -> str:
         return ""
     end, plain = "highest" if findings.primary.higher_is_better else "lowest", first.means[str(findings.primary)].value
     return (
-        f"The {end} of several is also the luckiest: {number(plain)} becomes {number(verdict.selected.value)} (optimism "
-        f"{number(verdict.selected.optimism)}) where half of the documents choose and the others measure; "
-        f"{first.name} comes first on {share(verdict.selected.chosen.get(first.name, 0.0), 1)} of the halves."
+        f"The {end} of several means is partly luck: {number(plain)} becomes {number(verdict.selected.value)} (optimism "
+        f"{number(verdict.selected.optimism)}) if half of the documents choose the leader and the others measure it; "
+        f"{first.name} leads on {share(verdict.selected.chosen.get(first.name, 0.0), 1)} of the halves."
     )
 
 
@@ -150,11 +150,11 @@ def _sure(verdict: Verdict, apart: Comparison) -> str:
     corrected = f"{p_value(apart.p_adjusted)}{f' after correction for {count(tests)} comparisons' if tests > 1 else ''}"
     alike = apart.p_adjusted > ALPHA
     if verdict.reason is None:
-        others = "every other one is" if len(verdict.ranked) > 2 else "the other one is"
+        others = "every other configuration is" if len(verdict.ranked) > 2 else "the other configuration is"
         sentence = f"With 95 % confidence {others} behind; {apart.a} against {apart.b}: {corrected}"
-        return f"{sentence}, by which alone these two are statistically indistinguishable" if alike else sentence
+        return f"{sentence}, which by itself does not separate these two" if alike else sentence
     if verdict.reason is Reason.FEW:
-        return f"Not sure enough for a claim; {apart.a} against {apart.b}: {corrected}"
+        return f"Not certain enough for a claim; {apart.a} against {apart.b}: {corrected}"
     return f"{apart.a} and {apart.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
 
 
@@ -165,7 +165,7 @@ def _bounded(findings: Findings) -> str:
     a, b = (share(part, 1) for part in findings.contrast.judged)
     exact = "" if findings.primary.name in _BOUNDED else "about "
     bounds = f"{signed(findings.bounds.low)} and {signed(findings.bounds.high)}"
-    return f" Of what they retrieved {a} and {b} is judged; whatever the rest is, the difference is {exact}between {bounds}."
+    return f" Of their retrieved documents {a} and {b} are judged; however the rest would be judged, the difference is {exact}between {bounds}."
 
 
 def _needed(findings: Findings, verdict: Verdict, pair: str) -> str:
@@ -178,5 +178,5 @@ def _needed(findings: Findings, verdict: Verdict, pair: str) -> str:
     if needed > MOST_QUERIES:
         return f"More than {count(MOST_QUERIES)} questions would be needed to separate {pair}."
     if needed <= n:
-        return f"For {pair} alone {approximate(needed)} questions are enough by number: it takes more documents, or fewer configurations at once."
+        return f"For {pair} alone {approximate(needed)} questions would be enough; here it takes more documents, or fewer configurations at once."
     return f"About {approximate(needed - n)} more questions, {approximate(needed)} in all, would separate {pair}."
