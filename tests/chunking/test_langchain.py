@@ -98,7 +98,7 @@ def test_dropped_headings_stay_dropped() -> None:
         ({"splitter": "RecursiveTextSplitter", "size": 64}, r"did you mean 'RecursiveCharacterTextSplitter'\?"),
         ({"splitter": RECURSIVE}, "needs 'size'"),
         ({"splitter": RECURSIVE, "size": 64, "overlap": 64}, "overlap 64 is not smaller than size 64"),
-        ({"splitter": RECURSIVE, "size": 64, "arguments": {"separator": "x"}}, "recursive cannot be made .*separator"),
+        ({"splitter": RECURSIVE, "size": 64, "arguments": {"separator": "x"}}, "recursive cannot be created .*separator"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": {"chunk_size": 3}}, r"arguments\.chunk_size is set by Workbench; use size"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": {"x": float("nan")}}, "JSON"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": ["x"]}, "dictionary"),

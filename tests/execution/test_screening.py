@@ -85,7 +85,7 @@ def test_what_was_put_aside_is_in_the_outputs_and_in_all_that_is_told(spec, outp
     assert "2 configurations that were run in full" in html
     assert ">Screened out, and not run in full</caption>" in html
     view = ComparisonView(run)
-    assert "1 other screened out before" in str(view.overview().html)
+    assert "1 configuration screened out before the run" in str(view.overview().html)
     assert "Screened out" in str(view.ranking().html)
     assert "fixed-8-0" in str(view.ranking().html)
     assert any(line.startswith("1 of 3 configurations screened out") for line in summary_lines(run))
@@ -187,7 +187,7 @@ def test_there_is_nothing_to_screen_among_two_or_by_too_few_questions(spec, outp
     alone = spec([{"kind": "whole"}], sweep={"embedding": {"kind": "static", "dimensions": [8, 16, 32]}})
     assert screen(alone, outputs, said.append) == alone
     assert "no two configurations share embedder and retrieval" in said[-1]
-    with pytest.raises(InputError, match="29 queries are too few to screen by; give --screen-queries 30 or more"):
+    with pytest.raises(InputError, match="--screen-queries 29 is too small; give 30 or more"):
         screen(spec(), outputs, silent, 29)
 
 

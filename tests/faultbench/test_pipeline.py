@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.context.packing import DELIVERED
 from workbench.faultbench.cases import IndexedChunk
-from workbench.faultbench.pipeline import deliver, held
+from workbench.faultbench.pipeline import contains, deliver
 from workbench.faultbench.readers import Reading, read_perfectly
 from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Document, Query, Span
@@ -22,11 +22,11 @@ def test_a_span_is_held_if_every_character_that_is_not_blank_is(wanted, spans):
     def solid(span):
         return {place for place in range(span.start, span.end) if TEXT[place] != " "}
 
-    assert held(wanted, spans, TEXT) == (solid(wanted) <= set().union(*map(solid, spans)))
+    assert contains(wanted, spans, TEXT) == (solid(wanted) <= set().union(*map(solid, spans)))
 
 
 def test_text_of_another_document_holds_nothing():
-    assert not held(Span("d", 0, 2), [Span("e", 0, 19)], TEXT)
+    assert not contains(Span("d", 0, 2), [Span("e", 0, 19)], TEXT)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 30), st.integers(1, 8))

@@ -222,7 +222,7 @@ def test_a_server_lost_between_two_notebooks_is_told_once(tmp_path, kernels, tol
 def test_where_nothing_can_be_forked_it_is_told(tmp_path, told):
     with Kernels([], told.append, fork=False) as kernels:
         assert run(tmp_path, kernels, "print('plain')")[0].text == "plain\n"
-    assert told == ["notebooks: every kernel imports for itself, which takes longer: this system has no safe fork"]
+    assert told == ["notebooks: each kernel imports its modules itself, which takes longer: this system has no safe fork"]
 
 
 def test_a_module_that_is_not_there_is_told_by_the_notebook_alone(tmp_path, told):

@@ -34,7 +34,7 @@ def words(shown: Shown) -> str:
 
 
 def test_the_order_leaves_out_what_the_window_cuts(view):
-    ranking, apart = view.ranking().html.split("Window, not chunking", 1)
+    ranking, apart = view.ranking().html.split("Beyond the embedder's window", 1)
     assert "fixed-64" not in ranking
     assert "fixed-16" in ranking
     assert "scores reflect the window" in apart
@@ -61,7 +61,7 @@ def test_two_configurations_that_agree_have_no_difference_and_no_winner(two_alik
     assert "have the same span_recall@500t on every question" in overview
     assert "There is no difference to test." in differences
     assert "the same" in differences
-    assert "on 6 they are equal" in sources
+    assert "; 6 are ties" in sources
 
 
 def test_differences_carry_every_p_and_say_what_was_corrected_for(view):

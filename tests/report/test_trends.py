@@ -38,12 +38,12 @@ def rows(shown) -> list[list[str]]:
 def test_the_last_experiment_and_its_primary_metric_are_the_default(outputs):
     view = load_history(outputs)
     assert (view.experiment, view.metric) == ("mine", "recall@5")
-    assert [one.name for one in view.found] == ["dense", "bm25"]
+    assert [one.name for one in view.trends] == ["dense", "bm25"]
     assert "12 runs of mine from 2026-03-01 to 2026-03-12, by recall@5: a change of level was found in dense" in said(view.overview())
 
 
 def test_another_metric_is_shown_for_those_that_have_it(outputs):
-    assert [one.name for one in load_history(outputs, "mine", "mrr@10").found] == ["bm25"]
+    assert [one.name for one in load_history(outputs, "mine", "mrr@10").trends] == ["bm25"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.dense import DenseRetriever
 from workbench.statistics.clusters import query_clusters
-from workbench.statistics.screening import MARGIN, Screened, Screening, screened
+from workbench.statistics.screening import MARGIN, ScreenedConfiguration, Screening, screened
 from workbench.statistics.verdict import FEWEST_QUERIES
 from workbench.storage.result_store import Draft, Entry
 
@@ -61,7 +61,7 @@ class Proxies:
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Group configurations comparable by proxy: those of one embedder and kind of retrieval, which lose equally to their proxies."""
         parts = {
-            one.name: (one.embedding.model_dump() if one.embedding else None, one.retrieval.kind) for one in self.experiment.configurations
+            each.name: (each.embedding and each.embedding.model_dump(), each.retrieval.kind) for each in self.experiment.configurations
         }
         return _grouped({name: fingerprint(*part) for name, part in parts.items()})
 
@@ -90,7 +90,7 @@ def screen(experiment: ExperimentSpec, outputs: Path, say: Say, queries: int = Q
     unchanged, after a message. Raises InputError for fewer than 30 queries.
     """
     if queries < FEWEST_QUERIES:
-        raise InputError(f"{queries} queries are too few to screen by", f"give --screen-queries {FEWEST_QUERIES} or more")
+        raise InputError(f"--screen-queries {queries} is too small", f"give {FEWEST_QUERIES} or more")
     proxies = proxies_of(experiment, outputs, queries)
     if reason := _unscreenable(proxies):
         say(f"nothing is screened out: {reason}")
@@ -111,12 +111,12 @@ def as_screened(experiment: ExperimentSpec, outputs: Path) -> ExperimentSpec:
 
 def proxies_of(experiment: ExperimentSpec, outputs: Path, queries: int) -> Proxies:
     """Return the proxies of an experiment on a seeded sample of at most `queries` answerable questions."""
-    whole = context_of(experiment, outputs)
-    answerable = [place for place, query in enumerate(whole.dataset.queries) if query.answerable]
+    context = context_of(experiment, outputs)
+    answerable = [place for place, query in enumerate(context.dataset.queries) if query.answerable]
     chosen = np.sort(np.random.default_rng(SEED).permutation(answerable)[:queries])
-    sample, primary = _sampled(whole.dataset, chosen.tolist()), primary_of(experiment, whole.dataset)
-    graph = Graph(replace(whole, dataset=sample, metrics=(primary,), indexed=False, primary=None))
-    return Proxies(experiment, graph, len(answerable), {one.name: proxy_of(one) for one in experiment.configurations})
+    sample, primary = _sampled(context.dataset, chosen.tolist()), primary_of(experiment, context.dataset)
+    graph = Graph(replace(context, dataset=sample, metrics=(primary,), indexed=False, primary=None))
+    return Proxies(experiment, graph, len(answerable), {each.name: proxy_of(each) for each in experiment.configurations})
 
 
 def proxy_of(configuration: Configuration) -> Configuration:
@@ -160,20 +160,20 @@ def _unscreenable(proxies: Proxies) -> str:
 
 def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
     """Run the proxies and decide within each group. A configuration whose proxy fails is kept."""
-    (metric,), keys, baseline, own = proxies.run.metrics, proxies.keys, proxies.experiment.baseline, proxies.experiment.configurations
+    (metric,), keys, experiment = proxies.run.metrics, proxies.keys, proxies.experiment
     values, cut = _run_proxies(proxies, say)
-    rows: dict[str, Screened] = {}
+    rows: dict[str, ScreenedConfiguration] = {}
     for group in proxies.groups:
-        made = screened(
+        results = screened(
             {name: values[name] for name in group},
             query_clusters(proxies.run.labels),
-            proxies={one.name: _description(one, proxies.cheap[one.name]) for one in own},
-            spared={name for name, key in keys.items() if baseline is not None and key == keys[baseline]},
+            proxies={each.name: _description(each, proxies.cheap[each.name]) for each in experiment.configurations},
+            spared={name for name, key in keys.items() if experiment.baseline is not None and key == keys[experiment.baseline]},
             never_first=cut,
             higher_is_better=metric.higher_is_better,
         )
-        rows |= {row.configuration: row for row in made}
-    ordered = tuple(rows[one.name] for one in own)
+        rows |= {row.configuration: row for row in results}
+    ordered = tuple(rows[configuration.name] for configuration in experiment.configurations)
     screening = Screening(str(metric), len(proxies.run.dataset.queries), proxies.of, MARGIN, SEED, ordered, proxies.alike)
     draft.values("screening", screening.as_json())
 
@@ -207,5 +207,5 @@ def _description(configuration: Configuration, proxy: Configuration) -> str:
 def _without(experiment: ExperimentSpec, entry: Entry) -> ExperimentSpec:
     screening = Screening.of_json(entry.values("screening"))
     dropped = {row.configuration for row in screening.dropped}
-    kept = tuple(one for one in experiment.configurations if one.name not in dropped)
-    return replace(experiment, configurations=kept, screening=screening)
+    remaining = tuple(configuration for configuration in experiment.configurations if configuration.name not in dropped)
+    return replace(experiment, configurations=remaining, screening=screening)

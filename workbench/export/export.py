@@ -93,8 +93,8 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     passages = _passages(run, [chunks[place] for place in order.tolist()])
     lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
     (folder / "passages.jsonl").write_text(lines, "utf-8")
-    about = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
-    (folder / "settings.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    content = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
+    (folder / "settings.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
     (folder / "requirements.txt").write_text("".join(pinned))
     shutil.copyfile(Path(__file__).with_name("retrieve.py"), folder / "retrieve.py")

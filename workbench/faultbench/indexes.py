@@ -43,8 +43,8 @@ def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int
     """
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(dataset, Path(folder), LISTED)
-        made = [(chunker.name, bench.index(chunker, _SOUND), _broken(bench, chunker, seed)) for chunker in chunkers]
-    return [Base(f"{name}-k{k}", BenchPipeline(sound, k), broken) for k in depths for name, sound, broken in made]
+        indexed = [(chunker.name, bench.index(chunker, _SOUND), _broken(bench, chunker, seed)) for chunker in chunkers]
+    return [Base(f"{name}-k{k}", BenchPipeline(sound, k), broken) for k in depths for name, sound, broken in indexed]
 
 
 def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, BenchIndex]]:
@@ -55,10 +55,10 @@ def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, Be
         "duplicate": {f"{_COPIES}-copies": BrokenChunker(chunker=chunker, copies=_COPIES)},
     }
     windows = {f"{window}-tokens": WindowedBm25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
-    found = {cause: {name: bench.index(one, _SOUND) for name, one in made.items()} for cause, made in chunkers.items()}
+    broken = {cause: {name: bench.index(variant, _SOUND) for name, variant in variants.items()} for cause, variants in chunkers.items()}
     for cause, retrievers in (("window", windows), ("rank", _WORSE)):
-        found[cause] = {name: bench.index(chunker, one) for name, one in retrievers.items()}
-    return found
+        broken[cause] = {name: bench.index(chunker, retriever) for name, retriever in retrievers.items()}
+    return broken
 
 
 def _batches(documents: Sequence[Document], seed: int) -> list[set[str]]:

@@ -51,8 +51,8 @@ def observe(pipeline: BenchPipeline, question: Question) -> Observation | None:
     reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
     if reply is None:
         return None
-    said = (reply.text, reply.refused, reply.correct, reply.claims)
-    return Observation(query, needs, index.documents, index.window, index.entries, pipeline.k, hits, pipeline.budget, context, *said)
+    answer = (reply.text, reply.refused, reply.correct, reply.claims)
+    return Observation(query, needs, index.documents, index.window, index.entries, pipeline.k, hits, pipeline.budget, context, *answer)
 
 
 def deliver(index: BenchIndex, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:
@@ -63,11 +63,11 @@ def deliver(index: BenchIndex, query_id: str, k: int, budget: int) -> tuple[tupl
     packed = pack(np.zeros_like(places), index.slices[places], tokens, k, budget)
     hits = zip(entries, scores.tolist(), packed.reason.tolist(), strict=True)
     rows = np.flatnonzero(packed.delivered).tolist()
-    context = tuple(_kept(index, entries[row], int(packed.kept[row])) for row in rows)
+    context = tuple(_delivered(index, entries[row], int(packed.kept[row])) for row in rows)
     return tuple(RankedChunk(entry.chunk, rank, score, reason) for rank, (entry, score, reason) in enumerate(hits, 1)), context
 
 
-def _kept(index: BenchIndex, entry: IndexedChunk, tokens: int) -> Span:
+def _delivered(index: BenchIndex, entry: IndexedChunk, tokens: int) -> Span:
     start, end = entry.chunk.delivered
     if tokens < entry.tokens:
         starts = index.token_starts[entry.chunk.doc_id]
@@ -85,13 +85,13 @@ def proven(question: Question, sound: BenchPipeline, faults: Sequence[Change]) -
 
     Thus a single fault is the only cause of failure, and repairing one of two faults does not repair the query.
     """
-    seen = None
+    observation = None
     for count in range(len(faults) + 1):
-        for some in itertools.combinations(faults, count):
-            seen = observe(changed(sound, some), question)
-            if seen is None or went_well(seen) != (count == 0):
+        for planted in itertools.combinations(faults, count):
+            observation = observe(changed(sound, planted), question)
+            if observation is None or went_well(observation) != (count == 0):
                 return None
-    return seen
+    return observation
 
 
 def changed(sound: BenchPipeline, changes: Iterable[Change]) -> BenchPipeline:
@@ -99,17 +99,17 @@ def changed(sound: BenchPipeline, changes: Iterable[Change]) -> BenchPipeline:
     return replace(sound, **{name: value for change in changes for name, value in change.fields.items()})
 
 
-def went_well(seen: Observation) -> bool:
+def went_well(observation: Observation) -> bool:
     """Whether the answer is as expected and the context supports all of it."""
-    return seen.correct and all(claim.verdict == "supported" for claim in seen.claims)
+    return observation.correct and all(claim.verdict == "supported" for claim in observation.claims)
 
 
 def complete(needs: Sequence[Need], spans: Sequence[Span], texts: Mapping[str, str]) -> bool:
     """Whether the spans together contain an alternative of every need."""
-    return all(any(held(span, spans, texts[span.doc_id]) for span in need.alternatives) for need in needs)
+    return all(any(contains(span, spans, texts[span.doc_id]) for span in need.alternatives) for need in needs)
 
 
-def held(wanted: Span, spans: Iterable[Span], text: str) -> bool:
+def contains(wanted: Span, spans: Iterable[Span], text: str) -> bool:
     """Whether spans together contain every non-blank character of a span. Chunkers omit blanks between chunks."""
     reached = wanted.start
     for start, end in sorted((span.start, span.end) for span in spans if span.doc_id == wanted.doc_id):

@@ -65,10 +65,10 @@ def _parts(chunk: Chunk, cuts: list[int]) -> list[Chunk]:
 
 
 def _copies(chunk: Chunk, copies: int) -> list[Chunk]:
-    found = [chunk]
-    while len(found) < copies and (word := _FIRST_WORD.match(chunk.document.text, found[-1].start, chunk.end)):
-        found.append(Chunk(chunk.document, word.end(), chunk.end, chunk.header))
-    return found
+    chunks = [chunk]
+    while len(chunks) < copies and (word := _FIRST_WORD.match(chunk.document.text, chunks[-1].start, chunk.end)):
+        chunks.append(Chunk(chunk.document, word.end(), chunk.end, chunk.header))
+    return chunks
 
 
 class WindowedBm25Retriever(Bm25Retriever):
@@ -81,7 +81,7 @@ class WindowedBm25Retriever(Bm25Retriever):
         """Rank the chunks and documents for each query by the text within the window."""
         texts = list(searched.texts)
         starts = (tokens.starts for tokens in tokenise(texts, BUDGET_VOCABULARY))
-        read = [text[: found[self.window]] if len(found) > self.window else text for text, found in zip(texts, starts, strict=True)]
+        read = [text[: cuts[self.window]] if len(cuts) > self.window else text for text, cuts in zip(texts, starts, strict=True)]
         return super().retrieve(asked, replace(searched, texts=read), depth)
 
 
@@ -122,8 +122,8 @@ class Bench:
             lengths = np.array([len(tokens.starts) for tokens in tokenise(inputs, BUDGET_VOCABULARY)], dtype=np.int64)
             ends = embedded_ends(table, np.maximum(lengths - window, 0), inputs, BUDGET_VOCABULARY)
         entry = tuple(IndexedChunk(*row) for row in zip(chunks, ends.tolist(), table["tokens"].tolist(), strict=True))
-        query, places, scores = (hits[name].to_numpy() for name in ("query", "chunk", "score"))
-        borders = np.searchsorted(query, np.arange(len(self.dataset.queries) + 1)).tolist()
+        numbers, places, scores = (hits[name].to_numpy() for name in ("query", "chunk", "score"))
+        borders = np.searchsorted(numbers, np.arange(len(self.dataset.queries) + 1)).tolist()
         rows = itertools.starmap(slice, itertools.pairwise(borders))
-        best = {one.query_id: (places[own], scores[own]) for one, own in zip(self.dataset.queries, rows, strict=True)}
+        best = {query.query_id: (places[part], scores[part]) for query, part in zip(self.dataset.queries, rows, strict=True)}
         return BenchIndex(texts, starts, entry, slice_numbers(table), window, best)

@@ -84,9 +84,9 @@ def chunk_tables(documents: Sequence[Document], chunker: Chunker) -> Iterator[pd
 
 
 def _chunk_table(places: list[int], chunks_of: list[list[Chunk]], budget: list[Tokens]) -> pd.DataFrame:
-    chunks = [chunk for some in chunks_of for chunk in some]
+    chunks = [chunk for group in chunks_of for chunk in group]
     edges = np.array([(chunk.start, chunk.end, *chunk.delivered) for chunk in chunks], dtype=np.int64).reshape(-1, 4)
-    counts = [len(some) for some in chunks_of]
+    counts = [len(group) for group in chunks_of]
     delivered = np.split(edges[:, 2:], np.cumsum(counts)[:-1])
     tokens = [text.before(part[:, 1]) - text.before(part[:, 0]) for text, part in zip(budget, delivered, strict=True)]
     return pd.DataFrame(

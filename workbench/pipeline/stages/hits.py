@@ -83,5 +83,5 @@ def _overlap(ranked: dict[str, Ranking], k: int) -> float | None:
         return None
     tops: list[pd.DataFrame] = [ranked[search].hits.loc[lambda hits: hits["rank"] <= k, ["query", "chunk"]] for search in ("exact", "ann")]
     shared = tops[0].merge(tops[1]).groupby("query").size()
-    asked = tops[0].groupby("query").size()
-    return float((shared.reindex(asked.index).fillna(0) / asked).mean())
+    sizes = tops[0].groupby("query").size()
+    return float((shared.reindex(sizes.index).fillna(0) / sizes).mean())

@@ -174,7 +174,7 @@ def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]
     """Plot stacked panels on the same axes. `dates` (place, day) are the runs of the experiment, oldest first."""
     first, last = dates[0][0], dates[-1][0]
     rows = [label_rows(trend.marks, first, last) for trend in shown]
-    heights = [1.25 + (max(found.values(), default=-1) + 1) * _ROW_POINTS / 72 for found in rows]
+    heights = [1.25 + (max(levels.values(), default=-1) + 1) * _ROW_POINTS / 72 for levels in rows]
     figure, panels = canvas(0.5 + sum(heights), heights)
     for axes, trend, placed in zip(panels, shown, rows, strict=True):
         _panel(axes, trend, placed)
@@ -192,8 +192,8 @@ def label_rows(marks: Sequence[tuple[int, str]], first: int, last: int) -> dict[
     rows: dict[int, int] = {}
     # From right to left, place each label above all that it would overlap, so that no leader line crosses a label.
     for place, text in reversed(marks):
-        reach = place + (len(text) + 1) * _LETTER / inch
-        rows[place] = 1 + max((row for later, row in rows.items() if later < reach), default=-1)
+        edge = place + (len(text) + 1) * _LETTER / inch
+        rows[place] = 1 + max((row for later, row in rows.items() if later < edge), default=-1)
     return rows
 
 
