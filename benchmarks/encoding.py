@@ -27,7 +27,7 @@ from workbench.datasets.sources import GoldenSource
 from workbench.embedding import openvino_model
 from workbench.embedding.embed import embed
 from workbench.embedding.openvino_conversion import conversion_of
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
 from workbench.models.files import MINILM, locate
@@ -91,7 +91,7 @@ def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]
             found[batch] = model.encode(part, batch_size=len(part), normalize_embeddings=True, show_progress_bar=False)
         return found
 
-    def ours(embedder: SentenceTransformersEmbedder) -> Callable[[], Vectors]:
+    def ours(embedder: SentenceTransformerEmbedder) -> Callable[[], Vectors]:
         return lambda: embed(chosen, embedder, "document", VectorCache(folder / f"{next(numbers)}.sqlite")).vectors
 
     def plainly(precision: openvino_model.Precision) -> Callable[[], Vectors]:
@@ -101,9 +101,9 @@ def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]
     return {
         PLAIN: lambda: model.encode(chosen, normalize_embeddings=True, show_progress_bar=False),
         "tuned": tuned,
-        "workbench, torch": ours(SentenceTransformersEmbedder(backend="torch")),
+        "workbench, torch": ours(SentenceTransformerEmbedder(backend="torch")),
         **{f"openvino {precision}": plainly(precision) for precision in precisions},
-        "workbench, openvino": ours(SentenceTransformersEmbedder(backend="openvino")),
+        "workbench, openvino": ours(SentenceTransformerEmbedder(backend="openvino")),
     }
 
 

@@ -20,13 +20,13 @@ from workbench.datasets.sources import BeirSource
 from workbench.embedding.chunk_encoder import EncoderChunks
 from workbench.embedding.embed import embed, in_memory
 from workbench.embedding.registry import chunk_encoder
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.records import Chunk, Document
 from workbench.storage.vector_cache import VectorCache
 
 DOCUMENTS, ROUNDS = 40, 3
 SIZES = ((64, 0), (128, 0), (128, 64), (256, 0), (256, 128), (400, 0), (400, 200))
-LATE = SentenceTransformersEmbedder(pooling="late")
+LATE = SentenceTransformerEmbedder(pooling="late")
 
 
 def run(count: int = DOCUMENTS, rounds: int = ROUNDS) -> dict[str, object]:
@@ -55,7 +55,7 @@ def standard(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], l
     started, tokens = time.perf_counter(), 0
     for (size, _), chunks in chunkings.items():
         texts = [embedded_text(document, chunk) for document, found in zip(documents, chunks, strict=True) for chunk in found]
-        embedder = SentenceTransformersEmbedder(max_tokens=512 if size > 256 else None)
+        embedder = SentenceTransformerEmbedder(max_tokens=512 if size > 256 else None)
         tokens += embed(texts, embedder, "document", cache).tokens_encoded
     return time.perf_counter() - started, tokens
 

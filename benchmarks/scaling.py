@@ -47,9 +47,9 @@ _BATCHES = 400
 ENCODE = """
 import json, sys, time
 from pathlib import Path
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 texts = json.loads(Path(sys.argv[1]).read_text())
-embedder = SentenceTransformersEmbedder()
+embedder = SentenceTransformerEmbedder()
 embedder.encode(texts[:8], "document")
 tokens = int(embedder.lengths(texts, "document").clip(max=embedder.window()).sum())
 started = time.perf_counter()

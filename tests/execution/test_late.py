@@ -11,7 +11,7 @@ import pytest
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.late.pooling import reader_of
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import ExperimentError
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
@@ -63,7 +63,7 @@ def tokens_encoded(outcome: Outcome) -> dict[str, float]:
 
 def one_pass(outcome: Outcome) -> int:
     embedder = outcome.experiment.configurations[0].embedding
-    assert isinstance(embedder, SentenceTransformersEmbedder)
+    assert isinstance(embedder, SentenceTransformerEmbedder)
     return sum(reader_of(embedder).tokens(document) for document in outcome.context.dataset.documents)
 
 

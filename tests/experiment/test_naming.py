@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from workbench.chunking.fixed import FixedChunker
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.experiment.naming import named
 from workbench.pipeline.configuration import Configuration
 from workbench.retrieval.bm25 import Bm25Retriever
@@ -78,9 +78,9 @@ def test_values_that_look_alike_get_different_names(values: tuple[JsonValue, ...
 
 
 def test_models_of_one_name_from_two_makers_are_told_apart() -> None:
-    embeddings = [SentenceTransformersEmbedder(model=model) for model in ("one/small", "two/small")]
+    embeddings = [SentenceTransformerEmbedder(model=model) for model in ("one/small", "two/small")]
     assert names(embeddings=embeddings) == ["fixed-64-0-one_small", "fixed-64-0-two_small"]
-    assert names(embeddings=[*embeddings[:1], SentenceTransformersEmbedder(model="two/large")]) == ["fixed-64-0-small", "fixed-64-0-large"]
+    assert names(embeddings=[*embeddings[:1], SentenceTransformerEmbedder(model="two/large")]) == ["fixed-64-0-small", "fixed-64-0-large"]
 
 
 def test_a_plugins_retriever_is_named_by_what_varies() -> None:

@@ -13,7 +13,7 @@ from workbench.chunking.text.packing import Pieces, Slice
 from workbench.chunking.text.sentences import cut_long, sentences
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import text_vectors
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K
 from workbench.records import Document
@@ -64,7 +64,7 @@ class SemanticChunker(CuttingChunker):
         """Return the experiment's model, or all-MiniLM-L6-v2 if that model is on a server."""
         # An embedder on a server provides a vocabulary to count in, but no sentence-transformers model.
         elsewhere = self.model in (CL100K, CHARACTERS)
-        return SentenceTransformersEmbedder(model=MINILM if elsewhere else self.model)
+        return SentenceTransformerEmbedder(model=MINILM if elsewhere else self.model)
 
     def compared(self, document: Document) -> list[str]:
         """Return the sentences of a document. Two sentences give none, since their only seam cannot be compared with others."""

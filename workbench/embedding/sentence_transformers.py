@@ -68,7 +68,7 @@ def sees_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-class SentenceTransformersEmbedder(Embedder):
+class SentenceTransformerEmbedder(Embedder):
     """A sentence-transformers model with normalised vectors, run by OpenVINO on a CPU if installed, else by torch in float32.
 
     `backend` auto chooses OpenVINO if it is installed, torch sees no GPU and the model's vectors stay the same, in bfloat16

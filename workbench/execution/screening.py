@@ -11,7 +11,7 @@ import pandas as pd
 
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import NO_WINDOW
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
@@ -130,7 +130,7 @@ def proxy_of(configuration: Configuration) -> Configuration:
         configuration = replace(configuration, retrieval=retrieval.model_copy(update={"search": "exact"}))
     if embedder is None or isinstance(embedder, StaticEmbedder):
         return configuration
-    usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformersEmbedder) else MINILM)
+    usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformerEmbedder) else MINILM)
     hidden = model_settings(usual.model, "config.json").get("hidden_size", usual.dimensions)
     # A proxy uses no special tokens and no prompt.
     window = embedder.window()

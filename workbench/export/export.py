@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.context import packing
 from workbench.core.files import store_errors
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
 from workbench.execution.local import context_of
 from workbench.execution.plan import plan_experiment
@@ -79,7 +79,7 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
         settings, needed = retrieval.model_dump(), ["bm25s", "PyStemmer"]
         texts = list(chunks.inputs)
         retrieval.index([texts[place] for place in order]).save(str(folder / "index"))
-    elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformersEmbedder):
+    elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformerEmbedder):
         settings = retrieval.model_dump() | {"window": result.configuration.window, "query_prompt": embedding.prompt("query")}
         needed = ["chromadb", "sentence-transformers", "torch"]
         shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
