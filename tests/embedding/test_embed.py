@@ -71,9 +71,7 @@ def test_a_prompt_changes_keys_vectors_and_lengths(minilm: SentenceTransformerEm
     np.testing.assert_allclose(prompted.vectors, written.vectors, atol=1e-6)
 
 
-def test_the_window_changes_keys_and_vectors_and_lengths_tell_what_was_cut(
-    minilm: SentenceTransformerEmbedder, cache: VectorCache
-) -> None:
+def test_the_window_changes_keys_and_vectors_and_lengths_tell_what_was_cut(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
     narrow = SentenceTransformerEmbedder(max_tokens=8)
     texts = ["one two three four five six seven eight nine ten", "short"]
     assert not set(text_keys(texts, narrow, "document")) & set(text_keys(texts, minilm, "document"))
