@@ -12,7 +12,7 @@ help:
 	@echo "make bench       benchmarks against what one would otherwise run; writes benchmarks/results/; BENCH=\"sweep\" for some"
 	@echo "make soak        the long proofs: kill and resume, simulations, the wheel alone in an empty environment (needs an index of packages)"
 	@echo "make browser     the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
-	@echo "make docs        write docs/reference.md anew from the code"
+	@echo "make docs        write docs/reference/ and the chart of the architecture from the code"
 	@echo "make wheel       build the source distribution and the wheel into dist/"
 
 # torch first and exactly: a plain requirement would take the build that brings gigabytes of CUDA.

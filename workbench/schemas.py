@@ -14,7 +14,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "chunking": "the kind of chunker",
         "condition": "`retrieved`",
         "configuration": "the configuration's name",
-        "cut_reason": "why a hit was not delivered (`beyond k`, `repeated`); empty if it was",
+        "cut_reason": "why a hit was not delivered, `beyond k` or `same slice delivered`; empty if it was",
         "definition": "what counts as this fault",
         "doc_id": "the document",
         "embedding": "the embedder's model; missing if nothing is embedded",

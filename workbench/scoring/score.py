@@ -98,7 +98,8 @@ def _check(given: Given, chosen: Sequence[Metric]) -> None:
         if len(set(docs)) < len(docs):
             twice = next(doc for position, doc in enumerate(docs) if doc in docs[:position])
             raise InputError(
-                f"query {name!r} has document {twice!r} twice", "rank documents, each by its best chunk: docs/scoring.md says how"
+                f"query {name!r} has document {twice!r} twice",
+                "rank documents, each by its best chunk: docs/how-to/score_another_program.md says how",
             )
     blind = [str(metric) for metric in chosen if metric.name in NEEDS_ALL]
     if blind and not given.complete:
