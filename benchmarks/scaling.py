@@ -1,4 +1,4 @@
-"""What a sweep costs as its corpus grows, and what that makes of 10^6, 10^8 and 10^10 tokens: the figures of docs/scaling.md.
+"""What a sweep costs as its corpus grows, and what that makes of 10^6, 10^8 and 10^10 tokens: the figures of docs/explanation/scaling.md.
 
 Real documents of NFCorpus: 1/64, 1/16, 1/4 and all of a share of them (the first argument, default 1), the same questions at every
 size. The stages beside encoding are timed with static vectors of as many dimensions, so that all documents take seconds. A quiet

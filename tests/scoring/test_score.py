@@ -13,7 +13,7 @@ import workbench
 from workbench.errors import InputError
 from workbench.retrieval.rank import tie_breakers
 
-PAGE = Path(__file__).parents[2] / "docs" / "scoring.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "score_another_program.md"
 ALL = ["recall@3", "precision@3", "success@3", "mrr@3", "ndcg@3", "map@3", "recall_cap@3", "judged@3", "irrelevant@3"]
 TREC = {"recall": "recall", "precision": "P", "success": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
 

@@ -16,8 +16,8 @@ from workbench.records import Chunk, Document
 # start, end, and the parent's (start, end) if the chunk has a parent
 Cut = tuple[int, int, tuple[int, int] | None]
 
-# Below this, a model's special tokens and a title leave almost no room for text.
-Size = Annotated[int, Field(ge=8)]
+# Below 8, a model's special tokens and a title leave almost no room for text.
+Size = Annotated[int, Field(ge=8, description="The largest size of a chunk, in units of `tokens`.")]
 
 
 class Chunker(Component, ABC):
@@ -34,9 +34,11 @@ class Chunker(Component, ABC):
     # Settings that the law tests try.
     examples: ClassVar[tuple[Mapping[str, Any], ...]]
 
-    tokens: Literal["model", "cl100k", "characters"] = "model"
-    enrich: bool = False
-    model: str = MINILM
+    tokens: Literal["model", "cl100k", "characters"] = Field(
+        "model", description="The unit of sizes: the embedder's tokens, cl100k tokens or code points."
+    )
+    enrich: bool = Field(False, description="Whether title and headings are embedded before the text of every chunk.")
+    model: str = Field(MINILM, description="The model whose vocabulary counts sizes; an experiment sets it to the embedder's.")
 
     @property
     def vocabulary(self) -> str:
@@ -102,7 +104,7 @@ class SlidingChunker(CuttingChunker, ABC):
     """A chunker with a size and an overlap of neighbouring chunks, both in the same tokens."""
 
     size: Size
-    overlap: Annotated[int, Field(ge=0)] = 0
+    overlap: int = Field(0, ge=0, description="The size that a chunk shares with the one before it; less than `size`.")
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:

@@ -1,7 +1,7 @@
 """Cut documents at topic changes, measured by sentence embeddings."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,8 @@ class SemanticChunker(CuttingChunker):
 
     kind: Literal["semantic"] = "semantic"
     size: Size
-    percentile: Annotated[int, Field(ge=1, le=99)] = _PERCENTILE
-    window: Annotated[int, Field(ge=1, le=50)] = _WINDOW
+    percentile: int = Field(_PERCENTILE, ge=1, le=99, description="The percentage of sentence boundaries that are not breaks.")
+    window: int = Field(_WINDOW, ge=1, le=50, description="The number of sentences compared on either side of a boundary.")
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -50,8 +50,8 @@ class Embedder(Component, ABC):
     # Settings that the law tests try, to which they add a server's address.
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
-    model: str
-    max_tokens: Annotated[int, Field(ge=8)] | None = None
+    model: str = Field(description="The model: a folder, or a name on the Hugging Face Hub or the server.")
+    max_tokens: int | None = Field(None, ge=8, description="The window: text beyond it is truncated. Default: the model's.")
 
     @property
     def vocabulary(self) -> str:

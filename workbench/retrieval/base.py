@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -101,7 +101,7 @@ class Retriever(Component, ABC):
     # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
 
-    k: Annotated[int, Field(ge=1, le=1000)] = 10
+    k: int = Field(10, ge=1, le=1000, description="The number of chunks to deliver.")
 
     def models(self) -> tuple[str, ...]:
         """Return the models that the retriever loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""

@@ -104,7 +104,8 @@ def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
         if len(set(docs)) < len(docs):
             twice = next(doc for position, doc in enumerate(docs) if doc in docs[:position])
             raise InputError(
-                f"query {name!r} lists document {twice!r} twice", "rank each document once, by its best chunk (docs/scoring.md)"
+                f"query {name!r} lists document {twice!r} twice",
+                "rank each document once, by its best chunk (docs/how-to/score_another_program.md)",
             )
     blind = [str(metric) for metric in chosen if metric.name in NEEDS_ALL]
     if blind and not data.complete:
