@@ -8,14 +8,14 @@ INSTALLED := .venv/.installed
 help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
 	@echo "make test        install into .venv and run the tests (some minutes)"
-	@echo "make check       lint, format, types, stale docs"
-	@echo "make bench       benchmarks against what one would otherwise run; writes benchmarks/results/; BENCH=\"sweep\" for some"
-	@echo "make soak        the long proofs: kill and resume, simulations, the wheel alone in an empty environment (needs an index of packages)"
-	@echo "make browser     the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
-	@echo "make docs        write docs/reference/ and the chart of the architecture from the code"
+	@echo "make check       check lint, format, types and that generated docs are current"
+	@echo "make bench       run the benchmarks and write benchmarks/results/; BENCH=\"sweep\" runs only the one named"
+	@echo "make soak        run the long tests: kill and resume, simulations, the wheel in an empty environment (needs a package index)"
+	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
+	@echo "make docs        regenerate docs/reference/ and the chart in docs/architecture.md"
 	@echo "make wheel       build the source distribution and the wheel into dist/"
 
-# torch first and exactly: a plain requirement would take the build that brings gigabytes of CUDA.
+# Install torch first, pinned: a plain requirement would select the build with gigabytes of CUDA.
 $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
@@ -26,7 +26,7 @@ $(INSTALLED): pyproject.toml
 quickstart: $(INSTALLED)
 	$(BIN)/workbench sweep experiments/quickstart.yaml
 
-# Two at a time, a file's tests in one process: most of them wait for processes of their own.
+# Two test processes, each running whole files: most tests wait for subprocesses.
 test: $(INSTALLED)
 	$(BIN)/pytest -n 2 --dist loadfile
 
@@ -43,10 +43,10 @@ bench: $(INSTALLED)
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak
 
-# What tells whether everybody can use a page; fetched here and never shipped.
+# axe-core checks the accessibility of the report. It is fetched here and never shipped.
 AXE := .venv/axe/package/axe.min.js
 $(AXE): | $(INSTALLED)
-	@command -v npm >/dev/null || { echo "npm is needed, to fetch axe-core: apt-get install npm"; exit 2; }
+	@command -v npm >/dev/null || { echo "npm is needed to fetch axe-core: apt-get install npm"; exit 2; }
 	mkdir -p .venv/axe
 	cd .venv/axe && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz package/axe.min.js
 

@@ -20,7 +20,6 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
 from workbench.core.batching import padded_batches
 from workbench.datasets.sources import GoldenSource
@@ -72,7 +71,7 @@ def texts() -> list[str]:
     """Chunks of two sizes, in no order."""
     chunkers = [FixedChunker(size=size) for size in (64, 256)]
     documents = GoldenSource(path=str(HANDBOOK)).load().documents
-    found = [embedded_text(document, chunk) for chunker in chunkers for document in documents for chunk in chunker.split(document)]
+    found = [chunk.embedded_text for chunker in chunkers for document in documents for chunk in chunker.split(document)]
     return random.Random(0).sample(found, TEXTS)
 
 

@@ -9,7 +9,7 @@ from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.results.run_tables import RunTables, empty
 from workbench.schemas import SCHEMAS
-from workbench.statistics.screening import Screened, Screening
+from workbench.statistics.screening import ScreenedConfiguration, Screening
 
 # Other scripts rely on these columns (design.md, "What a sweep leaves").
 CONTRACT = {
@@ -52,7 +52,10 @@ def test_a_sweep_leaves_these_tables_and_no_others(few: Outcome) -> None:
 
 def test_a_failure_and_a_screening_come_back_as_they_were(few: Outcome, tmp_path: Path) -> None:
     nan = float("nan")
-    rows = (Screened("a", "bm25", 0.5, "a", nan, nan, nan, kept=True), Screened("b", "bm25", 0.1, "a", -0.4, -0.5, -0.3, kept=False))
+    rows = (
+        ScreenedConfiguration("a", "bm25", 0.5, "a", nan, nan, nan, kept=True),
+        ScreenedConfiguration("b", "bm25", 0.1, "a", -0.4, -0.5, -0.3, kept=False),
+    )
     screening = Screening("recall@5", 9, 9, 0.02, 6, rows, (("a", "b"),))
     outcome = replace(few, experiment=replace(few.experiment, screening=screening), failures={"broken": "it broke"})
     run = collect(outcome)

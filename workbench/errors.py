@@ -43,18 +43,18 @@ class InputError(WorkbenchError):
 
 
 class FaultsError(InputError):
-    """All faults of one file or folder in a single report: `faults` in `where`."""
+    """All faults of one file or folder in a single report: `faults` in `source`."""
 
-    def __init__(self, where: str, faults: Sequence[str]) -> None:
+    def __init__(self, source: str, faults: Sequence[str]) -> None:
         super().__init__("\n".join(faults))
-        self.where = where
+        self.source = source
         self.faults = tuple(faults)
-        self.args = (where, self.faults)
+        self.args = (source, self.faults)
 
     @property
     def lines(self) -> list[str]:
         """Return one line for each fault."""
-        return [" ".join(f"{fault} in {self.where}".split()) for fault in self.faults]
+        return [" ".join(f"{fault} in {self.source}".split()) for fault in self.faults]
 
 
 class ExperimentError(FaultsError):

@@ -38,7 +38,7 @@ def test_the_same_run_is_worked_out_once(clear: RunTables) -> None:
 def test_with_a_baseline_the_margin_is_from_it(made) -> None:
     outcome = made.valued([BASE, BASE + 0.3, BASE + 0.1 * noise.random(N)], baseline="fixed-16-0")
     found = findings(outcome)
-    assert found.other.name == found.margin.b == found.contrast.b.winner == "fixed-16-0"
+    assert found.comparator.name == found.margin.b == found.contrast.b.winner == "fixed-16-0"
     assert found.second.name == "fixed-32-0"
     assert not found.unbased
 
@@ -91,7 +91,7 @@ def test_where_nothing_can_be_compared_there_is_no_verdict(made, outcome_of_size
     sizes = outcome_of_sizes()
     cut = [result for result in sizes.results if result.truncated.any()]
     found = findings(collect(replace(sizes, results=cut)))
-    assert found.verdict is found.first is found.other is found.margin is found.faults is found.winner is None
+    assert found.verdict is found.first is found.comparator is found.margin is found.faults is found.winner is None
     assert [one.name for one in found.standings.windowed] == ["fixed-64-0"]
     alone = findings(collect(made.ran(1)))
     assert alone.verdict.reason is Reason.ALONE

@@ -17,7 +17,7 @@ from workbench.datasets.sources import GoldenSource
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.execution.result import Result
-from workbench.experiment.read import Experiment
+from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
@@ -94,7 +94,7 @@ def run_of(context: RunContext, metric: str, *results: Result) -> RunTables:
     explained = [replace(one, entries=explained_entries(explaining, one)) for one in results]
     configurations = tuple(one.configuration for one in results)
     nothing = GoldenSource(path="nowhere")
-    experiment = Experiment("by-hand", nothing, configurations, context.metrics, None, None, "exact", {"name": "by-hand"})
+    experiment = ExperimentSpec("by-hand", nothing, configurations, context.metrics, None, None, "exact", {"name": "by-hand"})
     return collect(Outcome(experiment, Graph(explaining), Metric.parse(metric), explained))
 
 

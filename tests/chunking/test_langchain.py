@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from pydantic import ValidationError
 
-from workbench.chunking.base import embedded_text
 from workbench.chunking.foreign import library
 from workbench.chunking.foreign.langchain import LangChainChunker, short_name
 from workbench.chunking.recursive import RecursiveChunker
@@ -48,7 +47,7 @@ def test_the_usual_splitters_give_all_of_covid_qa_within_their_size(corpus) -> N
         for document in corpus("covid-qa")[:30]:
             chunks = chunker.split(document)
             assert covers(document, chunks)
-            assert input_lengths([embedded_text(document, chunk) for chunk in chunks], MINILM).max() <= 256
+            assert input_lengths([chunk.embedded_text for chunk in chunks], MINILM).max() <= 256
 
 
 @pytest.mark.parametrize("overlap", [0, 45, 90])
@@ -99,7 +98,7 @@ def test_dropped_headings_stay_dropped() -> None:
         ({"splitter": "RecursiveTextSplitter", "size": 64}, r"did you mean 'RecursiveCharacterTextSplitter'\?"),
         ({"splitter": RECURSIVE}, "needs 'size'"),
         ({"splitter": RECURSIVE, "size": 64, "overlap": 64}, "overlap 64 is not smaller than size 64"),
-        ({"splitter": RECURSIVE, "size": 64, "arguments": {"separator": "x"}}, "recursive cannot be made .*separator"),
+        ({"splitter": RECURSIVE, "size": 64, "arguments": {"separator": "x"}}, "recursive cannot be created .*separator"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": {"chunk_size": 3}}, r"arguments\.chunk_size is set by Workbench; use size"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": {"x": float("nan")}}, "JSON"),
         ({"splitter": RECURSIVE, "size": 64, "arguments": ["x"]}, "dictionary"),

@@ -61,7 +61,7 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
     first = workbench("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
     assert first.returncode == 0, first.stderr
     assert "report: " in first.stdout
-    assert "No winner: fixed-256-0 has nothing to be compared with." in first.stdout
+    assert "No winner: fixed-256-0 is the only configuration to rank." in first.stdout
     left = {path.relative_to(folder / "outputs" / "x").as_posix() for path in (folder / "outputs" / "x").rglob("*") if path.is_file()}
     tables = {f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required}
     notebooks = {"notebooks/comparison.ipynb", "notebooks/fixed-256-0.ipynb"}
@@ -210,7 +210,7 @@ def test_a_sweep_is_screened_and_its_report_and_a_full_sweep_come_after_it(handb
     path.write_text(
         f"name: s\ndataset: {{kind: golden, path: {handbook_part}}}\npipeline: {{retrieval: {{kind: bm25}}}}\n{sizes}\nprimary: span_recall@500t\n"
     )
-    one_line(workbench("sweep", path, "--outputs", tmp_path, "--screen-queries", 5), 2, "5 queries are too few to screen by")
+    one_line(workbench("sweep", path, "--outputs", tmp_path, "--screen-queries", 5), 2, "--screen-queries 5 is too small")
     first = workbench("sweep", path, "--outputs", tmp_path, "--screen", "--screen-queries", 50)
     assert first.returncode == 0, first.stderr
     assert "1 of 3 configurations screened out by the configuration itself on 50 of 59 questions" in first.stderr

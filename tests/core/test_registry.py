@@ -63,14 +63,14 @@ def test_a_broken_package_is_one_line_where_it_is_named_and_nothing_elsewhere(tm
 
 def test_a_package_that_offers_something_else_is_told(tmp_path: Path) -> None:
     install(tmp_path, "othering", "pages = othering:cut", "def cut(text): return [text]")
-    assert "othering:cut is no workbench.chunking.base.Chunker" in told(tmp_path, EXPERIMENT % {"kind": "pages"})
+    assert "othering:cut is not a workbench.chunking.base.Chunker" in told(tmp_path, EXPERIMENT % {"kind": "pages"})
 
 
 def test_a_kind_that_is_there_already_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "fixing", "fixed = fixing:PageChunker", CHUNKER)
     said = told(tmp_path, "from workbench.chunking.registry import CHUNKERS as c; print(list(c).count('fixed'), c['fixed'].__module__)")
     assert "1 workbench.chunking.fixed" in said
-    assert "the package 'fixing' offers 'fixed' in workbench.chunkers, a kind that Workbench has already; it is left out" in said
+    assert "the package 'fixing' offers 'fixed' in workbench.chunkers, a kind that Workbench already has; it is ignored" in said
 
 
 def test_two_packages_with_one_kind_are_both_named(tmp_path: Path) -> None:

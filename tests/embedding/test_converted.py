@@ -131,10 +131,10 @@ def test_a_model_without_a_transformer_has_no_window_and_goes_through_torch(
     model = str(tmp_path / "static")
     SentenceTransformer(modules=[models.StaticEmbedding(small_tokenizer, embedding_dim=32)], device="cpu").save(model)
     embedder = SentenceTransformerEmbedder(model=model)
-    assert encoder_of(model, "auto").why.endswith("is not of Transformer, Pooling, Dense, Normalize")
+    assert encoder_of(model, "auto").why.endswith("is none of Transformer, Pooling, Dense, Normalize")
     texts = [text for text in TEXTS if text]
     found = embed(texts, embedder, "document", VectorCache(tmp_path / "vectors.sqlite")).vectors
     theirs = SentenceTransformer(model, device="cpu").encode(texts, normalize_embeddings=True)
     np.testing.assert_allclose(found, theirs, atol=1e-6)
-    with pytest.raises(ModelError, match="has no transformer, whose window it could be; leave max_tokens out"):
+    with pytest.raises(ModelError, match="has no transformer, and so no window; leave max_tokens out"):
         embedder.model_copy(update={"max_tokens": 64}).window()

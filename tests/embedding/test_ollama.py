@@ -33,7 +33,7 @@ def test_a_model_that_was_not_pulled_says_so(provider):
 
 def test_a_server_that_is_no_ollama_is_one_line(provider):
     provider.faults = [{"rows": lambda _: None}]
-    with pytest.raises(RunError, match="gave 0 vectors for 1 texts"):
+    with pytest.raises(RunError, match="returned 0 instead of 1 vectors"):
         make(provider).encode(["text"], "query")
     with pytest.raises(RunError, match="did not answer as Ollama does"):
         make(provider, base_url=f"{provider.host}/list").identity("query")

@@ -49,7 +49,7 @@ def test_dimensions_are_asked_for_and_must_come(make, provider):
     assert provider.asked[0]["dimensions"] == 8
     assert make(dimensions=8).identity("query") != make().identity("query")
     provider.faults = [{"rows": lambda good: [[*row, 1.0] for row in good]}]
-    with pytest.raises(RunError, match="gave vectors of 9 dimensions, not the 8 asked for"):
+    with pytest.raises(RunError, match="returned vectors of 9 dimensions, not the requested 8"):
         make(dimensions=8).encode(TEXTS, "query")
 
 
@@ -99,7 +99,7 @@ def test_the_address_comes_from_the_environment_unless_given(make, monkeypatch):
 @pytest.mark.parametrize("rows", [5, None, [None], "text"])
 def test_what_is_no_embeddings_is_one_line(make, provider, rows):
     provider.faults = [{"data": rows}]
-    with pytest.raises(RunError, match=r"gave (no|0|a) ") as caught:
+    with pytest.raises(RunError, match=r"returned (no|0|a) ") as caught:
         make().encode(TEXTS[:1], "query")
     assert len(caught.value.lines) == 1
 

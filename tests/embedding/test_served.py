@@ -97,9 +97,9 @@ def test_a_server_that_is_not_there_is_one_line(make: Make, provider: Provider) 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (lambda good: good[:-1], "gave 4 vectors for 5 texts"),
-        (lambda good: [*good, good[0]], "gave 6 vectors for 5 texts"),
-        (lambda _: [], "gave 0 vectors for 5 texts"),
+        (lambda good: good[:-1], "returned 4 instead of 5 vectors"),
+        (lambda good: [*good, good[0]], "returned 6 instead of 5 vectors"),
+        (lambda _: [], "returned 0 instead of 5 vectors"),
         (lambda good: [[*good[0][1:], float("nan")], *good[1:]], "a vector that is not finite"),
         (lambda good: [[*good[0][1:], None], *good[1:]], "a vector that is not finite"),
         (lambda good: [[0.0] * DIMENSION, *good[1:]], "a vector of zeros"),
@@ -135,7 +135,7 @@ def test_vectors_of_another_dimension_than_those_kept_are_another_model(make: Ma
     cache, embedder = VectorCache(tmp_path / "vectors.sqlite"), make()
     embed(TEXTS[:2], embedder, "document", cache)
     provider.faults = [{"rows": lambda good: [row[:8] for row in good]}]
-    with pytest.raises(RunError, match="gave vectors of 16 dimensions before and of 8 now"):
+    with pytest.raises(RunError, match="returned vectors of 16 dimensions before and 8 now"):
         embed(TEXTS, embedder, "document", cache)
     assert len(cache.present(text_keys(TEXTS, embedder, "document"))) == 2
 

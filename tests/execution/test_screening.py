@@ -5,6 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from workbench.api.results import load
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import InputError, StoreError
 from workbench.execution.local import context_of, run_experiment
@@ -13,7 +14,6 @@ from workbench.execution.plan import plan_experiment
 from workbench.execution.screening import as_screened, proxies_of, proxy_of, screen
 from workbench.experiment.read import experiment_of
 from workbench.report.comparison import ComparisonView
-from workbench.report.open import open_comparison
 from workbench.report.render.html import write_report
 from workbench.report.render.terminal import summary_lines
 from workbench.report.text.sentences import screened_lines
@@ -85,7 +85,7 @@ def test_what_was_put_aside_is_in_the_outputs_and_in_all_that_is_told(spec, outp
     assert "2 configurations that were run in full" in html
     assert ">Screened out, and not run in full</caption>" in html
     view = ComparisonView(run)
-    assert "1 other screened out before" in str(view.overview().html)
+    assert "1 configuration screened out before the run" in str(view.overview().html)
     assert "Screened out" in str(view.ranking().html)
     assert "fixed-8-0" in str(view.ranking().html)
     assert any(line.startswith("1 of 3 configurations screened out") for line in summary_lines(run))
@@ -112,7 +112,7 @@ def test_notebooks_and_report_know_the_screening_until_a_sweep_without_it(spec, 
     # Of another experiment under the same name nothing is known.
     other = spec(baseline="fixed-128-0")
     assert as_screened(other, outputs) == other
-    assert "Screened out" in str(open_comparison(outputs / "screened").ranking().html)
+    assert "Screened out" in str(load(outputs / "screened").comparison().ranking().html)
     plain = replace(whole, configurations=whole.configurations[1:])
     write_outputs(run_experiment(plain, outputs, silent))
     assert not (outputs / "screened" / "screening.parquet").exists()
@@ -187,7 +187,7 @@ def test_there_is_nothing_to_screen_among_two_or_by_too_few_questions(spec, outp
     alone = spec([{"kind": "whole"}], sweep={"embedding": {"kind": "static", "dimensions": [8, 16, 32]}})
     assert screen(alone, outputs, said.append) == alone
     assert "no two configurations share embedder and retrieval" in said[-1]
-    with pytest.raises(InputError, match="29 queries are too few to screen by; give --screen-queries 30 or more"):
+    with pytest.raises(InputError, match="--screen-queries 29 is too small; give 30 or more"):
         screen(spec(), outputs, silent, 29)
 
 

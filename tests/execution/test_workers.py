@@ -30,7 +30,7 @@ def test_who_is_blamed_is_tried_once_more_when_the_others_are_through_and_nothin
 
 
 def test_what_becomes_ready_meanwhile_waits_for_a_suspect() -> None:
-    run = Run([Task("here", print, tuple, here=True), Task("a", print, tuple), Task("b", print, tuple, ("here",))])
+    run = Run([Task("here", print, tuple, local=True), Task("a", print, tuple), Task("b", print, tuple, ("here",))])
     assert started(run) == ["here", "a"]
     run.suspect("a")
     assert started(run) == ["a"]

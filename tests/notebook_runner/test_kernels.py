@@ -160,7 +160,7 @@ def test_a_forked_kernel_sees_what_a_plain_one_sees(tmp_path, kernels, plain):
 
 
 def test_libraries_with_threads_work_in_forked_kernels(tmp_path):
-    with Kernels(["workbench.report.open", "torch", "chromadb"], lambda _: None) as kernels:
+    with Kernels(["workbench.api.results", "torch", "chromadb"], lambda _: None) as kernels:
         for _ in range(3):
             assert run(tmp_path, kernels, HEAVY)[-1].text == "100000 1\n"
         assert kernels.forks
@@ -222,7 +222,7 @@ def test_a_server_lost_between_two_notebooks_is_told_once(tmp_path, kernels, tol
 def test_where_nothing_can_be_forked_it_is_told(tmp_path, told):
     with Kernels([], told.append, fork=False) as kernels:
         assert run(tmp_path, kernels, "print('plain')")[0].text == "plain\n"
-    assert told == ["notebooks: every kernel imports for itself, which takes longer: this system has no safe fork"]
+    assert told == ["notebooks: each kernel imports its modules itself, which takes longer: this system has no safe fork"]
 
 
 def test_a_module_that_is_not_there_is_told_by_the_notebook_alone(tmp_path, told):

@@ -73,7 +73,7 @@ def clear(made) -> RunTables:
 def test_equal_configurations_read_as_equal_everywhere(equal: RunTables) -> None:
     said, text = asked(equal), rendered(equal)
     assert said.won.sentence == "No winner: fixed-256-0-k5 and fixed-256-0-k6 have the same span_recall@60t on every question."
-    assert said.margin.sentence.startswith("By nothing: ")
+    assert said.margin.sentence.startswith("There is no difference: ")
     assert said.certainty.sentence == "There is no difference to test."
     assert said.more.sentence == "No number of questions would separate equal configurations."
     assert "the same" in text
@@ -83,7 +83,7 @@ def test_equal_configurations_read_as_equal_everywhere(equal: RunTables) -> None
 def test_a_tie_set_of_several_has_no_winner(tied: RunTables) -> None:
     said, text = asked(tied), rendered(tied)
     assert said.won.sentence.startswith("No winner: the 3 configurations are statistically indistinguishable by span_recall@60t (fixed-")
-    assert "which may be nothing" in said.margin.sentence
+    assert "which may be chance" in said.margin.sentence
     assert re.search(r"are statistically indistinguishable: p = [01]\.\d{3} after correction for 3 comparisons", said.certainty.sentence)
     assert re.search(r"more questions, [\d,]+ in all, would separate fixed-\d+-0 and fixed-\d+-0\.|More than 100,000", said.more.sentence)
     assert "= statistically indistinguishable" in "\n".join(summary_lines(tied))
@@ -93,10 +93,10 @@ def test_a_tie_set_of_several_has_no_winner(tied: RunTables) -> None:
 def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
     few = made.valued([BASE[:20], BASE[:20] + 0.3], documents=2, name="few")
     assert asked(few).won.sentence == "No winner: only 20 questions have a value for every configuration, and it takes 30 to name one."
-    assert asked(few).more.sentence == "At least 10 more questions, for any claim at all."
+    assert asked(few).more.sentence == "At least 10 more questions for any claim."
     alone = collect(made.ran(1))
-    assert asked(alone).won.sentence == "No winner: fixed-16-0 has nothing to be compared with."
-    assert asked(alone).margin.sentence.startswith("There is no second one to compare with; fixed-16-0 has span_recall@60t ")
+    assert asked(alone).won.sentence == "No winner: fixed-16-0 is the only configuration to rank."
+    assert asked(alone).margin.sentence.startswith("There is no second configuration to compare with; fixed-16-0 has span_recall@60t ")
     assert claims(rendered(few)) == claims(rendered(alone)) == []
 
 
@@ -105,7 +105,7 @@ def test_where_nothing_is_ranked_it_says_why(outcome_of_sizes, made) -> None:
     cut = [one for one in sizes.results if one.truncated.any()]
     windowed = collect(Outcome(sizes.experiment, sizes.graph, sizes.primary, cut))
     assert "scores reflect the window, not the chunking" in asked(windowed).won.sentence
-    assert asked(windowed).won.detail == "Window, not chunking, and so not compared: fixed-64-0."
+    assert asked(windowed).won.detail == "Beyond the embedder's window, so not compared: fixed-64-0."
     unscored = made.valued([np.full(N, np.nan), np.full(N, np.nan)], name="unscored")
     assert asked(unscored).won.sentence == "No winner: no question has a value of span_recall@60t."
     failed = collect(Outcome(sizes.experiment, sizes.graph, sizes.primary, [], {"one": "no model"}))
@@ -120,7 +120,9 @@ def test_a_winner_is_named_with_margin_certainty_and_cost(clear: RunTables) -> N
     assert re.match(
         r"By \+0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over fixed-32-0 on 120 questions: span_recall@60t 0\.\d{3} against", said.margin.sentence
     )
-    assert said.certainty.sentence.startswith("With 95 % confidence every other one is behind; fixed-24-0 against fixed-32-0: p < 0.001")
+    assert said.certainty.sentence.startswith(
+        "With 95 % confidence every other configuration is behind; fixed-24-0 against fixed-32-0: p < 0.001"
+    )
     assert "0 s of encoding" in said.cost.sentence
     assert said.more.sentence.startswith("No more questions are needed; ")
     assert "120 questions" in said.data.sentence
@@ -130,8 +132,8 @@ def test_a_winner_is_named_with_margin_certainty_and_cost(clear: RunTables) -> N
 
 def test_few_documents_limit_the_claim(made) -> None:
     said = asked(made.valued([BASE[:60], BASE[:60] + 0.3 + 0.1 * noise.random(60)], documents=6, name="conditional"))
-    assert "over questions of these documents only" in said.won.sentence
-    assert said.certainty.sentence.endswith("All this holds over questions of these documents only: there are 6 documents.")
+    assert "for questions about these documents only" in said.won.sentence
+    assert said.certainty.sentence.endswith("This holds for questions about these documents only: there are 6 documents.")
 
 
 def test_fewer_faults_win_where_the_metric_counts_them(made) -> None:
@@ -140,15 +142,15 @@ def test_fewer_faults_win_where_the_metric_counts_them(made) -> None:
     assert said.won.sentence.startswith("fixed-24-0 wins by irrelevant@3")
     assert re.match(r"By −0\.\d{3} \[−", said.margin.sentence)
     assert said.margin.sentence.endswith("and less is wanted.")
-    assert said.margin.detail.startswith("The lowest of several is also the luckiest")
-    assert said.faults.sentence == "irrelevant@3 counts faults itself and has no causes."
+    assert said.margin.detail.startswith("The lowest of several means is partly luck")
+    assert said.faults.sentence == "irrelevant@3 counts faults itself, so misses have no causes."
 
 
 def test_a_baseline_is_called_so(made) -> None:
     said = asked(made.valued([BASE, BASE + 0.3, BASE + 0.1 * noise.random(N)], baseline="fixed-16-0", name="based"))
     assert "over the baseline fixed-16-0" in said.margin.sentence
     lost = asked(made.valued([np.full(N, np.nan), BASE + 0.3, BASE], baseline="fixed-16-0", name="unbased"))
-    assert lost.won.detail == "The baseline fixed-16-0 cannot be compared, so all pairs were."
+    assert lost.won.detail == "The baseline fixed-16-0 cannot be compared, so all pairs are."
 
 
 def test_faults_and_slices_are_those_of_the_first(made) -> None:

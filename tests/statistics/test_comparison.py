@@ -63,7 +63,7 @@ def test_many_pairs_at_once_are_what_each_is_alone() -> None:
 
 
 def test_nothing_to_compare_is_refused() -> None:
-    with pytest.raises(InputError, match="no mean of no values"):
+    with pytest.raises(InputError, match="the mean of no values is undefined"):
         paired_difference([math.nan], [1], [0])
     with pytest.raises(InputError, match="cannot be paired"):
         paired_difference([1, 2], [1], [0])

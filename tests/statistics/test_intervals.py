@@ -49,7 +49,7 @@ def test_with_fewer_than_ten_documents_every_query_counts_alone() -> None:
 
 
 def test_proportions_lie_between_0_and_1() -> None:
-    with pytest.raises(InputError, match="are no proportions"):
+    with pytest.raises(InputError, match="are not proportions"):
         mean_interval([0.5, 1.5], [0, 1], proportion=True)
 
 
@@ -87,7 +87,7 @@ def test_no_bounds_where_the_data_allow_none(values, clusters) -> None:
 @pytest.mark.parametrize(
     ("values", "clusters", "says"),
     [
-        ([], [], "no mean of no values"),
+        ([], [], "the mean of no values is undefined"),
         ([math.nan, 1], [0, 1], "NaN"),
         ([1, 0], [0], "do not match"),
     ],

@@ -11,7 +11,7 @@ from workbench.analysis.standings import Standing, Standings, standings, verdict
 from workbench.analysis.values import detail
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
-from workbench.statistics.screening import Screened, Screening
+from workbench.statistics.screening import ScreenedConfiguration, Screening
 from workbench.statistics.verdict import Reason, Verdict
 
 # The first of these costs that differs decides which configuration is cheaper. None depends on the machine.
@@ -25,9 +25,9 @@ class Findings:
     """The conclusions about the configurations of a run, based on its primary metric.
 
     `standings.ranked` is in the verdict's order. `verdict` is None if no configuration both fits its embedder's window and has a score;
-    so is everything derived from it. `first` is the leader, which may not differ from `second`. `other` is the configuration it
+    so is everything derived from it. `first` is the leader, which may not differ from `second`. `comparator` is the configuration it
     is compared with: the baseline, or the second if the leader is the baseline. `reference` is the one that tables and figures compare all
-    others with: the baseline of the verdict's family, else the leader. `margin` is the leader minus `other`, `contrast` where they differ,
+    others with: the baseline of the verdict's family, else the leader. `margin` is the leader minus `comparator`, `contrast` where they differ,
     `bounds` the margin's bounds if the two retrieved different shares of judged documents. `faults` are the leader's. `priced` are all
     finished configurations, `cheapest` is the cheapest of the tie set. `unbased` is the experiment's baseline if it cannot be
     compared. `screening` is the result of the screening before the run, if there was one.
@@ -39,7 +39,7 @@ class Findings:
     verdict: Verdict | None
     first: Standing | None
     second: Standing | None
-    other: Standing | None
+    comparator: Standing | None
     reference: Standing | None
     contrast: Contrast | None
     bounds: Bounds | None
@@ -66,49 +66,49 @@ class Findings:
 
     def price(self, name: str) -> CostedConfiguration | None:
         """The costs of a configuration."""
-        return next((one for one in self.priced if one.name == name), None)
+        return next((costed for costed in self.priced if costed.name == name), None)
 
     @property
     def cheapest(self) -> CostedConfiguration | None:
         """The cheapest configuration of the tie set, the leader included."""
         tied = self.verdict.best if self.verdict and self.conclusive else [self.first.name] if self.first else []
-        among = [one for name in tied if (one := self.price(name))]
-        return min(among, key=lambda one: [one.costs[cost] for cost in _CHEAPNESS], default=None)
+        among = [costed for name in tied if (costed := self.price(name))]
+        return min(among, key=lambda costed: [costed.costs[cost] for cost in _CHEAPNESS], default=None)
 
     @property
     def margin(self) -> Comparison | None:
         """The leader minus the configuration it is compared with."""
-        return self.against(self.first.name, self.other.name) if self.first and self.other else None
+        return self.against(self.first.name, self.comparator.name) if self.first and self.comparator else None
 
-    def against(self, name: str, other: str) -> Comparison | None:
-        """Return the comparison `name` minus `other`, or None if the verdict's family does not contain it."""
-        found = self.verdict.between(name, other) if self.verdict else None
-        if found is None or found.a == name:
-            return found
-        value, low, high = (0.0 - bound for bound in (found.difference.value, found.difference.high, found.difference.low))
-        return replace(found, a=found.b, b=found.a, difference=replace(found.difference, value=value, low=low, high=high))
+    def against(self, name: str, baseline: str) -> Comparison | None:
+        """Return the comparison `name` minus `baseline`, or None if the verdict's family does not contain it."""
+        pair = self.verdict.between(name, baseline) if self.verdict else None
+        if pair is None or pair.a == name:
+            return pair
+        value, low, high = (0.0 - bound for bound in (pair.difference.value, pair.difference.high, pair.difference.low))
+        return replace(pair, a=pair.b, b=pair.a, difference=replace(pair.difference, value=value, low=low, high=high))
 
 
 @lru_cache(maxsize=4)
 def findings(run: RunTables) -> Findings:
     """Compute the findings on a finished run. Cached for the last few runs because every view reads them."""
-    found, order = verdict_of(run), standings(run)
-    compared = found.ranked if found else ()
+    verdict, order = verdict_of(run), standings(run)
+    compared = verdict.ranked if verdict else ()
     first, second, *_ = [*order.ranked[: len(compared)], None, None]
-    base = order.baseline if found and found.family != "all pairs" else None
-    other = second if base is None or base is first else base
-    where = contrast(run, first.name, other.name) if first and other else None
+    base = order.baseline if verdict and verdict.family != "all pairs" else None
+    comparator = second if base is None or base is first else base
+    pair = contrast(run, first.name, comparator.name) if first and comparator else None
     return Findings(
         run=run,
         primary=run.primary,
         standings=order,
-        verdict=found,
+        verdict=verdict,
         first=first,
         second=second,
-        other=other,
+        comparator=comparator,
         reference=base or first,
-        contrast=where,
-        bounds=_bounds(run, where) if where else None,
+        contrast=pair,
+        bounds=_bounds(run, pair) if pair else None,
         faults=faults_of(run, first.name) if first else None,
         priced=frontier(run, order),
         failures=run.failures,
@@ -117,16 +117,16 @@ def findings(run: RunTables) -> Findings:
     )
 
 
-def _bounds(run: RunTables, where: Contrast) -> Bounds | None:
-    if where.judged is None or len(set(where.judged)) == 1 or run.primary.k is None:
+def _bounds(run: RunTables, pair: Contrast) -> Bounds | None:
+    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.k is None:
         return None
-    values = (detail(run, side.winner, f"unjudged_{bound}") for side in (where.a, where.b) for bound in ("low", "high"))
+    values = (detail(run, side.winner, f"unjudged_{bound}") for side in (pair.a, pair.b) for bound in ("low", "high"))
     return judged_bounds(*values)
 
 
 def _screening(run: RunTables) -> Screening | None:
-    about: dict[str, Any] | None = run.manifest.get("screening")
-    if about is None:
+    entry: dict[str, Any] | None = run.manifest.get("screening")
+    if entry is None:
         return None
-    rows = run.screening[[field.name for field in fields(Screened)]].to_dict("records")
-    return Screening.of_json({name: about[name] for name in ("metric", "queries", "of", "margin", "seed", "alike")} | {"rows": rows})
+    rows = run.screening[[field.name for field in fields(ScreenedConfiguration)]].to_dict("records")
+    return Screening.of_json({name: entry[name] for name in ("metric", "queries", "of", "margin", "seed", "alike")} | {"rows": rows})

@@ -23,9 +23,9 @@ class CostKind(NamedTuple):
 
 _QUESTION_TIME = "to embed a question and to search, for up to 50 questions one at a time"
 COSTS: dict[Cost, CostKind] = {
-    "encoding": CostKind("encoding", "s", "taken to embed the chunks; texts that another configuration had already embedded took none"),
-    "encoded": CostKind("encoding", "tokens", "that the embedder reads of all chunks: what encoding costs on any machine, nothing shared"),
-    "index": CostKind("index", "MB", "on disk; nothing if none is kept"),
+    "encoding": CostKind("encoding", "s", "to embed the chunks; texts that another configuration had already embedded take no time"),
+    "encoded": CostKind("encoding", "tokens", "that the embedder reads of all chunks, shared ones included: the cost on any machine"),
+    "index": CostKind("index", "MB", "on disk; 0 without an index"),
     "delivered": CostKind("delivered text", "tokens a question", "up to where the primary metric looks; repeated text counts twice"),
     "p50": CostKind("median time a question", "ms", _QUESTION_TIME),
     "p95": CostKind("95th percentile of the time per question", "ms", _QUESTION_TIME),
@@ -53,22 +53,22 @@ class CostedConfiguration:
     frontier: frozenset[Cost]
 
 
-def frontier(run: RunTables, found: Standings) -> tuple[CostedConfiguration, ...]:
+def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...]:
     """All finished configurations with their costs, the ranked ones first in ranking order."""
-    standings, sign = (*found.ranked, *found.windowed), 1 if run.primary.higher_is_better else -1
-    means, costs = [one.means[str(run.primary)] for one in standings], [costs_of(run, one) for one in standings]
-    quality = np.array([np.nan if one.beyond_window else sign * mean.value for one, mean in zip(standings, means, strict=True)])
-    best = {cost: undominated(quality, _comparable(cost, np.array([one[cost] for one in costs]))) for cost in COSTS}
+    standings, sign = (*order.ranked, *order.windowed), 1 if run.primary.higher_is_better else -1
+    means, costs = [standing.means[str(run.primary)] for standing in standings], [costs_of(run, standing) for standing in standings]
+    quality = np.array([np.nan if standing.beyond_window else sign * mean.value for standing, mean in zip(standings, means, strict=True)])
+    best = {cost: undominated(quality, _comparable(cost, np.array([amounts[cost] for amounts in costs]))) for cost in COSTS}
     return tuple(
-        CostedConfiguration(one.name, means[row], costs[row], not one.beyond_window, frozenset(cost for cost in COSTS if best[cost][row]))
-        for row, one in enumerate(standings)
+        CostedConfiguration(each.name, means[row], costs[row], not each.beyond_window, frozenset(cost for cost in COSTS if best[cost][row]))
+        for row, each in enumerate(standings)
     )
 
 
 def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]]:
     """Map each configuration to its recall of evidence at the budgets of `CURVE`. Empty if the data have no evidence."""
     names = [f"span_recall@{tokens}t" for tokens in CURVE]
-    return {one.name: [one.means[name].value for name in names] for one in standings if all(name in one.means for name in names)}
+    return {each.name: [each.means[name].value for name in names] for each in standings if all(name in each.means for name in names)}
 
 
 def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
@@ -96,11 +96,11 @@ def undominated(quality: Floats, cost: Floats) -> Bools:
 
     Shape (n,), False where either value is NaN. Points equal in both values are all kept or all dropped.
     """
-    known = np.isfinite(quality) & np.isfinite(cost)
+    finite = np.isfinite(quality) & np.isfinite(cost)
     better, cheaper = quality[:, None] > quality[None, :], cost[:, None] < cost[None, :]
     as_good, as_cheap = quality[:, None] >= quality[None, :], cost[:, None] <= cost[None, :]
-    beaten: Bools = np.logical_or.reduce(((as_good & cheaper) | (better & as_cheap)) & known[:, None], axis=0)
-    return known & ~beaten
+    beaten: Bools = np.logical_or.reduce(((as_good & cheaper) | (better & as_cheap)) & finite[:, None], axis=0)
+    return finite & ~beaten
 
 
 def _comparable(cost: Cost, values: Floats) -> Floats:

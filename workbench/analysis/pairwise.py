@@ -25,7 +25,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True)
-class Won:
+class WonQueries:
     """The ids of the queries on which one configuration does better, by the cause of the other's miss, in order of precedence."""
 
     winner: str
@@ -62,8 +62,8 @@ class Contrast:
     """
 
     metric: Measure
-    a: Won
-    b: Won
+    a: WonQueries
+    b: WonQueries
     parts: tuple[Part, ...]
     judged: tuple[float, float] | None
 
@@ -76,11 +76,11 @@ class Contrast:
 def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
     """Compare two configurations on each query by the primary metric. Returns None if no query has a value for both."""
     values, groups = [per_query(run, name, str(run.primary)) for name in (a, b)], clusters(run)
-    both = ~np.isnan(values[0] + values[1])
-    if not both.any():
+    scored = ~np.isnan(values[0] + values[1])
+    if not scored.any():
         return None
-    gap = np.where(both, values[0] - values[1], 0.0) * (1 if run.primary.higher_is_better else -1)
-    won, ties = (gap > _SAME, gap < -_SAME), both & (np.abs(gap) <= _SAME)
+    gap = np.where(scored, values[0] - values[1], 0.0) * (1 if run.primary.higher_is_better else -1)
+    won, ties = (gap > _SAME, gap < -_SAME), scored & (np.abs(gap) <= _SAME)
     query_ids = run.questions["query_id"].to_numpy(object)
 
     def by_cause(members: Bools) -> list[dict[str, tuple[str, ...]]]:
@@ -90,25 +90,25 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
 
     parts = []
     for name, members in slices(run).items():
-        here = members & both
-        if here.any():
-            difference = paired_difference(values[0][here], values[1][here], groups[here])
-            won_by_a, won_by_b = ({cause: len(ids) for cause, ids in side.items()} for side in by_cause(here))
-            parts.append(Part(name, difference, won_by_a, won_by_b, int((here & ties).sum()), small(groups[here])))
-    of_a, of_b = by_cause(both)
-    return Contrast(run.primary, Won(a, of_a), Won(b, of_b), tuple(parts), _judged(run, a, b, both))
+        common = members & scored
+        if common.any():
+            difference = paired_difference(values[0][common], values[1][common], groups[common])
+            won_by_a, won_by_b = ({cause: len(ids) for cause, ids in side.items()} for side in by_cause(common))
+            parts.append(Part(name, difference, won_by_a, won_by_b, int((common & ties).sum()), small(groups[common])))
+    of_a, of_b = by_cause(scored)
+    return Contrast(run.primary, WonQueries(a, of_a), WonQueries(b, of_b), tuple(parts), _judged(run, a, b, scored))
 
 
 def _grouped(query_ids: NDArray[np.object_], causes: NDArray[np.object_]) -> dict[str, tuple[str, ...]]:
     """Group query ids by the cause of a miss in order of precedence, those that miss nothing last."""
-    found = {cause or OTHER: tuple(query_ids[causes == cause].tolist()) for cause in (*CAUSE_NAMES, "")}
-    return {cause: ids for cause, ids in found.items() if ids}
+    groups = {cause or OTHER: tuple(query_ids[causes == cause].tolist()) for cause in (*CAUSE_NAMES, "")}
+    return {cause: ids for cause, ids in groups.items() if ids}
 
 
-def _judged(run: RunTables, a: str, b: str, both: Bools) -> tuple[float, float] | None:
+def _judged(run: RunTables, a: str, b: str, scored: Bools) -> tuple[float, float] | None:
     if run.primary.family != "documents":
         return None
-    shares = [float(detail(run, name, "judged")[both].mean()) for name in (a, b)]
+    shares = [float(detail(run, name, "judged")[scored].mean()) for name in (a, b)]
     return shares[0], shares[1]
 
 
@@ -118,8 +118,8 @@ def comparisons_table(run: RunTables) -> pd.DataFrame:
     `p` (clustered paired t) and `p_adjusted` (max-T) cover the verdict's family: pairs by the primary metric, within the window,
     with the baseline if the experiment has one. Other rows are not tested, and have null.
     """
-    found, names = verdict_of(run), run.names
-    tested = {(str(run.primary), row.a, row.b): (row.p, row.p_adjusted) for row in found.comparisons} if found else {}
+    verdict, names = verdict_of(run), run.names
+    tested = {(str(run.primary), row.a, row.b): (row.p, row.p_adjusted) for row in verdict.comparisons} if verdict else {}
     differences = [(*pair, metric, mean) for metric in run.measures for pair, mean in _differences(run, metric)]
     rows = [
         (

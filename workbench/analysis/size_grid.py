@@ -39,9 +39,9 @@ def size_grids(run: RunTables, standings: Sequence[Standing], metric: Measure) -
             )
         cells[key][cell] = standing.means[str(metric)].value
         common[key] = settings
-    kept = [key for key, values in cells.items() if all(len({cell[axis] for cell in values}) > 1 for axis in (0, 1))]
-    titles = _titles([common[key] for key in kept])
-    return [Grid(title, cells[key]) for title, key in zip(titles, kept, strict=True)]
+    varied = [key for key, values in cells.items() if all(len({cell[axis] for cell in values}) > 1 for axis in (0, 1))]
+    titles = _titles([common[key] for key in varied])
+    return [Grid(title, cells[key]) for title, key in zip(titles, varied, strict=True)]
 
 
 def _in_common(settings: Settings) -> dict[str, Any]:

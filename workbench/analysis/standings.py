@@ -62,8 +62,8 @@ class Standings:
     def by(self, metric: Measure) -> tuple[Standing, ...]:
         """The ranked configurations ordered by another metric, those without a value last."""
         sign = -1 if metric.higher_is_better else 1
-        values = {one.name: sign * one.means[str(metric)].value for one in self.ranked}
-        return tuple(sorted(self.ranked, key=lambda one: (np.isnan(values[one.name]), np.nan_to_num(values[one.name]))))
+        values = {standing.name: sign * standing.means[str(metric)].value for standing in self.ranked}
+        return tuple(sorted(self.ranked, key=lambda standing: (np.isnan(values[standing.name]), np.nan_to_num(values[standing.name]))))
 
 
 def standing_of(run: RunTables, configuration: str) -> Standing:
@@ -88,11 +88,11 @@ def verdict_of(run: RunTables) -> Verdict | None:
 
 def standings(run: RunTables) -> Standings:
     """All finished configurations."""
-    finished, found = [standing_of(run, name) for name in run.names], verdict_of(run)
-    place = {name: number for number, name in enumerate(found.ranked if found else ())}
-    ranked = sorted((one for one in finished if not one.beyond_window), key=lambda one: place.get(one.name, len(place)))
-    named = [one for one in ranked if one.name == run.baseline and one.name in place]
-    windowed = tuple(one for one in finished if one.beyond_window)
+    finished, verdict = [standing_of(run, name) for name in run.names], verdict_of(run)
+    place = {name: number for number, name in enumerate(verdict.ranked if verdict else ())}
+    ranked = sorted((each for each in finished if not each.beyond_window), key=lambda each: place.get(each.name, len(place)))
+    named = [standing for standing in ranked if standing.name == run.baseline and standing.name in place]
+    windowed = tuple(standing for standing in finished if standing.beyond_window)
     return Standings(tuple(ranked), windowed, next(iter([*named, *ranked]), None))
 
 
@@ -111,10 +111,10 @@ def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
 @lru_cache(maxsize=4)
 def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     table = run.metrics
-    found: dict[str, dict[str, Mean]] = {}
+    means: dict[str, dict[str, Mean]] = {}
     for _, row in table[(table["slice"] == "all") & table["metric"].isin(list(run.measures))].iterrows():
-        found.setdefault(str(row["configuration"]), {})[str(row["metric"])] = mean_of(row)
-    return found
+        means.setdefault(str(row["configuration"]), {})[str(row["metric"])] = mean_of(row)
+    return means
 
 
 def mean_of(row: "pd.Series[Any]") -> Mean:

@@ -53,8 +53,8 @@ def small(groups: Ints) -> str:
 
 def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
     """The position of each query id among the questions. Shape (query_ids,)."""
-    found: Ints = pd.Index(run.questions["query_id"]).get_indexer(pd.Index(query_ids)).astype(np.int64)
-    return found
+    positions: Ints = pd.Index(run.questions["query_id"]).get_indexer(pd.Index(query_ids)).astype(np.int64)
+    return positions
 
 
 @lru_cache(maxsize=4)

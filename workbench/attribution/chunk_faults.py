@@ -49,26 +49,26 @@ def chunk_faults(
         )
         return ChunkFault(name, int(chosen.sum()), len(chosen), "chunks", definition, tuple(examples))
 
-    found = []
+    faults = []
     if window is not None:
         beyond = np.maximum(lengths - window, 0)
         definition = f"the input with special tokens and header has more than the embedder's {window} tokens"
-        found.append(of_chunks("longer than the window", beyond > 0, definition))
+        faults.append(of_chunks("longer than the window", beyond > 0, definition))
         definition = "tokens beyond the window are never embedded"
-        found.append(ChunkFault("tokens never embedded", int(beyond.sum()), int(lengths.sum()), "tokens", definition))
+        faults.append(ChunkFault("tokens never embedded", int(beyond.sum()), int(lengths.sum()), "tokens", definition))
     if dataset.needs:
-        found.append(_cut_evidence(labels, dataset, chunks))
+        faults.append(_cut_evidence(labels, dataset, chunks))
     small = labels.tokens_in(*labels.positions(chunks, "start", "end")) < FEWEST_TOKENS
-    found.append(of_chunks("too small", small, f"fewer than {FEWEST_TOKENS} tokens of text, header not counted"))
+    faults.append(of_chunks("too small", small, f"fewer than {FEWEST_TOKENS} tokens of text, header not counted"))
     if (several := _several_topics(labels, chunks)) is None:
         definition = "not counted: no document has headings to distinguish topics"
-        found.append(ChunkFault("several topics", 0, 0, "chunks", definition))
+        faults.append(ChunkFault("several topics", 0, 0, "chunks", definition))
     else:
         definition = f"two or more headed sections each make up at least {SECOND_TOPIC:.0%} of the chunk's characters"
-        found.append(of_chunks("several topics", several, definition))
+        faults.append(of_chunks("several topics", several, definition))
     definition = "the embedded text equals that of an earlier chunk, so that only the tie breaker orders them"
-    found.append(of_chunks("exact duplicates", pd.Series(list(inputs)).duplicated().to_numpy(), definition))
-    return [*found, _left_out(labels, dataset, chunks)]
+    faults.append(of_chunks("exact duplicates", pd.Series(list(inputs)).duplicated().to_numpy(), definition))
+    return [*faults, _left_out(labels, dataset, chunks)]
 
 
 def _cut_evidence(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> ChunkFault:
@@ -80,7 +80,7 @@ def _cut_evidence(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> Chu
 
 def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
     """Whether each chunk covers several sections. Shape (chunks,), or None if no document has headings."""
-    found = np.zeros(len(chunks), dtype=np.bool_)
+    several = np.zeros(len(chunks), dtype=np.bool_)
     any_headings = False
     docs = chunks["doc"].to_numpy()
     places, firsts = np.unique(docs, return_index=True)
@@ -90,10 +90,10 @@ def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:
         any_headings = any_headings or len(borders) > 2
         if len(borders) > 2:
             starts, ends = (chunks[side].to_numpy()[rows][:, None] for side in ("start", "end"))
-            held = np.diff(np.clip(borders[None, :], starts, ends), axis=1)
-            second = np.sort(held, axis=1)[:, -2]
-            found[rows] = second >= SECOND_TOPIC * (ends - starts)[:, 0]
-    return found if any_headings else None
+            lengths = np.diff(np.clip(borders[None, :], starts, ends), axis=1)
+            second = np.sort(lengths, axis=1)[:, -2]
+            several[rows] = second >= SECOND_TOPIC * (ends - starts)[:, 0]
+    return several if any_headings else None
 
 
 @lru_cache(maxsize=4)
@@ -116,8 +116,8 @@ def section_borders(text: str) -> Ints:
 def _left_out(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> ChunkFault:
     starts, ends = labels.positions(chunks, "start", "end")
     # The empty position after each document counts as covered, so that no gap crosses into the next document.
-    held = Union.of(np.concatenate([starts, labels.offsets[1:] - 1]), np.concatenate([ends, labels.offsets[1:]]))
-    gaps = labels.places(np.concatenate([labels.offsets[:1], held.ends[:-1]]), held.starts)
+    covered = Union.of(np.concatenate([starts, labels.offsets[1:] - 1]), np.concatenate([ends, labels.offsets[1:]]))
+    gaps = labels.places(np.concatenate([labels.offsets[:1], covered.ends[:-1]]), covered.starts)
     outside = [(doc, count) for doc, low, high in gaps if (count := _solid(labels.texts[doc][low:high]))]
     lost, total = sum(count for _, count in outside), sum(_solid(text) for text in labels.texts)
     examples = [dataset.documents[doc].doc_id for doc in dict.fromkeys(doc for doc, _ in outside)]

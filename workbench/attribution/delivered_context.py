@@ -22,8 +22,8 @@ def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
     """
     labels = case.labels
     hits, table, text = case.shared(ordered), case.shared(slices), case.shared(delivered, cut)
-    kept, within = table.starts[hits.piece].copy(), np.zeros(len(hits.query), dtype=np.bool_)
-    kept[text.row], within[text.row] = text.ends, True
+    delivered_ends, within = table.starts[hits.piece].copy(), np.zeros(len(hits.query), dtype=np.bool_)
+    delivered_ends[text.row], within[text.row] = text.ends, True
     last = np.zeros(labels.queries, dtype=np.int64)
     np.maximum.at(last, text.query, hits.position[text.row])
     beyond = hits.position - last[hits.query]
@@ -33,7 +33,7 @@ def context_rows(case: Case, cut: Cut) -> pd.DataFrame:
     piece = hits.piece[wanted]
     doc, offsets = table.doc[piece], labels.offsets[table.doc[piece]]
     keys = hits.query[wanted] * len(table.starts) + piece
-    places = {"start": table.starts[piece] - offsets, "end": table.ends[piece] - offsets, "kept": kept[wanted] - offsets}
+    places = {"start": table.starts[piece] - offsets, "end": table.ends[piece] - offsets, "kept": delivered_ends[wanted] - offsets}
     ranked = {"query": hits.query[wanted], "rank": hits.position[wanted], "doc": doc}
     return pd.DataFrame(ranked | places | {"score": _scores(case, table, keys)})
 
@@ -47,25 +47,25 @@ def context_tokens(case: Case, cut: Cut) -> float:
 def query_details(case: Case, metric: Metric) -> pd.DataFrame:
     """Tabulate for each query the judged share of the first k documents, the bounds of document metrics, and the margins."""
     unknown = np.full(case.labels.queries, np.nan)
-    found = dict.fromkeys(("judged", "unjudged_low", "unjudged_high"), unknown)
+    columns = dict.fromkeys(("judged", "unjudged_low", "unjudged_high"), unknown)
     if metric.family == "documents" and metric.k is not None:
         bounds = unjudged_values(case, metric)
-        found = {"judged": judged(case, metric.cut).value, "unjudged_low": bounds.low, "unjudged_high": bounds.high}
-    return pd.DataFrame(found | {name: score(case, Metric.parse(name))["value"].to_numpy(np.float64) for name in _MARGINS})
+        columns = {"judged": judged(case, metric.cut).value, "unjudged_low": bounds.low, "unjudged_high": bounds.high}
+    return pd.DataFrame(columns | {name: score(case, Metric.parse(name))["value"].to_numpy(np.float64) for name in _MARGINS})
 
 
 def _evident(case: Case, hits: Ordered, table: Slices) -> Bools:
     """Whether each slice shares a character with evidence of its query. Shape (hits,)."""
     labels, width = case.labels, case.labels.width
     starts, ends = hits.query * width + table.starts[hits.piece], hits.query * width + table.ends[hits.piece]
-    found = np.zeros(len(hits.query), dtype=np.bool_)
-    found[meeting(*labels.evidence, starts, ends)[0]] = True
-    return found
+    evident = np.zeros(len(hits.query), dtype=np.bool_)
+    evident[meeting(*labels.evidence, starts, ends)[0]] = True
+    return evident
 
 
 def _scores(case: Case, table: Slices, keys: Ints) -> Floats:
     """The best score among the chunks that each slice (by key) is delivered for. Shape (n,)."""
     hits = case.retrieved.hits
-    own = hits["query"].to_numpy(np.int64) * len(table.starts) + table.of_chunk[hits["chunk"].to_numpy(np.int64)]
-    best: Floats = pd.Series(hits["score"].to_numpy(np.float64)).groupby(own).max().reindex(keys).to_numpy()
+    slice_keys = hits["query"].to_numpy(np.int64) * len(table.starts) + table.of_chunk[hits["chunk"].to_numpy(np.int64)]
+    best: Floats = pd.Series(hits["score"].to_numpy(np.float64)).groupby(slice_keys).max().reindex(keys).to_numpy()
     return best

@@ -42,8 +42,8 @@ def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.Dat
     parts = [missed_needs(case, cut, extent, k)] if of_text and len(labels.need_query) else []
     without = metric.kind.requires.met(labels) & labels.answerable & ~(of_text & labels.has_evidence)
     if without.any():
-        found = first_documents(case, metric.cut) if metric.family == "documents" else delivered_documents(case, cut)
-        parts.append(missed_documents(case, found, extent, without))
+        retrieved = first_documents(case, metric.cut) if metric.family == "documents" else delivered_documents(case, cut)
+        parts.append(missed_documents(case, retrieved, extent, without))
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_COLUMNS)
     return table.sort_values("query", kind="stable", ignore_index=True)
 
@@ -55,16 +55,16 @@ def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.Dat
     rows = np.flatnonzero(lost[labels.alternative_need])
     need, state = labels.alternative_need[rows], evidence_state(case, extent, rows)
 
-    def some(flags: Bools) -> Bools:
+    def by_need(flags: Bools) -> Bools:
         return totals(need, flags, len(lost))[lost] > 0
 
-    whole = some(state.whole)
+    whole = by_need(state.whole)
     mended = met_by(labels, delivered_without_repeats(case, cut, labels.need_query[lost]))
     in_part = delivered_characters(labels, case.shared(delivered, cut))[0][rows] > 0
     applies = {
-        "not_indexed": ~some(state.chunked),
-        "boundary": ~whole & some(in_part),
-        "window": ~np.where(whole, some(state.whole & state.embedded), some(state.embedded)),
+        "not_indexed": ~by_need(state.chunked),
+        "boundary": ~whole & by_need(in_part),
+        "window": ~np.where(whole, by_need(state.whole & state.embedded), by_need(state.embedded)),
         "duplicate": mended[lost],
         "rank": ~case.shared(met, Cut(k=k))[lost] | (cut.tokens is None),
         "budget": np.ones(int(lost.sum()), dtype=np.bool_),
@@ -94,11 +94,11 @@ def _need_ranks(case: Case, rows: Ints, needs: int) -> Ints:
     return best.reindex(range(needs), fill_value=0).to_numpy(np.int64)
 
 
-def missed_documents(case: Case, found: Ints, extent: EmbeddedExtent, queries: Bools) -> pd.DataFrame:
-    """The relevant documents of the queries that are not among the keys `found` (query * documents + document)."""
+def missed_documents(case: Case, retrieved: Ints, extent: EmbeddedExtent, queries: Bools) -> pd.DataFrame:
+    """The relevant documents of the queries that are not among the keys `retrieved` (query * documents + document)."""
     labels, ranking, chunked = case.labels, case.retrieved.ranking, case.retrieved.chunks["doc"].to_numpy()
     pairs = labels.relevant_pairs[queries[labels.relevant_pairs // labels.documents]]
-    pairs = pairs[~np.isin(pairs, found)]
+    pairs = pairs[~np.isin(pairs, retrieved)]
     doc = pairs % labels.documents
     every = np.ones(len(doc), dtype=np.bool_)
     cause = _earliest({"not_indexed": ~np.isin(doc, chunked), "window": np.isin(doc, chunked[extent.cut]), "rank": every})
@@ -123,7 +123,7 @@ def repeats(case: Case, rows: Ints) -> Bools:
     """
     hits, table = case.shared(ordered), case.shared(slices)
     query, piece = hits.query[rows], hits.piece[rows]
-    found: Bools = pd.DataFrame({"query": query, "text": _texts(case, piece)}).duplicated().to_numpy(np.bool_, copy=True)
+    repeated: Bools = pd.DataFrame({"query": query, "text": _texts(case, piece)}).duplicated().to_numpy(np.bool_, copy=True)
     origin = query * case.labels.width
     starts, ends = origin + table.starts[piece], origin + table.ends[piece]
     earlier, later = sharing_half(starts, ends, starts, ends)
@@ -133,9 +133,9 @@ def repeats(case: Case, rows: Ints) -> Bools:
     position = hits.position[rows][later]
     order = np.argsort(position, kind="stable")
     borders = np.flatnonzero(np.diff(position[order])) + 1
-    for same in np.split(order, borders):
-        found[later[same[~found[earlier[same]]]]] = True
-    return found
+    for group in np.split(order, borders):
+        repeated[later[group[~repeated[earlier[group]]]]] = True
+    return repeated
 
 
 def _texts(case: Case, piece: Ints) -> Ints:

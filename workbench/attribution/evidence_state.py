@@ -45,10 +45,10 @@ def embedded_ends(chunks: pd.DataFrame, truncated: Ints, inputs: Sequence[str], 
     """Where each chunk's embedded text ends in its document. Shape (chunks,). Arguments as in `embedded_extent`."""
     # The window cuts the end of the input, so counting tokens from there avoids the prompt and special tokens.
     pairs = zip((tokens.starts for tokens in tokenise(inputs, vocabulary)), truncated.tolist(), map(len, inputs), strict=True)
-    kept = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
+    reached = [length if not lost else starts[-lost] if lost <= len(starts) else 0 for starts, lost, length in pairs]
     lengths = np.fromiter(map(len, inputs), dtype=np.int64, count=len(inputs))
     ends: Ints = chunks["end"].to_numpy(np.int64)
-    clipped: Ints = np.clip(ends - lengths + np.array(kept, dtype=np.int64), chunks["start"].to_numpy(np.int64), ends)
+    clipped: Ints = np.clip(ends - lengths + np.array(reached, dtype=np.int64), chunks["start"].to_numpy(np.int64), ends)
     return clipped
 
 
@@ -78,16 +78,16 @@ def whole_alternatives(labels: Labels, chunks: pd.DataFrame) -> Bools:
     starts, ends = map(labels.solid, labels.positions(chunks, "delivered_start", "delivered_end"))
     order = np.argsort(starts, kind="stable")
     # The slice that reaches farthest decides, among those that start at or before a span.
-    reach = np.concatenate([[-1], np.maximum.accumulate(ends[order])])
+    farthest = np.concatenate([[-1], np.maximum.accumulate(ends[order])])
     before = np.searchsorted(starts[order], labels.solid(labels.alternative_start), side="right")
-    whole: Bools = reach[before] >= labels.solid(labels.alternative_end)
+    whole: Bools = farthest[before] >= labels.solid(labels.alternative_end)
     return whole
 
 
 def whole_needs(labels: Labels, chunks: pd.DataFrame) -> Bools:
     """Whether a delivered slice contains an alternative of each need, apart from blanks at its borders. Shape (needs,)."""
-    held: Bools = np.bincount(labels.alternative_need[whole_alternatives(labels, chunks)], minlength=len(labels.need_query)) > 0
-    return held
+    contained: Bools = np.bincount(labels.alternative_need[whole_alternatives(labels, chunks)], minlength=len(labels.need_query)) > 0
+    return contained
 
 
 def _embedded_whole(case: Case, extent: EmbeddedExtent, lows: Ints, highs: Ints) -> Bools:
@@ -102,6 +102,6 @@ def _embedded_whole(case: Case, extent: EmbeddedExtent, lows: Ints, highs: Ints)
     rows = np.flatnonzero(np.isin(table.of_chunk, piece[~intact]))
     origin = table.of_chunk[rows] * labels.width
     starts, seen_ends = map(labels.solid, labels.positions(chunks.assign(seen_end=extent.ends).iloc[rows], "start", "seen_end"))
-    seen, row = Union.of(origin + starts, origin + seen_ends), piece * labels.width
-    covered = seen.covered(row + lows[span], row + highs[span]) == (highs - lows)[span]
+    embedded, row = Union.of(origin + starts, origin + seen_ends), piece * labels.width
+    covered = embedded.covered(row + lows[span], row + highs[span]) == (highs - lows)[span]
     return totals(span, intact | covered, len(lows)) > 0

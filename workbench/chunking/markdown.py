@@ -93,20 +93,20 @@ class _MarkdownCutter:
         """Return the slices that are not cut any further, with the section's headings joined to the first slice below them."""
         headings = list(itertools.takewhile(lambda block: block.kind == "heading", section))
         body = section[len(headings) :]
-        rest = [atom for block in body[1:] for atom in self._cut(block, self.room)]
+        below = [atom for block in body[1:] for atom in self._cut(block, self.room)]
         if not headings:
-            return [*self._cut(body[0], self.room), *rest]
+            return [*self._cut(body[0], self.room), *below]
         group = Block(headings[0].start, headings[-1].end, "text")
-        return [*(self._joined(group, body[0]) if body else self._cut(group, self.room)), *rest]
+        return [*(self._joined(group, body[0]) if body else self._cut(group, self.room)), *below]
 
     def _joined(self, headings: Block, block: Block) -> list[Slice]:
         """Return the headings joined to the beginning of the block below them, if that can be cut or fits."""
-        left = self.room.at(headings.start) - self._length(headings)
-        whole = self._length(block)
-        keeps = block.kind == "lines" and left < whole <= self.room.at(block.start)
-        if left < 1 or keeps:
+        room = self.room.at(headings.start) - self._length(headings)
+        length = self._length(block)
+        keeps = block.kind == "lines" and room < length <= self.room.at(block.start)
+        if room < 1 or keeps:
             return [*self._cut(headings, self.room), *self._cut(block, self.room)]
-        first, *others = self._cut(block, TokenBudget(min(left, self.room.at(block.start))))
+        first, *others = self._cut(block, TokenBudget(min(room, self.room.at(block.start))))
         return [(headings.start, first[1]), *others]
 
     def _cut(self, block: Block, room: TokenBudget) -> list[Slice]:

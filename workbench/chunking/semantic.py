@@ -71,18 +71,18 @@ class SemanticChunker(CuttingChunker):
         return _compared(document.text, sentences(document.text))
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        room, whole = self._room(self.size, headers), sentences(document.text)
-        texts = _compared(document.text, whole)
-        distance = distances(text_vectors(texts, self.compared_by), self.window) if texts else np.zeros(max(0, len(whole) - 1))
-        distance_at = dict(zip((start for start, _ in whole[1:]), distance, strict=True))
-        parts = cut_long(document.text, self._tokens(document), whole, room)
+        room, spans = self._room(self.size, headers), sentences(document.text)
+        texts = _compared(document.text, spans)
+        distance = distances(text_vectors(texts, self.compared_by), self.window) if texts else np.zeros(max(0, len(spans) - 1))
+        distance_at = dict(zip((start for start, _ in spans[1:]), distance, strict=True))
+        parts = cut_long(document.text, self._tokens(document), spans, room)
         seams = np.array([distance_at.get(start, _INSIDE) for start in parts.starts[1:].tolist()])
         for i, j in _SemanticCutter(parts, seams, room).runs(_breaks(seams, self.percentile)):
             yield int(parts.starts[i]), int(parts.ends[j - 1]), None
 
 
-def _compared(text: str, whole: Sequence[Slice]) -> list[str]:
-    return [text[start:end] for start, end in whole] if len(whole) > 2 else []
+def _compared(text: str, spans: Sequence[Slice]) -> list[str]:
+    return [text[start:end] for start, end in spans] if len(spans) > 2 else []
 
 
 def distances(vectors: Vectors, window: int) -> Floats:

@@ -23,38 +23,36 @@ def dataset() -> None:
 
 
 def _place(command: Callable[..., None]) -> Callable[..., None]:
-    command = click.option("--qrels", help="The judgements of TREC topics, if they are in another place.")(command)
-    command = click.option("--documents", help="The documents, if they are in another place: a folder, a JSON Lines file or a table.")(
-        command
-    )
-    command = click.option("--split", help="The questions of one split only.")(command)
+    command = click.option("--qrels", help="The judgements of TREC topics, if stored elsewhere.")(command)
+    command = click.option("--documents", help="The documents, if stored elsewhere: a folder, a JSON Lines file or a table.")(command)
+    command = click.option("--split", help="Read only the questions of this split.")(command)
     command = click.option("--kind", type=click.Choice(KINDS), help="The format; by default it is recognised from the path.")(command)
     return click.argument("path")(command)
 
 
 @dataset.command()
 @_place
-def check(path: str, split: str | None, **given: str | None) -> None:
+def check(path: str, split: str | None, **options: str | None) -> None:
     """Report every fault of a dataset at once, whatever its kind. Exit 1 if it has any."""
     from workbench.datasets.checks import faults, notes
     from workbench.datasets.sources import recognise
 
-    draft = recognise(path, split, **given).read()
-    wrong = faults(draft)
+    draft = recognise(path, split, **options).read()
+    problems = faults(draft)
     for note in notes(draft):
         click.echo(f"note: {note}")
-    for fault in wrong:
+    for fault in problems:
         click.echo(fault)
     counts = f"{_counted(draft)}, {plural(len(draft.evidence), 'evidence span')}"
-    click.echo(f"{path}: {counts}; {plural(len(wrong), 'fault')}")
-    sys.exit(1 if wrong else 0)
+    click.echo(f"{path}: {counts}; {plural(len(problems), 'fault')}")
+    sys.exit(1 if problems else 0)
 
 
 @dataset.command("import")
 @_place
-@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; new or empty.")
-@click.option("--recurrences/--no-recurrences", default=True, show_default=True, help="Verbatim recurrences of evidence are alternatives.")
-def import_(path: str, folder: Path, split: str | None, recurrences: bool, **given: str | None) -> None:
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; it must be new or empty.")
+@click.option("--recurrences/--no-recurrences", default=True, show_default=True, help="Accept recurrences of evidence as alternatives.")
+def import_(path: str, folder: Path, split: str | None, recurrences: bool, **options: str | None) -> None:
     """Read a dataset of any kind and write it as a golden folder: documents.jsonl and questions.jsonl.
 
     Texts given as relevant chunks become evidence spans, and verbatim recurrences of evidence become alternatives.
@@ -63,16 +61,16 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **giv
     from workbench.datasets.formats.golden import write_golden
     from workbench.datasets.sources import recognise
 
-    source = recognise(path, split, **given)
+    source = recognise(path, split, **options)
     if "recurrences" in type(source).model_fields:
         source = source.model_copy(update={"recurrences": recurrences})
     draft = source.read()
-    made = source.dataset(draft)
-    write_golden(made, folder)
+    imported = source.dataset(draft)
+    write_golden(imported, folder)
     for note in notes(draft):
         click.echo(f"note: {note}")
-    places = sum(len(need.alternatives) for need in made.needs)
-    click.echo(f"{folder}: {_counted(made)}, {plural(len(made.needs), 'need')} of evidence with {plural(places, 'place')}")
+    places = sum(len(need.alternatives) for need in imported.needs)
+    click.echo(f"{folder}: {_counted(imported)}, {plural(len(imported.needs), 'need')} of evidence with {plural(places, 'place')}")
 
 
 def _counted(read: "DatasetDraft | Dataset") -> str:

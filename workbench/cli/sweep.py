@@ -22,13 +22,13 @@ def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add EXPERIMENT, --outputs and --set to a command."""
     path, change = click.Path(path_type=Path), "Change a value of the experiment; can be repeated."
     command = click.option("--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help=change)(command)
-    command = click.option("--outputs", type=path, default="outputs", show_default=True, help="Where results go.")(command)
+    command = click.option("--outputs", type=path, default="outputs", show_default=True, help="The folder for results.")(command)
     return click.argument("experiment", type=path)(command)
 
 
 @click.command()
 @_experiment_options
-@click.option("--screen", "screening", is_flag=True, help="First set aside configurations that are far behind by a cheap proxy.")
+@click.option("--screen", "screening", is_flag=True, help="First drop configurations that are far behind according to a cheap proxy.")
 @click.option("--screen-queries", type=int, metavar="N", help="Screen on a sample of N questions; implies --screen.  [default: 200]")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Compute on N processes of this machine.")
 @click.option("--scheduler", metavar="TCP://HOST:PORT", help="Compute on the workers of this Dask scheduler.")
@@ -46,7 +46,7 @@ def sweep(
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
     if jobs and scheduler:
-        raise InputError("--jobs and --scheduler exclude each other", "leave one of them out")
+        raise InputError("--jobs and --scheduler cannot be combined", "leave one of them out")
     from workbench.execution.local import run_experiment
     from workbench.execution.screening import QUERIES, screen
     from workbench.experiment.read import read_experiment
@@ -71,7 +71,7 @@ def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
 
 @click.command()
 @_experiment_options
-@click.option("--trends", is_flag=True, help="Instead make OUTPUTS/<name>/trends.html from the history of all runs.")
+@click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
 def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: bool) -> None:
     """Make the notebooks and report.html of a finished sweep without computing results; unchanged ones are reused."""
     from workbench.execution.local import run_experiment
@@ -98,7 +98,7 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 
     if not outcome.results:
         write_outputs(outcome)
-        click.echo(f"workbench: all {len(outcome.failures)} configurations failed; nothing to report", err=True)
+        click.echo(f"workbench: no configuration finished: all {len(outcome.failures)} failed", err=True)
         sys.exit(3)
     page, lines, errors = publish(outcome, _say, remember)
     for line in errors:
@@ -124,10 +124,10 @@ def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
 @click.command()
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--configuration", help="The configuration; needed if OUTPUT has several.")
-@click.option("--to", "folder", type=click.Path(path_type=Path), help="The folder to make.  [default: OUTPUT/export/CONFIGURATION]")
+@click.option("--to", "folder", type=click.Path(path_type=Path), help="The folder to create.  [default: OUTPUT/export/CONFIGURATION]")
 def export(output: Path, configuration: str | None, folder: Path | None) -> None:
     """Write a configuration of OUTPUT (outputs/<name>) as a folder that answers questions without Workbench."""
     from workbench.export.export import export_configuration
 
-    made = export_configuration(output, configuration, folder)
-    click.echo(f"{made}: pip install -r requirements.txt, then python retrieve.py 'a question'")
+    target = export_configuration(output, configuration, folder)
+    click.echo(f"{target}: pip install -r requirements.txt, then python retrieve.py 'a question'")

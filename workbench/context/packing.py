@@ -43,15 +43,15 @@ def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: i
     tokens : int64 (n), the cost of the slice
     k, budget : the most distinct slices and the most tokens for each query; None for no limit
     """
-    fresh = np.zeros(len(query), dtype=np.bool_)
-    fresh[np.unique(query * (piece.max(initial=0) + 1) + piece, return_index=True)[1]] = True
-    position = spent_before(query, fresh) + fresh
+    first = np.zeros(len(query), dtype=np.bool_)
+    first[np.unique(query * (piece.max(initial=0) + 1) + piece, return_index=True)[1]] = True
+    position = spent_before(query, first) + first
     beyond = position > (len(query) if k is None else k)
-    left = tokens if budget is None else budget - spent_before(query, np.where(fresh & ~beyond, tokens, 0))
+    left = tokens if budget is None else budget - spent_before(query, np.where(first & ~beyond, tokens, 0))
     over = (left <= 0) & (budget is not None)
-    reason = _REASONS[np.select([beyond, over, ~fresh], [2, 3, 1], default=0)]
-    kept = np.where(beyond | over | ~fresh, 0, np.minimum(tokens, left))
-    return Packed(position, kept, reason)
+    reason = _REASONS[np.select([beyond, over, ~first], [2, 3, 1], default=0)]
+    kept_tokens = np.where(beyond | over | ~first, 0, np.minimum(tokens, left))
+    return Packed(position, kept_tokens, reason)
 
 
 def spent_before(query: Ints, cost: Ints | npt.NDArray[np.bool_]) -> Ints:

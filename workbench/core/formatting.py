@@ -60,7 +60,7 @@ def p_value(value: float) -> str:
     return "no p" if math.isnan(value) else "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def about(value: float) -> str:
+def approximate(value: float) -> str:
     """Round an estimate of a whole number to three significant digits."""
     return count(float(f"{value:.3g}"))
 
@@ -78,13 +78,13 @@ def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> in
 
 def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
     """Shorten names to `most` characters by cutting their middle, and number those that would otherwise look equal."""
-    whole = list(dict.fromkeys(names))
-    short = {name: _middle_cut(name, most) for name in whole}
-    if len(set(short.values())) == len(whole):
+    distinct = list(dict.fromkeys(names))
+    short = {name: _middle_cut(name, most) for name in distinct}
+    if len(set(short.values())) == len(distinct):
         return short
     return {
         name: name if short[name] == name else f"{place}: {_middle_cut(name, most - len(f'{place}: '))}"
-        for place, name in enumerate(whole, 1)
+        for place, name in enumerate(distinct, 1)
     }
 
 

@@ -39,7 +39,7 @@ class Registry(Mapping[str, T], Generic[T]):
         offers: dict[str, list[EntryPoint]] = {}
         for offer in sorted(entry_points(group=self._group), key=lambda offer: (offer.name, _package(offer))):
             if offer.name in self.builtin:
-                warnings.warn(f"{_described(offer, self._group)}, a kind that Workbench has already; it is left out", stacklevel=2)
+                warnings.warn(f"{_described(offer, self._group)}, a kind that Workbench already has; it is ignored", stacklevel=2)
             elif offer not in offers.get(offer.name, []):
                 offers.setdefault(offer.name, []).append(offer)
         return offers
@@ -47,8 +47,8 @@ class Registry(Mapping[str, T], Generic[T]):
     def _loaded(self, offers: list[EntryPoint]) -> T:
         offer = offers[0]
         described = _described(offer, self._group)
-        if len({_package(other) for other in offers}) > 1:
-            others = ", ".join(_package(other) for other in offers[1:])
+        if len({_package(candidate) for candidate in offers}) > 1:
+            others = ", ".join(_package(candidate) for candidate in offers[1:])
             raise InputError(f"{described}, and so does {others}", "uninstall all but one of them")
         try:
             component = offer.load()
@@ -56,7 +56,7 @@ class Registry(Mapping[str, T], Generic[T]):
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise InputError(f"{described}, which cannot be loaded ({reason})", f"update or uninstall {_package(offer)}") from error
         if not (issubclass(component, self._base) if isinstance(component, type) else isinstance(component, self._base)):
-            raise InputError(f"{described}, but {offer.value} is no {self._base.__module__}.{self._base.__name__}")
+            raise InputError(f"{described}, but {offer.value} is not a {self._base.__module__}.{self._base.__name__}")
         return cast(T, component)
 
 

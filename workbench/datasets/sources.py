@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from workbench.core.component import Component
 from workbench.core.environment import expand
 from workbench.datasets.anchoring import with_recurrences
 from workbench.datasets.checks import dataset_of
@@ -20,11 +21,9 @@ from workbench.errors import InputError
 from workbench.records import Dataset
 
 
-class Source(BaseModel, ABC):
+class Source(Component, ABC):
     """The place of a dataset and the split to read, or None to read every question."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    kind: str
     split: str | None = Field(None, description="The split to read, with the questions that have none; by default all.")
 
     @abstractmethod

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from workbench.core.component import Component
 from workbench.models.tokenizers import Ints
 from workbench.storage.vector_cache import Vectors
 
@@ -41,16 +42,14 @@ class Encoder(NamedTuple):
         return f"{self.backend} {self.precision}".strip()
 
 
-class Embedder(BaseModel, ABC):
+class Embedder(Component, ABC):
     """A model with its window and prompts. The loaded weights are a cache keyed by this value."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     # Increased when the same settings begin to give other vectors.
     version: ClassVar[int] = 1
     # Settings that the law tests try, to which they add a server's address.
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
-    kind: str
     model: str = Field(description="The model: a folder, or a name on the Hugging Face Hub or the server.")
     max_tokens: int | None = Field(None, ge=8, description="The window: text beyond it is truncated. Default: the model's.")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from workbench.core import batching
 from workbench.core.fingerprint import fingerprint
@@ -57,9 +57,9 @@ def keys_and_lengths(texts: Sequence[str], embedder: Embedder, role: Role, salt:
     """Return the item cache's key of each text, an array of 16 bytes (n), and its tokens before truncation: int64 (n)."""
     keys, lengths = np.empty(len(texts), dtype=KEY), np.empty(len(texts), dtype=np.int64)
     for part in batching.blocks(len(texts), _TEXTS):
-        some = texts[part]
-        keys[part] = np.frombuffer(b"".join(text_keys(some, embedder, role, salt)), dtype=KEY)
-        lengths[part] = embedder.lengths(some, role)
+        block = texts[part]
+        keys[part] = np.frombuffer(b"".join(text_keys(block, embedder, role, salt)), dtype=KEY)
+        lengths[part] = embedder.lengths(block, role)
     return keys, lengths
 
 
@@ -83,7 +83,7 @@ def embed(
                 vectors, used = embedder.encode_metered([texts[place] for place in places[todo].tolist()], role)
                 dimension = dimension or vectors.shape[1]
                 if vectors.shape[1] != dimension:
-                    gave = f"gave vectors of {dimension} dimensions before and of {vectors.shape[1]} now: it is another model"
+                    gave = f"returned vectors of {dimension} dimensions before and {vectors.shape[1]} now: the model has changed"
                     fix = f"serve the previous model, or delete {cache.path} and run again"
                     raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
                 cache.put(distinct[todo].tolist(), vectors)
@@ -95,9 +95,9 @@ def embed(
 def _missing(keys: Keys, cache: VectorCache) -> Bools:
     missing = np.ones(len(keys), dtype=np.bool_)
     for part in batching.blocks(len(keys), _TEXTS):
-        some = keys[part].tolist()
-        there = cache.present(some)
-        missing[part] = [key not in there for key in some]
+        block = keys[part].tolist()
+        present = cache.present(block)
+        missing[part] = [key not in present for key in block]
     return missing
 
 
@@ -106,9 +106,9 @@ def read(keys: Keys, cache: VectorCache, buffer: VectorBuffer) -> Vectors:
     dimension = _dimension(cache, keys)
     vectors = buffer((len(keys), dimension))
     for part in batching.blocks(len(keys), batching.rows(16 * dimension)):
-        some = keys[part].tolist()
-        found = cache.get(some)
-        vectors[part] = np.stack([found[key] for key in some])
+        block = keys[part].tolist()
+        cached = cache.get(block)
+        vectors[part] = np.stack([cached[key] for key in block])
     return vectors
 
 
@@ -137,12 +137,12 @@ class Batch(NamedTuple):
 
 def missing_batches(texts: Sequence[Sequence[str]], embedder: Embedder, role: Role, cache: VectorCache) -> list[Batch]:
     """Plan the texts missing from the cache, each once, in batches as `embed` plans them, for encoding in other processes."""
-    keys, lengths = (np.concatenate(parts) for parts in zip(*(keys_and_lengths(some, embedder, role) for some in texts), strict=True))
-    many = [len(some) for some in texts]
+    keys, lengths = (np.concatenate(parts) for parts in zip(*(keys_and_lengths(group, embedder, role) for group in texts), strict=True))
+    many = [len(group) for group in texts]
     sequences, places = np.repeat(np.arange(len(many)), many), np.concatenate([np.arange(n) for n in many])
     distinct, first = np.unique(keys, return_index=True)
     first, cut = first[_missing(distinct, cache)], np.minimum(lengths, embedder.window())
-    return [Batch(keys[some], sequences[some], places[some], cut[some]) for some in (first[batch] for batch in _batches(cut[first]))]
+    return [Batch(keys[rows], sequences[rows], places[rows], cut[rows]) for rows in (first[batch] for batch in _batches(cut[first]))]
 
 
 class MemoryVectorCache(VectorCache):

@@ -40,7 +40,7 @@ class OllamaEmbedder(RemoteEmbedder):
 
     def _mapping(self, answer: object) -> dict[str, Any]:
         if not isinstance(answer, dict):
-            raise RunError(f"{self.where} did not answer as Ollama does", "check embedding.base_url: is it Ollama's?")
+            raise RunError(f"{self.where} did not answer as Ollama does", "give the address of an Ollama server as embedding.base_url")
         return answer
 
 
@@ -63,9 +63,9 @@ def _address(host: str) -> str:
 def _digest(embedder: OllamaEmbedder) -> str:
     """Return the digest of the model's weights, requested once per process so that the embedder cannot change during a run."""
     names = (embedder.model, f"{embedder.model}:latest")
-    found = next(
+    digest = next(
         (str(model.get("digest")) for model in embedder._call(embedder._listed) if model.get("name") in names and model.get("digest")), None
     )
-    if found is None:
+    if digest is None:
         raise ModelError(f"{embedder.where} was not found", f"ollama pull {embedder.model}")
-    return found
+    return digest

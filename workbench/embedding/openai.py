@@ -70,6 +70,6 @@ class OpenAIEmbedder(RemoteEmbedder):
     def _checked(self, rows: Any, count: int) -> Vectors:
         vectors = super()._checked(rows, count)
         if self.dimensions is not None and vectors.shape[1] != self.dimensions:
-            what = f"{self.where} gave vectors of {vectors.shape[1]} dimensions, not the {self.dimensions} asked for"
+            what = f"{self.where} returned vectors of {vectors.shape[1]} dimensions, not the requested {self.dimensions}"
             raise RunError(what, "leave embedding.dimensions out: the server does not shorten vectors")
         return vectors

@@ -132,7 +132,7 @@ def _tried(loaded: "SentenceTransformer", model: str, output: Output, graph: Pat
         return f"it cannot be converted ({type(error).__name__}: {' '.join(str(error).split())[:200]})", {}
     if cosines["float32"] >= _LEAST["float32"]:
         return "", cosines
-    return f"its vectors would be others (cosine {cosines['float32']:.6f})", cosines
+    return f"its vectors would differ (cosine {cosines['float32']:.6f})", cosines
 
 
 def _unlike(model: str) -> str:
@@ -140,9 +140,9 @@ def _unlike(model: str) -> str:
     for module in model_modules(model):
         package, _, name = module["type"].rpartition(".")
         if not package.startswith("sentence_transformers") or name not in _MODULES:
-            return f"its module {module['type']} is not of {', '.join(_MODULES)}"
+            return f"its module {module['type']} is none of {', '.join(_MODULES)}"
         if name == "Pooling" and not model_settings(model, f"{module['path']}/config.json").get("include_prompt", True):
-            return "its pooling leaves the prompt out"
+            return "its pooling excludes the prompt"
     return "" if (locate(model) / "tokenizer.json").is_file() else "it has no tokenizer.json"
 
 

@@ -126,10 +126,10 @@ class SentenceTransformerEmbedder(Embedder):
         """Return `max_tokens` or the model's own window, read from its settings so that planning loads no model."""
         most = positions(self.model)
         if self.max_tokens is None:
-            own = model_settings(self.model, "sentence_bert_config.json").get("max_seq_length")
-            return int(own or min(most, int(model_settings(self.model, "tokenizer_config.json").get("model_max_length", most))))
+            limit = model_settings(self.model, "sentence_bert_config.json").get("max_seq_length")
+            return int(limit or min(most, int(model_settings(self.model, "tokenizer_config.json").get("model_max_length", most))))
         if most == NO_WINDOW:
-            raise ModelError(f"embedding max_tokens: {self.model} has no transformer, whose window it could be", "leave max_tokens out")
+            raise ModelError(f"embedding max_tokens: {self.model} has no transformer, and so no window", "leave max_tokens out")
         if self.max_tokens > most:
             fix = f"choose at most {most}"
             raise ModelError(f"embedding max_tokens {self.max_tokens} is beyond the {most} positions of {self.model}", fix)

@@ -90,18 +90,18 @@ def _recipe(model: str, dimensions: int) -> str:
 
 
 def _distil(model: str, dimensions: int) -> Vectors:
-    kept = _meaningful(model_tokenizer(model))
-    vectors = _through_model(model, kept)
+    tokens = _meaningful(model_tokenizer(model))
+    vectors = _through_model(model, tokens)
     centred = vectors - vectors.mean(axis=0)
     # Eigenvectors come in ascending order of eigenvalue.
     _, directions = np.linalg.eigh(centred.T @ centred)
     directions = directions[:, ::-1][:, :dimensions]
     directions *= np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(dimensions)])
     # Zipf's law: the probability of the token of rank r is proportional to 1 / r.
-    probabilities = 1 / np.arange(2, len(kept) + 2)
+    probabilities = 1 / np.arange(2, len(tokens) + 2)
     weights = _SIF / (_SIF + probabilities / probabilities.sum())
     table = np.zeros((model_tokenizer(model).get_vocab_size(), dimensions), dtype=np.float32)
-    table[kept] = (centred @ directions) * weights[:, None]
+    table[tokens] = (centred @ directions) * weights[:, None]
     return table
 
 

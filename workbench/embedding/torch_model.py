@@ -71,7 +71,7 @@ def token_states(rows: Sequence[Sequence[int]], model: str, window: int) -> list
     with torch.inference_mode():
         states = loaded[0]({"input_ids": ids, "attention_mask": mask}).get("token_embeddings")
     if states is None:
-        raise ModelError(f"the model {model} gives no vectors of tokens", "choose a transformer such as all-MiniLM-L6-v2")
+        raise ModelError(f"the model {model} returns no token vectors", "choose a transformer such as all-MiniLM-L6-v2")
     return [vectors[: len(row)] for vectors, row in zip(states.float().cpu().numpy(), rows, strict=True)]
 
 

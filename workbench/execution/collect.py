@@ -72,13 +72,13 @@ def _configurations(outcome: Outcome) -> pd.DataFrame:
 def manifest(outcome: Outcome) -> dict[str, Any]:
     """Return settings, metrics, fingerprints, versions, seeds, commit and failures. Equal runs have equal manifests."""
     dataset, experiment, graph = outcome.context.dataset, outcome.experiment, outcome.graph
-    finished = [one for one in experiment.configurations if one.name not in outcome.failures]
+    finished = [configuration for configuration in experiment.configurations if configuration.name not in outcome.failures]
     return {
         "experiment": experiment.settings,
         "primary": str(outcome.primary),
         "baseline": experiment.baseline,
         "metrics": {str(metric): _measure(metric) for metric in outcome.context.metrics},
-        "configurations": {one.name: _settings(one) for one in experiment.configurations},
+        "configurations": {configuration.name: _settings(configuration) for configuration in experiment.configurations},
         "dataset": {
             "name": dataset.name,
             "documents": len(dataset.documents),
@@ -89,15 +89,15 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         },
         "fingerprints": {
             **outcome.context.fingerprints,
-            "configurations": {one.name: graph.fingerprint(one) for one in finished},
-            "settings": {one.name: graph.settings(one) for one in finished},
+            "configurations": {configuration.name: graph.fingerprint(configuration) for configuration in finished},
+            "settings": {configuration.name: graph.settings(configuration) for configuration in finished},
         },
         # A configuration may have failed because this machine cannot encode for it.
-        "encoders": {one.name: one.embedding.encoder()._asdict() for one in finished if one.embedding},
+        "encoders": {each.name: each.embedding.encoder()._asdict() for each in finished if each.embedding},
         "failures": outcome.failures,
-        **({"screening": experiment.screening.about} if experiment.screening else {}),
+        **({"screening": experiment.screening.manifest_entry} if experiment.screening else {}),
         "versions": {"python": platform.python_version(), "workbench": __version__}
-        | {name: found for name in _VERSIONS if (found := installed_version(name))},
+        | {name: version for name in _VERSIONS if (version := installed_version(name))},
         "seeds": {"ties": SEED},
         # The commit of the experiment, not of the package.
         "commit": commit(),

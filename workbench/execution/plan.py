@@ -10,7 +10,7 @@ from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.local import context_of, error_line
-from workbench.experiment.read import Experiment
+from workbench.experiment.read import ExperimentSpec
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import encoder_chunks
@@ -63,17 +63,17 @@ class Plan:
         return all(planned.complete and not planned.error for planned in self.configurations)
 
 
-def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
+def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     """Plan an experiment under an outputs folder."""
     graph, counted = Graph(context_of(experiment, outputs)), set[bytes]()
     with without_preparing():
-        before = [_reused(graph, one) for one in experiment.configurations]
-        planned = tuple(_planned(graph, one, reused, counted) for one, reused in zip(experiment.configurations, before, strict=True))
-        encoders = {_encoder(one.embedding) for one in experiment.configurations if one.embedding}
+        stored = [(configuration, _reused(graph, configuration)) for configuration in experiment.configurations]
+        planned = tuple(_planned(graph, configuration, reused, counted) for configuration, reused in stored)
+        encoders = {_encoder(configuration.embedding) for configuration in experiment.configurations if configuration.embedding}
     measured = measured_rate(graph.run.workspace.store, encoders)
     rate = measured or assumed_rate(encoders)
-    seconds = sum(one.tokens for one in planned) / rate
-    seconds += sum(_SECONDS_A_NOTEBOOK + _SECONDS_A_CHUNK * one.chunks for one in planned if not one.complete)
+    seconds = sum(configuration.tokens for configuration in planned) / rate
+    seconds += sum(_SECONDS_A_NOTEBOOK + _SECONDS_A_CHUNK * configuration.chunks for configuration in planned if not configuration.complete)
     return Plan(planned, rate, measured is not None, seconds / 60)
 
 
@@ -133,28 +133,28 @@ def measured_rate(store: Store, encoders: set[str]) -> float | None:
     tokens = seconds = 0.0
     for folder in (store.root / "vectors").glob("*"):
         entry = store.get("vectors", folder.name) if folder.is_dir() else None
-        about = entry.values("encoded") if entry else {}
-        encoded = about.get("tokens", 0) if about.get("encoder", _UNNAMED) in encoders else 0
+        counts = entry.values("encoded") if entry else {}
+        encoded = counts.get("tokens", 0) if counts.get("encoder", _UNNAMED) in encoders else 0
         if entry and encoded:
-            tokens, seconds = tokens + encoded, seconds + entry.seconds + about.get("workers_seconds", 0.0)
+            tokens, seconds = tokens + encoded, seconds + entry.seconds + counts.get("workers_seconds", 0.0)
     return tokens / seconds if seconds else None
 
 
 def plan_lines(plan: Plan) -> list[str]:
     """Return a line for each configuration, then the total."""
     rows = [("configuration", "compute", "reuse", "chunks", "tokens to embed")]
-    for one in plan.configurations:
-        compute, reuse = ([stage for stage, stored in one.reused.items() if stored is wanted] for wanted in (False, True))
-        about = "" if one.exact else "about "
-        counts = ("-", "-") if one.error else (f"{about}{one.chunks:,}", f"{about}{one.tokens:,}")
-        rows.append((one.name, " ".join(compute) or "-", " ".join(reuse) or "-", *counts))
-    total = sum(one.tokens for one in plan.configurations)
-    how = "measured here" if plan.measured else "assumed, nothing was measured here yet"
-    cut = [one.name for one in plan.configurations if one.truncated]
+    for planned in plan.configurations:
+        compute, reuse = ([stage for stage, stored in planned.reused.items() if stored is wanted] for wanted in (False, True))
+        approximate = "" if planned.exact else "about "
+        counts = ("-", "-") if planned.error else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
+        rows.append((planned.name, " ".join(compute) or "-", " ".join(reuse) or "-", *counts))
+    total = sum(planned.tokens for planned in plan.configurations)
+    source = "measured here" if plan.measured else "assumed, nothing was measured on this machine yet"
+    cut = [planned.name for planned in plan.configurations if planned.truncated]
     return [
         *aligned(rows),
         "",
-        f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({how}): about {plan.minutes:.1f} minutes",
-        *([f"chunks beyond the embedder's window, which will not be ranked: {', '.join(cut)}"] if cut else []),
-        *(f"{one.name}: cannot be planned and will fail: {one.error}" for one in plan.configurations if one.error),
+        f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({source}): about {plan.minutes:.1f} minutes",
+        *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
+        *(f"{planned.name}: cannot be planned and will fail: {planned.error}" for planned in plan.configurations if planned.error),
     ]

@@ -17,7 +17,7 @@ from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.execution.local import Say, context_of, primary_of
 from workbench.execution.result import Result
-from workbench.experiment.read import Experiment
+from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.coverage import Floats
 from workbench.models.files import MINILM
 from workbench.pipeline.configuration import Configuration
@@ -26,7 +26,7 @@ from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.dense import DenseRetriever
 from workbench.statistics.clusters import query_clusters
-from workbench.statistics.screening import MARGIN, Screened, Screening, screened
+from workbench.statistics.screening import MARGIN, ScreenedConfiguration, Screening, screened
 from workbench.statistics.verdict import FEWEST_QUERIES
 from workbench.storage.result_store import Draft, Entry
 
@@ -41,7 +41,7 @@ _KIND = "screenings"
 class Proxies:
     """A cheap proxy by name for each configuration of an experiment, on a sample of its `of` answerable questions."""
 
-    experiment: Experiment
+    experiment: ExperimentSpec
     graph: Graph
     of: int
     cheap: dict[str, Configuration]
@@ -61,7 +61,7 @@ class Proxies:
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Group configurations comparable by proxy: those of one embedder and kind of retrieval, which lose equally to their proxies."""
         parts = {
-            one.name: (one.embedding.model_dump() if one.embedding else None, one.retrieval.kind) for one in self.experiment.configurations
+            each.name: (each.embedding and each.embedding.model_dump(), each.retrieval.kind) for each in self.experiment.configurations
         }
         return _grouped({name: fingerprint(*part) for name, part in parts.items()})
 
@@ -83,14 +83,14 @@ def _grouped(labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
     return tuple(map(tuple, groups.values()))
 
 
-def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERIES) -> Experiment:
+def screen(experiment: ExperimentSpec, outputs: Path, say: Say, queries: int = QUERIES) -> ExperimentSpec:
     """Set aside the configurations that are far behind by proxy, and record the differences as the experiment's `screening`.
 
     The proxies run through the ordinary stages, so results in the store are reused. An experiment that cannot be screened is returned
     unchanged, after a message. Raises InputError for fewer than 30 queries.
     """
     if queries < FEWEST_QUERIES:
-        raise InputError(f"{queries} queries are too few to screen by", f"give --screen-queries {FEWEST_QUERIES} or more")
+        raise InputError(f"--screen-queries {queries} is too small", f"give {FEWEST_QUERIES} or more")
     proxies = proxies_of(experiment, outputs, queries)
     if reason := _unscreenable(proxies):
         say(f"nothing is screened out: {reason}")
@@ -99,7 +99,7 @@ def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERI
     return _without(experiment, proxies.run.workspace.store.obtain(_KIND, proxies.key, compute))
 
 
-def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
+def as_screened(experiment: ExperimentSpec, outputs: Path) -> ExperimentSpec:
     """Remove the configurations that the last sweep screened out. Changes nothing if it screened nothing or ran another experiment."""
     path = outputs / experiment.name / "screening.parquet"
     if not path.is_file():
@@ -109,14 +109,14 @@ def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
     return _without(experiment, entry) if entry else experiment
 
 
-def proxies_of(experiment: Experiment, outputs: Path, queries: int) -> Proxies:
+def proxies_of(experiment: ExperimentSpec, outputs: Path, queries: int) -> Proxies:
     """Return the proxies of an experiment on a seeded sample of at most `queries` answerable questions."""
-    whole = context_of(experiment, outputs)
-    answerable = [place for place, query in enumerate(whole.dataset.queries) if query.answerable]
+    context = context_of(experiment, outputs)
+    answerable = [place for place, query in enumerate(context.dataset.queries) if query.answerable]
     chosen = np.sort(np.random.default_rng(SEED).permutation(answerable)[:queries])
-    sample, primary = _sampled(whole.dataset, chosen.tolist()), primary_of(experiment, whole.dataset)
-    graph = Graph(replace(whole, dataset=sample, metrics=(primary,), indexed=False, primary=None))
-    return Proxies(experiment, graph, len(answerable), {one.name: proxy_of(one) for one in experiment.configurations})
+    sample, primary = _sampled(context.dataset, chosen.tolist()), primary_of(experiment, context.dataset)
+    graph = Graph(replace(context, dataset=sample, metrics=(primary,), indexed=False, primary=None))
+    return Proxies(experiment, graph, len(answerable), {each.name: proxy_of(each) for each in experiment.configurations})
 
 
 def proxy_of(configuration: Configuration) -> Configuration:
@@ -160,20 +160,20 @@ def _unscreenable(proxies: Proxies) -> str:
 
 def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
     """Run the proxies and decide within each group. A configuration whose proxy fails is kept."""
-    (metric,), keys, baseline, own = proxies.run.metrics, proxies.keys, proxies.experiment.baseline, proxies.experiment.configurations
+    (metric,), keys, experiment = proxies.run.metrics, proxies.keys, proxies.experiment
     values, cut = _run_proxies(proxies, say)
-    rows: dict[str, Screened] = {}
+    rows: dict[str, ScreenedConfiguration] = {}
     for group in proxies.groups:
-        made = screened(
+        results = screened(
             {name: values[name] for name in group},
             query_clusters(proxies.run.labels),
-            proxies={one.name: _description(one, proxies.cheap[one.name]) for one in own},
-            spared={name for name, key in keys.items() if baseline is not None and key == keys[baseline]},
+            proxies={each.name: _description(each, proxies.cheap[each.name]) for each in experiment.configurations},
+            spared={name for name, key in keys.items() if experiment.baseline is not None and key == keys[experiment.baseline]},
             never_first=cut,
             higher_is_better=metric.higher_is_better,
         )
-        rows |= {row.configuration: row for row in made}
-    ordered = tuple(rows[one.name] for one in own)
+        rows |= {row.configuration: row for row in results}
+    ordered = tuple(rows[configuration.name] for configuration in experiment.configurations)
     screening = Screening(str(metric), len(proxies.run.dataset.queries), proxies.of, MARGIN, SEED, ordered, proxies.alike)
     draft.values("screening", screening.as_json())
 
@@ -204,8 +204,8 @@ def _description(configuration: Configuration, proxy: Configuration) -> str:
     return f"{embedder.kind} embeddings of {embedder.model}"
 
 
-def _without(experiment: Experiment, entry: Entry) -> Experiment:
+def _without(experiment: ExperimentSpec, entry: Entry) -> ExperimentSpec:
     screening = Screening.of_json(entry.values("screening"))
     dropped = {row.configuration for row in screening.dropped}
-    kept = tuple(one for one in experiment.configurations if one.name not in dropped)
-    return replace(experiment, configurations=kept, screening=screening)
+    remaining = tuple(configuration for configuration in experiment.configurations if configuration.name not in dropped)
+    return replace(experiment, configurations=remaining, screening=screening)

@@ -79,9 +79,9 @@ def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 def _separation(context: RunContext, result: Result) -> pd.DataFrame:
     """Measure how well the top score separates answerable questions from others. Returns no row unless the dataset has both."""
-    about = result.ranked("about")
-    value = answerable_auroc(about["top"].to_numpy(), context.labels.answerable)
-    row = {"metric": "answerable_auroc", "slice": "all", "value": value, "n": len(about), "unscored": 0, "attainable": 1.0}
+    ranked = result.ranked("about")
+    value = answerable_auroc(ranked["top"].to_numpy(), context.labels.answerable)
+    row = {"metric": "answerable_auroc", "slice": "all", "value": value, "n": len(ranked), "unscored": 0, "attainable": 1.0}
     return pd.DataFrame([row] if value is not None else [])
 
 
@@ -136,8 +136,8 @@ def _question_seconds(result: Result) -> Floats:
     if "queries" not in result.entries:
         return search
     embedding = result.entry("queries").array("seconds")
-    both = min(len(search), len(embedding))
-    return np.asarray(search[:both] + embedding[:both])
+    count = min(len(search), len(embedding))
+    return np.asarray(search[:count] + embedding[:count])
 
 
 def _latencies(step: str, seconds: Floats) -> dict[str, float]:
@@ -163,10 +163,10 @@ def causes_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 def query_details_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return the details of each query by the primary metric."""
-    about = result.ranked("about").set_index("query").reindex(range(len(context.query_ids)))
+    ranked = result.ranked("about").set_index("query").reindex(range(len(context.query_ids)))
     attainable = result.entries["scores"][str(context.primary)].table("scores")["attainable"].to_numpy(np.float64)
     details = result.entry("explanations").table("details").assign(query_id=context.query_ids, attainable=attainable)
-    return details.assign(top_score=about["top"].to_numpy(np.float64), tied=about["tied"].eq(True).to_numpy())
+    return details.assign(top_score=ranked["top"].to_numpy(np.float64), tied=ranked["tied"].eq(True).to_numpy())
 
 
 def chunk_faults_table(_: RunContext, result: Result) -> pd.DataFrame:

@@ -34,7 +34,7 @@ _LARGEST = 200_000
 
 
 @dataclass(frozen=True)
-class Experiment:
+class ExperimentSpec:
     """Configurations to compare, their dataset and metrics. `primary` defaults by the data; `screening` has configurations set aside."""
 
     name: str
@@ -48,14 +48,14 @@ class Experiment:
     screening: Screening | None = None
 
 
-def read_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
+def read_experiment(path: Path, overrides: Sequence[str] = ()) -> ExperimentSpec:
     """Read an experiment file with `path.to.key=value` overrides. Raises ExperimentError with every fault."""
     settings = _read_yaml(path)
     faults = apply_overrides(settings, overrides)
     return experiment_of(settings, str(path), faults)
 
 
-def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> Experiment:
+def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> ExperimentSpec:
     """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults."""
     faults = [*known, *(unknown("the experiment", key, KEYS) for key in settings if key not in KEYS)]
     name = settings.get("name")
@@ -74,7 +74,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
         faults.append(f"baseline {baseline!r} is not a configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
-    return Experiment(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
+    return ExperimentSpec(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):

@@ -18,7 +18,7 @@ from workbench.errors import InputError
 from workbench.execution.local import context_of
 from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
-from workbench.experiment.read import Experiment, experiment_of
+from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.models.files import locate
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -56,7 +56,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
     return target
 
 
-def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
+def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configuration]:
     manifest = output / "manifest.json"
     if not manifest.is_file():
         raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
@@ -93,8 +93,8 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     passages = _passages(run, [chunks[place] for place in order.tolist()])
     lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
     (folder / "passages.jsonl").write_text(lines, "utf-8")
-    about = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
-    (folder / "settings.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    content = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
+    (folder / "settings.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
     (folder / "requirements.txt").write_text("".join(pinned))
     shutil.copyfile(Path(__file__).with_name("retrieve.py"), folder / "retrieve.py")

@@ -33,36 +33,36 @@ def confusion(cases: Sequence[PlantedCase], attribute: Attribution) -> pd.DataFr
     return pd.DataFrame(rows, index=pd.Index(_NAMES, name="cause"), columns=pd.Index(attributed, name="attributed"))
 
 
-def _attributed(attribute: Attribution, seen: Observation) -> str:
+def _attributed(attribute: Attribution, observation: Observation) -> str:
     try:
-        cause = attribute(seen)
+        cause = attribute(observation)
     except WorkbenchError:
         return FAILED
     return cause if cause in _NAMES else FAILED
 
 
-def evidence_cause(seen: Observation) -> str:
+def evidence_cause(observation: Observation) -> str:
     """The cause that a report would name for an observation, or `none` if all evidence is in the context."""
-    dataset = _dataset(seen)
+    dataset = _dataset(observation)
     places = {document.doc_id: place for place, document in enumerate(dataset.documents)}
-    entries = [entry for entry in seen.entries if entry.chunk.doc_id in places]
+    entries = [entry for entry in observation.entries if entry.chunk.doc_id in places]
     rows = [(places[entry.chunk.doc_id], entry.chunk.start, entry.chunk.end, *entry.chunk.delivered) for entry in entries]
     chunks = pd.DataFrame(rows, columns=["doc", "start", "end", "delivered_start", "delivered_end"], dtype=np.int64)
     of_chunk = {entry.chunk: place for place, entry in enumerate(entries)}
-    hits = [(0, hit.rank, of_chunk[hit.chunk], hit.score) for hit in seen.hits]
+    hits = [(0, hit.rank, of_chunk[hit.chunk], hit.score) for hit in observation.hits]
     table = pd.DataFrame(hits, columns=["query", "rank", "chunk", "score"])
-    none = pd.DataFrame({"query": [], "rank": [], "doc": [], "score": []})
+    unranked = pd.DataFrame({"query": [], "rank": [], "doc": [], "score": []})
     ends = np.array([entry.seen_end for entry in entries], dtype=np.int64)
     extent = EmbeddedExtent(ends, ends < chunks["end"].to_numpy())
-    case = Case(Labels.of(dataset), Retrieved(chunks, table, none, np.zeros(1)), "exact")
-    found = missed_needs(case, Cut(seen.k, seen.budget), extent, seen.k)
-    return earliest(found["cause"]) or NONE
+    case = Case(Labels.of(dataset), Retrieved(chunks, table, unranked, np.zeros(1)), "exact")
+    misses = missed_needs(case, Cut(observation.k, observation.budget), extent, observation.k)
+    return earliest(misses["cause"]) or NONE
 
 
-def _dataset(seen: Observation) -> Dataset:
+def _dataset(observation: Observation) -> Dataset:
     """The query with its documents. For a document that is not indexed, only the ends of its evidence are known."""
-    spans = sorted((span.doc_id, span.end) for need in seen.needs for span in need.alternatives)
-    texts = {doc_id: seen.documents.get(doc_id, "?" * end) for doc_id, end in spans}
-    texts |= {hit.chunk.doc_id: seen.documents[hit.chunk.doc_id] for hit in seen.hits}
+    spans = sorted((span.doc_id, span.end) for need in observation.needs for span in need.alternatives)
+    texts = {doc_id: observation.documents.get(doc_id, "?" * end) for doc_id, end in spans}
+    texts |= {hit.chunk.doc_id: observation.documents[hit.chunk.doc_id] for hit in observation.hits}
     documents = tuple(Document(doc_id, text) for doc_id, text in texts.items())
-    return Dataset("observed", documents, (seen.query,), (), seen.needs)
+    return Dataset("observed", documents, (observation.query,), (), observation.needs)

@@ -51,8 +51,8 @@ def planted_cases(dataset: Dataset, seed: int = 0, at_least: int = 40) -> tuple[
         for kind, candidates in _candidates(question, base, seed).items():
             if len(shelves[kind]) < wanted[kind]:
                 first = lot % max(1, len(candidates))
-                made = (_case(kind, faults, question, base) for faults in (*candidates[first:], *candidates[:first]))
-                new = next((case for case in made if case and case.case_id not in shelves[kind]), None)
+                cases = (_case(kind, faults, question, base) for faults in (*candidates[first:], *candidates[:first]))
+                new = next((case for case in cases if case and case.case_id not in shelves[kind]), None)
                 shelves[kind] |= {new.case_id: new} if new else {}
     _require_enough(dataset, shelves, required)
     return tuple(case for shelf in shelves.values() for case in shelf.values())
@@ -87,22 +87,22 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
 def _case(kind: str, faults: Changes, question: Question, base: Base) -> PlantedCase | None:
     """The case with these faults, if they affect the query as their kind should."""
     causes = tuple(fault.kind for fault in faults) if kind in (*CAUSE_NAMES, _DOUBLE) else ()
-    seen = proven(question, base.sound, faults) if causes else observe(changed(base.sound, faults), question)
-    if seen is None or not (_as_planted(causes, seen, question) if causes else went_well(seen)):
+    observation = proven(question, base.sound, faults) if causes else observe(changed(base.sound, faults), question)
+    if observation is None or not (_as_planted(causes, observation, question) if causes else went_well(observation)):
         return None
     case_id = "/".join(["+".join(causes) or NONE, question.query.query_id, base.name, "+".join(fault.variant for fault in faults)])
-    return PlantedCase(case_id, causes[0] if causes else NONE, causes, seen)
+    return PlantedCase(case_id, causes[0] if causes else NONE, causes, observation)
 
 
-def _as_planted(causes: tuple[str, ...], seen: Observation, question: Question) -> bool:
+def _as_planted(causes: tuple[str, ...], observation: Observation, question: Question) -> bool:
     """Whether the single cause explains every unmet need, or the earlier of two causes at least one."""
-    missing = [need for need in question.needs if not complete([need], seen.context, question.texts)]
-    found = [in_place(causes[0], need, seen, question.texts) for need in missing]
-    return all(found) if len(causes) == 1 else any(found) or not found
+    missing = [need for need in question.needs if not complete([need], observation.context, question.texts)]
+    explained = [in_place(causes[0], need, observation, question.texts) for need in missing]
+    return all(explained) if len(causes) == 1 else any(explained) or not explained
 
 
 def _require_enough(dataset: Dataset, shelves: Shelves, required: Mapping[str, int]) -> None:
     short = [f"{len(shelves[kind])} of {wanted} {kind}" for kind, wanted in required.items() if len(shelves[kind]) < wanted]
     if short:
         questions = f"the {len(dataset.queries)} questions of {dataset.name}"
-        raise InputError(f"{questions} make too few cases: {', '.join(short)}", "label more questions, or ask for less by at_least")
+        raise InputError(f"{questions} make too few cases: {', '.join(short)}", "label more questions, or lower at_least")

@@ -7,7 +7,7 @@ from workbench.faultbench.cases import Observation, overlap
 from workbench.faultbench.indexes import Base
 from workbench.faultbench.pipeline import Change, Question, complete, in_one_chunk, retrieved, span_of
 from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
-from workbench.faultbench.run import Index
+from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Need, Span
 
 _LOTS = 2
@@ -26,29 +26,29 @@ def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Chang
     depth = _needed(question, base)
     if depth is None:
         return {}
-    found = {cause: [Change(cause, name, {"index": index}) for name, index in made.items()] for cause, made in base.broken.items()}
-    found["rank"] = [Change("rank", f"k-{k}", {"k": k}) for k in sorted({depth - 1, depth // 2} - {0})] + found["rank"]
-    found["budget"] = [Change("budget", f"{tokens}-tokens", {"budget": tokens}) for tokens in _budgets(question, base, depth)]
-    return found | _of_readers(seed)
+    changes = {cause: [Change(cause, name, {"index": index}) for name, index in indexes.items()] for cause, indexes in base.broken.items()}
+    changes["rank"] = [Change("rank", f"k-{k}", {"k": k}) for k in sorted({depth - 1, depth // 2} - {0})] + changes["rank"]
+    changes["budget"] = [Change("budget", f"{tokens}-tokens", {"budget": tokens}) for tokens in _budgets(question, base, depth)]
+    return changes | _of_readers(seed)
 
 
-def in_place(cause: str, need: Need, seen: Observation, texts: Mapping[str, str]) -> bool:
+def in_place(cause: str, need: Need, observation: Observation, texts: Mapping[str, str]) -> bool:
     """Whether an unmet need is missed in the way of its planted cause. Causes not listed here have only one way.
 
     not_indexed: none of its documents is left. boundary: the context contains part of it. window: no chunk has all of it in its searched
     text. duplicate: it is among the best k if every chunk is listed once.
     """
     if cause == "not_indexed":
-        return all(span.doc_id not in seen.documents for span in need.alternatives)
+        return all(span.doc_id not in observation.documents for span in need.alternatives)
     if cause == "boundary":
-        return _touched(need, seen.context)
+        return _touched(need, observation.context)
     if cause == "duplicate":
         # Copies of a chunk have the same end.
-        once = {(hit.chunk.doc_id, hit.chunk.end): hit.chunk for hit in reversed(seen.hits)}
-        first = sorted(once.values(), key=[hit.chunk for hit in seen.hits].index)[: seen.k]
+        once = {(hit.chunk.doc_id, hit.chunk.end): hit.chunk for hit in reversed(observation.hits)}
+        first = sorted(once.values(), key=[hit.chunk for hit in observation.hits].index)[: observation.k]
         return in_one_chunk([need], first, texts)
     if cause == "window":
-        searched = (Span(entry.chunk.doc_id, entry.chunk.start, entry.seen_end) for entry in seen.entries)
+        searched = (Span(entry.chunk.doc_id, entry.chunk.start, entry.seen_end) for entry in observation.entries)
         return not any(complete([need], [part], texts) for part in searched if _touched(need, [part]))
     return True
 
@@ -66,8 +66,8 @@ def harmless_of(question: Question, base: Base) -> dict[str, list[Change]]:
     depth = _needed(question, base)
     if depth is None:
         return {}
-    rest = [span_of(chunk) for chunk in _best(base.sound.index, question, base)[depth:]]
-    trimmed = bool(rest) and not any(_touched(need, rest) for need in needs)
+    others = [span_of(chunk) for chunk in _best(base.sound.index, question, base)[depth:]]
+    trimmed = bool(others) and not any(_touched(need, others) for need in needs)
     documents = {span.doc_id for need in needs for span in need.alternatives}
     broken = base.broken
     wordings = range(len(accepted(query)) - 1)
@@ -117,7 +117,7 @@ def _needed(question: Question, base: Base) -> int | None:
     return next(enough, None) if question.needs and question.query.answer else None
 
 
-def _best(index: Index, question: Question, base: Base) -> list[Chunk]:
+def _best(index: BenchIndex, question: Question, base: Base) -> list[Chunk]:
     return retrieved(index, question.query.query_id, base.sound.k)
 
 

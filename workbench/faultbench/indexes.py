@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.chunking.base import Chunker
-from workbench.faultbench.pipeline import Pipeline
-from workbench.faultbench.run import Bench, BrokenChunker, Index, WindowedBm25Retriever
+from workbench.faultbench.pipeline import BenchPipeline
+from workbench.faultbench.run import Bench, BenchIndex, BrokenChunker, WindowedBm25Retriever
 from workbench.records import Dataset, Document, Span
 from workbench.retrieval.bm25 import Bm25Retriever
 
@@ -31,8 +31,8 @@ class Base(NamedTuple):
     """A sound pipeline, named by its chunks and k, and the broken indexes, by cause and variant, that can replace its index."""
 
     name: str
-    sound: Pipeline
-    broken: Mapping[str, Mapping[str, Index]]
+    sound: BenchPipeline
+    broken: Mapping[str, Mapping[str, BenchIndex]]
 
 
 def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int], seed: int) -> list[Base]:
@@ -43,11 +43,11 @@ def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int
     """
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(dataset, Path(folder), LISTED)
-        made = [(chunker.name, bench.index(chunker, _SOUND), _broken(bench, chunker, seed)) for chunker in chunkers]
-    return [Base(f"{name}-k{k}", Pipeline(sound, k), broken) for k in depths for name, sound, broken in made]
+        indexed = [(chunker.name, bench.index(chunker, _SOUND), _broken(bench, chunker, seed)) for chunker in chunkers]
+    return [Base(f"{name}-k{k}", BenchPipeline(sound, k), broken) for k in depths for name, sound, broken in indexed]
 
 
-def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, Index]]:
+def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, BenchIndex]]:
     batches = enumerate(_batches(bench.dataset.documents, seed))
     chunkers = {
         "not_indexed": {f"batch-{number}": BrokenChunker(chunker=chunker, left_out=frozenset(batch)) for number, batch in batches},
@@ -55,10 +55,10 @@ def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, In
         "duplicate": {f"{_COPIES}-copies": BrokenChunker(chunker=chunker, copies=_COPIES)},
     }
     windows = {f"{window}-tokens": WindowedBm25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
-    found = {cause: {name: bench.index(one, _SOUND) for name, one in made.items()} for cause, made in chunkers.items()}
+    broken = {cause: {name: bench.index(variant, _SOUND) for name, variant in variants.items()} for cause, variants in chunkers.items()}
     for cause, retrievers in (("window", windows), ("rank", _WORSE)):
-        found[cause] = {name: bench.index(chunker, one) for name, one in retrievers.items()}
-    return found
+        broken[cause] = {name: bench.index(chunker, retriever) for name, retriever in retrievers.items()}
+    return broken
 
 
 def _batches(documents: Sequence[Document], seed: int) -> list[set[str]]:

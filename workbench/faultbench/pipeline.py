@@ -10,7 +10,7 @@ import numpy as np
 from workbench.context.packing import BEYOND_K, pack
 from workbench.faultbench.cases import IndexedChunk, Observation, RankedChunk
 from workbench.faultbench.readers import Reader, Reading, read_perfectly
-from workbench.faultbench.run import Index
+from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Need, Query, Span
 
 
@@ -27,10 +27,10 @@ BUDGET = 6000
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class BenchPipeline:
     """Every stage that can be broken: the index with its ranking, the chunks k, the tokens of the context, the reader."""
 
-    index: Index
+    index: BenchIndex
     k: int
     budget: int = BUDGET
     reader: Reader = read_perfectly
@@ -44,18 +44,18 @@ class Change(NamedTuple):
     fields: Mapping[str, Any]
 
 
-def observe(pipeline: Pipeline, question: Question) -> Observation | None:
+def observe(pipeline: BenchPipeline, question: Question) -> Observation | None:
     """Run a query through a pipeline. Returns None if the reader has no answer."""
     index, (query, needs, texts) = pipeline.index, question
     hits, context = deliver(index, query.query_id, pipeline.k, pipeline.budget)
     reply = pipeline.reader(Reading(query, needs, texts, context, complete(needs, context, texts)))
     if reply is None:
         return None
-    said = (reply.text, reply.refused, reply.correct, reply.claims)
-    return Observation(query, needs, index.documents, index.window, index.entries, pipeline.k, hits, pipeline.budget, context, *said)
+    answer = (reply.text, reply.refused, reply.correct, reply.claims)
+    return Observation(query, needs, index.documents, index.window, index.entries, pipeline.k, hits, pipeline.budget, context, *answer)
 
 
-def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:
+def deliver(index: BenchIndex, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:
     """The chunks listed for a query, and the context packed from them."""
     places, scores = index.best[query_id]
     entries = [index.entries[place] for place in places.tolist()]
@@ -63,11 +63,11 @@ def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[Ran
     packed = pack(np.zeros_like(places), index.slices[places], tokens, k, budget)
     hits = zip(entries, scores.tolist(), packed.reason.tolist(), strict=True)
     rows = np.flatnonzero(packed.delivered).tolist()
-    context = tuple(_kept(index, entries[row], int(packed.kept[row])) for row in rows)
+    context = tuple(_delivered(index, entries[row], int(packed.kept[row])) for row in rows)
     return tuple(RankedChunk(entry.chunk, rank, score, reason) for rank, (entry, score, reason) in enumerate(hits, 1)), context
 
 
-def _kept(index: Index, entry: IndexedChunk, tokens: int) -> Span:
+def _delivered(index: BenchIndex, entry: IndexedChunk, tokens: int) -> Span:
     start, end = entry.chunk.delivered
     if tokens < entry.tokens:
         starts = index.token_starts[entry.chunk.doc_id]
@@ -75,41 +75,41 @@ def _kept(index: Index, entry: IndexedChunk, tokens: int) -> Span:
     return Span(entry.chunk.doc_id, start, end)
 
 
-def retrieved(index: Index, query_id: str, k: int) -> list[Chunk]:
+def retrieved(index: BenchIndex, query_id: str, k: int) -> list[Chunk]:
     """The first k chunks listed for a query."""
     return [hit.chunk for hit in deliver(index, query_id, k, BUDGET)[0] if hit.cut_reason != BEYOND_K]
 
 
-def proven(question: Question, sound: Pipeline, faults: Sequence[Change]) -> Observation | None:
+def proven(question: Question, sound: BenchPipeline, faults: Sequence[Change]) -> Observation | None:
     """The observation with all the faults, if the query succeeds without them and fails with any of them, else None.
 
     Thus a single fault is the only cause of failure, and repairing one of two faults does not repair the query.
     """
-    seen = None
+    observation = None
     for count in range(len(faults) + 1):
-        for some in itertools.combinations(faults, count):
-            seen = observe(changed(sound, some), question)
-            if seen is None or went_well(seen) != (count == 0):
+        for planted in itertools.combinations(faults, count):
+            observation = observe(changed(sound, planted), question)
+            if observation is None or went_well(observation) != (count == 0):
                 return None
-    return seen
+    return observation
 
 
-def changed(sound: Pipeline, changes: Iterable[Change]) -> Pipeline:
+def changed(sound: BenchPipeline, changes: Iterable[Change]) -> BenchPipeline:
     """The pipeline with these stages replaced."""
     return replace(sound, **{name: value for change in changes for name, value in change.fields.items()})
 
 
-def went_well(seen: Observation) -> bool:
+def went_well(observation: Observation) -> bool:
     """Whether the answer is as expected and the context supports all of it."""
-    return seen.correct and all(claim.verdict == "supported" for claim in seen.claims)
+    return observation.correct and all(claim.verdict == "supported" for claim in observation.claims)
 
 
 def complete(needs: Sequence[Need], spans: Sequence[Span], texts: Mapping[str, str]) -> bool:
     """Whether the spans together contain an alternative of every need."""
-    return all(any(held(span, spans, texts[span.doc_id]) for span in need.alternatives) for need in needs)
+    return all(any(contains(span, spans, texts[span.doc_id]) for span in need.alternatives) for need in needs)
 
 
-def held(wanted: Span, spans: Iterable[Span], text: str) -> bool:
+def contains(wanted: Span, spans: Iterable[Span], text: str) -> bool:
     """Whether spans together contain every non-blank character of a span. Chunkers omit blanks between chunks."""
     reached = wanted.start
     for start, end in sorted((span.start, span.end) for span in spans if span.doc_id == wanted.doc_id):

@@ -67,7 +67,7 @@ def alter(answer: str, named: str, lots: random.Random) -> str | None:
     places = list(_NUMBER.finditer(answer)) or [place for words in _LISTS for place in re.finditer(rf"\b(?:{'|'.join(words)})\b", answer)]
     lots.shuffle(places)
     for place in places:
-        others = [other for other in _others(place.group(), answer[place.end() :]) if not names(named, other)]
+        others = [value for value in _others(place.group(), answer[place.end() :]) if not names(named, value)]
         if others:
             return answer[: place.start()] + lots.choice(others) + answer[place.end() :]
     return None
@@ -174,7 +174,7 @@ def miss_the_point(reading: Reading, seed: int, lot: int) -> Reply | None:
     beside = [
         span
         for span in _in_context(reading)
-        if not any(overlap(span, other) for other in reading.evidence) and not names_one_of(reading.text(span), answers)
+        if not any(overlap(span, evidence) for evidence in reading.evidence) and not names_one_of(reading.text(span), answers)
     ]
     return _supported(reading.text(reading.random(seed, f"miss {lot}").choice(beside)), correct=False) if beside else None
 
@@ -204,8 +204,8 @@ def _in_context(reading: Reading) -> list[Span]:
 def _absent(reading: Reading, seed: int) -> str | None:
     delivered = {span.doc_id for span in reading.context}
     elsewhere = [doc_id for doc_id in sorted(reading.texts) if doc_id not in delivered]
-    found = [reading.texts[doc_id][start:end] for doc_id in elsewhere for start, end in statements(reading.texts[doc_id])]
+    candidates = [reading.texts[doc_id][start:end] for doc_id in elsewhere for start, end in statements(reading.texts[doc_id])]
     known, answers = numbers(reading.text(*reading.context)), accepted(reading.query)
     lots = reading.random(seed, "unsupported")
-    lots.shuffle(found)
-    return next((text for text in found if numbers(text) - known and not names_one_of(text, answers)), None)
+    lots.shuffle(candidates)
+    return next((text for text in candidates if numbers(text) - known and not names_one_of(text, answers)), None)

@@ -54,21 +54,21 @@ class BrokenChunker(Chunker):
         if document.doc_id in self.left_out:
             return []
         places = sorted(place for doc_id, place in self.cuts if doc_id == document.doc_id)
-        parts = [part for chunk in self.chunker.split(document) for part in _parts(document.text, chunk, places)]
-        return sorted((copy for part in parts for copy in _copies(document.text, part, self.copies)), key=lambda chunk: chunk.start)
+        parts = [part for chunk in self.chunker.split(document) for part in _parts(chunk, places)]
+        return sorted((copy for part in parts for copy in _copies(part, self.copies)), key=lambda chunk: chunk.start)
 
 
-def _parts(text: str, chunk: Chunk, cuts: list[int]) -> list[Chunk]:
+def _parts(chunk: Chunk, cuts: list[int]) -> list[Chunk]:
     edges = [chunk.start, *(cut for cut in cuts if chunk.start < cut < chunk.end), chunk.end]
-    parts = [(start, end) for start, end in itertools.pairwise(edges) if text[start:end].strip()]
-    return [Chunk(chunk.doc_id, start, end, chunk.header if start == chunk.start else "") for start, end in parts]
+    parts = [(start, end) for start, end in itertools.pairwise(edges) if chunk.document.text[start:end].strip()]
+    return [Chunk(chunk.document, start, end, chunk.header if start == chunk.start else "") for start, end in parts]
 
 
-def _copies(text: str, chunk: Chunk, copies: int) -> list[Chunk]:
-    found = [chunk]
-    while len(found) < copies and (word := _FIRST_WORD.match(text, found[-1].start, chunk.end)):
-        found.append(Chunk(chunk.doc_id, word.end(), chunk.end, chunk.header))
-    return found
+def _copies(chunk: Chunk, copies: int) -> list[Chunk]:
+    chunks = [chunk]
+    while len(chunks) < copies and (word := _FIRST_WORD.match(chunk.document.text, chunks[-1].start, chunk.end)):
+        chunks.append(Chunk(chunk.document, word.end(), chunk.end, chunk.header))
+    return chunks
 
 
 class WindowedBm25Retriever(Bm25Retriever):
@@ -81,12 +81,12 @@ class WindowedBm25Retriever(Bm25Retriever):
         """Rank the chunks and documents for each query by the text within the window."""
         texts = list(searched.texts)
         starts = (tokens.starts for tokens in tokenise(texts, BUDGET_VOCABULARY))
-        read = [text[: found[self.window]] if len(found) > self.window else text for text, found in zip(texts, starts, strict=True)]
+        read = [text[: cuts[self.window]] if len(cuts) > self.window else text for text, cuts in zip(texts, starts, strict=True)]
         return super().retrieve(asked, replace(searched, texts=read), depth)
 
 
 @dataclass(frozen=True)
-class Index:
+class BenchIndex:
     """Documents, their searched chunks, and for each query_id the positions in `entries` of the listed hits, with their scores.
 
     `token_starts` are the starts of each document's tokens, `slices` (entries) the number of the slice that each entry delivers.
@@ -108,7 +108,7 @@ class Bench:
         self._graph = Graph(RunContext(Workspace(folder, folder / "store"), dataset, metrics, "exact", indexed=False))
         self.dataset = dataset
 
-    def index(self, chunker: Chunker, retriever: Bm25Retriever) -> Index:
+    def index(self, chunker: Chunker, retriever: Bm25Retriever) -> BenchIndex:
         """Run the stages up to the hits with these components."""
         entries = self._graph.walk(Configuration("bench", chunker, None, retriever), ("chunks", "hits"))
         table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
@@ -122,8 +122,8 @@ class Bench:
             lengths = np.array([len(tokens.starts) for tokens in tokenise(inputs, BUDGET_VOCABULARY)], dtype=np.int64)
             ends = embedded_ends(table, np.maximum(lengths - window, 0), inputs, BUDGET_VOCABULARY)
         entry = tuple(IndexedChunk(*row) for row in zip(chunks, ends.tolist(), table["tokens"].tolist(), strict=True))
-        query, places, scores = (hits[name].to_numpy() for name in ("query", "chunk", "score"))
-        borders = np.searchsorted(query, np.arange(len(self.dataset.queries) + 1)).tolist()
+        numbers, places, scores = (hits[name].to_numpy() for name in ("query", "chunk", "score"))
+        borders = np.searchsorted(numbers, np.arange(len(self.dataset.queries) + 1)).tolist()
         rows = itertools.starmap(slice, itertools.pairwise(borders))
-        best = {one.query_id: (places[own], scores[own]) for one, own in zip(self.dataset.queries, rows, strict=True)}
-        return Index(texts, starts, entry, slice_numbers(table), window, best)
+        best = {query.query_id: (places[part], scores[part]) for query, part in zip(self.dataset.queries, rows, strict=True)}
+        return BenchIndex(texts, starts, entry, slice_numbers(table), window, best)

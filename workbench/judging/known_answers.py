@@ -138,16 +138,16 @@ def self_test(score: Callable[[C], float | None], cases: Sequence[C]) -> SelfTes
 
 
 def _tried(score: Callable[[C], float | None], case: C) -> CaseResult:
-    about = (case.case_id, case.kind, case.min_score is not None)
+    identity = (case.case_id, case.kind, case.min_score is not None)
     try:
         value, why = score(case), "the judge gave no score"
     except WorkbenchError as error:
         value, why = None, str(error)
     if value is None:
-        return CaseResult(*about, None, "unscored", why)
+        return CaseResult(*identity, None, "unscored", why)
     if not 0 <= value <= 1:
         raise InputError(f"the judge scored case {case.case_id!r} {value}", "a score is a number from 0 to 1, or None")
-    return CaseResult(*about, float(value), "passed" if case.met(value) else "failed")
+    return CaseResult(*identity, float(value), "passed" if case.met(value) else "failed")
 
 
 @cache

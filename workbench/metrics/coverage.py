@@ -25,13 +25,13 @@ class Union:
     @classmethod
     def of(cls, starts: Ints, ends: Ints) -> "Union":
         """The union of n intervals in any order. Empty ones are ignored."""
-        kept = ends > starts
-        starts, ends = starts[kept], ends[kept]
+        nonempty = ends > starts
+        starts, ends = starts[nonempty], ends[nonempty]
         order = np.argsort(starts, kind="stable")
-        starts, reach = starts[order], np.maximum.accumulate(ends[order])
-        opens = np.append(True, starts[1:] > reach[:-1])[: len(starts)]
+        starts, furthest = starts[order], np.maximum.accumulate(ends[order])
+        opens = np.append(True, starts[1:] > furthest[:-1])[: len(starts)]
         closes = np.append(opens[1:], True)[: len(starts)]
-        firsts, lasts = starts[opens], reach[closes]
+        firsts, lasts = starts[opens], furthest[closes]
         return cls(firsts, lasts, np.concatenate([[0], np.cumsum(lasts - firsts)]).astype(np.int64))
 
     def below(self, positions: Ints) -> Ints:
@@ -60,23 +60,23 @@ def meeting(starts: Ints, ends: Ints, lows: Ints, highs: Ints, *, touching: bool
     """
     order = np.argsort(starts, kind="stable")
     starts, ends = starts[order], ends[order]
-    reach = np.maximum.accumulate(ends)
-    first = np.searchsorted(reach, lows, side="left" if touching else "right")
+    furthest = np.maximum.accumulate(ends)
+    first = np.searchsorted(furthest, lows, side="left" if touching else "right")
     last = np.searchsorted(starts, highs, side="right" if touching else "left")
     counts = np.maximum(last - first, 0)
     left = np.repeat(np.arange(len(lows)), counts)
     right = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
     # The running maximum only bounds the range: an interval in it can still end before `low`.
-    kept = ends[right] >= lows[left] if touching else np.minimum(ends[right], highs[left]) > np.maximum(starts[right], lows[left])
-    return left[kept].astype(np.int64), order[right[kept]].astype(np.int64)
+    overlapping = ends[right] >= lows[left] if touching else np.minimum(ends[right], highs[left]) > np.maximum(starts[right], lows[left])
+    return left[overlapping].astype(np.int64), order[right[overlapping]].astype(np.int64)
 
 
 def sharing_half(starts: Ints, ends: Ints, lows: Ints, highs: Ints) -> tuple[Ints, Ints]:
     """The pairs of `meeting` that share at least half of the shorter interval."""
     left, right = meeting(starts, ends, lows, highs)
     shared = np.minimum(ends[right], highs[left]) - np.maximum(starts[right], lows[left])
-    kept = 2 * shared >= np.minimum((ends - starts)[right], (highs - lows)[left])
-    return left[kept], right[kept]
+    enough = 2 * shared >= np.minimum((ends - starts)[right], (highs - lows)[left])
+    return left[enough], right[enough]
 
 
 def totals(groups: Ints, amounts: Ints | Bools, count: int) -> Floats:

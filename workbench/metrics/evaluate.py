@@ -24,7 +24,7 @@ def evaluate(labels: Labels, retrieved: Retrieved, metrics: Sequence[Metric], sp
     value possible for the query, NaN without a maximum. Queries without results score 0. `spans` selects the definition of span metrics.
     """
     if spans not in get_args(SpanDefinition):
-        raise InputError(f"there is no definition {spans!r} of span metrics", f"choose {' or '.join(get_args(SpanDefinition))}")
+        raise InputError(f"unknown definition {spans!r} of span metrics", f"choose {' or '.join(get_args(SpanDefinition))}")
     case = Case(labels, retrieved, spans, document_depths(metrics))
     tables = [score(case, metric) for metric in dict.fromkeys(metrics)]
     columns = ["query", "metric", "value", "state", "reason", "attainable"]
@@ -85,5 +85,5 @@ def unjudged_values(case: Case, metric: Metric) -> UnjudgedValues:
         qrel_relevance=np.concatenate([labels.qrel_relevance, np.ones_like(doc)]),
     )
     cases = (case, Case(judged, case.retrieved, case.spans))
-    low, high = (score(one, metric)["value"].to_numpy(np.float64) for one in cases)
+    low, high = (score(bound, metric)["value"].to_numpy(np.float64) for bound in cases)
     return UnjudgedValues(low, np.where(np.isnan(low), np.nan, high))

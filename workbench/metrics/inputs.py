@@ -136,8 +136,8 @@ class Labels:
     @cached_property
     def blanks(self) -> Ints:
         """The sorted global positions of blank characters in documents with evidence, the only ones that metrics read."""
-        found = [_blanks(self.texts[doc]) + self.offsets[doc] for doc in np.unique(self.alternative_doc)]
-        return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+        blanks = [_blanks(self.texts[doc]) + self.offsets[doc] for doc in np.unique(self.alternative_doc)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *blanks])
 
     def tokens_in(self, starts: Ints, ends: Ints) -> Ints:
         """The number of tokens that start in each slice between two global characters."""

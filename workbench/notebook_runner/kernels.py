@@ -152,7 +152,7 @@ class Kernels(contextlib.AbstractContextManager["Kernels"]):
     def _lose(self, why: str) -> None:
         if self.forks and not self._closed:
             self.forks = False
-            self._say(f"notebooks: every kernel imports for itself, which takes longer: {why}")
+            self._say(f"notebooks: each kernel imports its modules itself, which takes longer: {why}")
 
     def close(self) -> None:
         """End every kernel, including starting ones, and the server."""

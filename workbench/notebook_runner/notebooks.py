@@ -53,15 +53,15 @@ def run_notebook(
 
     def compute(draft: Draft) -> None:
         executed = draft.folder / "notebook.ipynb"
-        given = dict(parameters) | {"run_id": run_id}
+        injected = dict(parameters) | {"run_id": run_id}
         forked = kernels is not None and not kernels.lost()
         try:
-            record = _execute(source, executed, given, failed, kernels)
+            record = _execute(source, executed, injected, failed, kernels)
         except NotebookError:
             # If the forking process is lost, its kernels are lost too: that is not the notebook's fault.
             if not (forked and kernels and kernels.lost()):
                 raise
-            record = _execute(source, executed, given, failed, kernels)
+            record = _execute(source, executed, injected, failed, kernels)
         draft.values("record", record)
 
     entry = store.obtain(_KIND, run_id, compute)
@@ -131,7 +131,7 @@ def _record(executed: Path, run_id: str, name: str, source: Path) -> Any:
         raise NotebookError(f"the notebook {name} was not written to its end", "free space and run again") from error
     pending = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("papermill", {}).get("status") != "completed"]
     if pending:
-        raise NotebookError(f"{len(pending)} cells of the notebook {name} did not run", "a notebook must not call sys.exit")
+        raise NotebookError(f"cells of the notebook {name} did not run ({len(pending)})", "a notebook must not call sys.exit")
     for record in (output.data[MIME] for output in cells[-1].get("outputs", []) if MIME in output.get("data", {})):
         if record["run_id"] == run_id:
             return record["values"]

@@ -6,7 +6,7 @@ from typing import TypeVar, overload
 import numpy as np
 import pandas as pd
 
-from workbench.chunking.base import Chunker, embedded_text
+from workbench.chunking.base import Chunker
 from workbench.models.tokenizers import BUDGET_VOCABULARY, Ints, Tokens, groups, tokenise
 from workbench.records import Chunk, Document
 
@@ -51,12 +51,11 @@ class Chunks(LazySequence[Chunk]):
         def records(rows: slice) -> list[Chunk]:
             values = zip(*(column[rows].tolist() for column in [*columns, header_numbers]), strict=True)
             return [
-                Chunk(documents[doc].doc_id, start, end, headers[header], (low, high) if (low, high) != (start, end) else None)
+                Chunk(documents[doc], start, end, headers[header], (low, high) if (low, high) != (start, end) else None)
                 for doc, start, end, low, high, header in values
             ]
 
         super().__init__(len(table), records)
-        self._document_of = LazySequence(len(table), lambda rows: [documents[doc] for doc in columns[0][rows].tolist()])
 
     @property
     def ids(self) -> Sequence[str]:
@@ -66,7 +65,7 @@ class Chunks(LazySequence[Chunk]):
     @property
     def inputs(self) -> Sequence[str]:
         """Return the texts to embed: each chunk's header and slice."""
-        return LazySequence(len(self), lambda rows: list(map(embedded_text, self._document_of[rows], self[rows])))
+        return LazySequence(len(self), lambda rows: [chunk.embedded_text for chunk in self[rows]])
 
 
 def slice_numbers(table: pd.DataFrame) -> Ints:
@@ -85,9 +84,9 @@ def chunk_tables(documents: Sequence[Document], chunker: Chunker) -> Iterator[pd
 
 
 def _chunk_table(places: list[int], chunks_of: list[list[Chunk]], budget: list[Tokens]) -> pd.DataFrame:
-    chunks = [chunk for some in chunks_of for chunk in some]
+    chunks = [chunk for group in chunks_of for chunk in group]
     edges = np.array([(chunk.start, chunk.end, *chunk.delivered) for chunk in chunks], dtype=np.int64).reshape(-1, 4)
-    counts = [len(some) for some in chunks_of]
+    counts = [len(group) for group in chunks_of]
     delivered = np.split(edges[:, 2:], np.cumsum(counts)[:-1])
     tokens = [text.before(part[:, 1]) - text.before(part[:, 0]) for text, part in zip(budget, delivered, strict=True)]
     return pd.DataFrame(

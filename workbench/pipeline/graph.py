@@ -29,13 +29,13 @@ class Graph:
         """Return the stages by name, each after its inputs. Raises InputError for an unknown or circular input."""
         sources = self.run.fingerprints
         needs = {name: [need for need in stage.inputs if need not in sources] for name, stage in self._registered.items()}
-        wrong = [name for name, inputs in needs.items() if not needs.keys() >= set(inputs)]
+        unresolved = [name for name, inputs in needs.items() if not needs.keys() >= set(inputs)]
         try:
-            if not wrong:
+            if not unresolved:
                 return {name: self._registered[name] for name in TopologicalSorter(needs).static_order()}
         except CycleError as error:
-            wrong = list(dict.fromkeys(error.args[1]))
-        raise InputError(f"the stages {', '.join(wrong)} need what no stage gives", "see their inputs")
+            unresolved = list(dict.fromkeys(error.args[1]))
+        raise InputError(f"the stages {', '.join(unresolved)} have unknown or circular inputs", "correct the stages' inputs")
 
     def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
         """Yield the results that a configuration needs, each after its inputs. `stages` restricts them to some stages."""
@@ -52,9 +52,9 @@ class Graph:
         if node not in self._keys:
             stage = self.stages[node.stage]
             sources = [self.run.fingerprints[need] for need in stage.inputs if need in self.run.fingerprints]
-            inputs = [self.key(one) for one in self.before(node)]
-            own = [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
-            self._keys[node] = fingerprint(stage.name, stage.version, own, sources, inputs)
+            inputs = [self.key(earlier) for earlier in self.before(node)]
+            identity = [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
+            self._keys[node] = fingerprint(stage.name, stage.version, identity, sources, inputs)
         return self._keys[node]
 
     def task(self, node: Node) -> str:
@@ -105,7 +105,7 @@ class Graph:
         """Fingerprint the settings and versions of each group of stages, without their inputs, for the history."""
         groups: dict[str, list[object]] = {}
         for name, stage in self.stages.items():
-            own = stage.identity(configuration, Variant()) if stage.applies(configuration, self.run) else None
-            if own is not None:
-                groups.setdefault(stage.setting or name, []).append([stage.version, own])
+            identity = stage.identity(configuration, Variant()) if stage.applies(configuration, self.run) else None
+            if identity is not None:
+                groups.setdefault(stage.setting or name, []).append([stage.version, identity])
         return {group: fingerprint(parts) for group, parts in groups.items()}

@@ -39,9 +39,9 @@ class Scale:
         bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else (value, value)
         return Bar(self._at(bounds[0]), self._at(value), self._at(bounds[1]), self._at(0.0) if zero else None)
 
-    def cell(self, found: Mean | Interval, *, zero: bool = False) -> Cell:
+    def cell(self, estimate: Mean | Interval, *, zero: bool = False) -> Cell:
         """The bar of a mean or of a difference, as a cell."""
-        return Cell("", bar=self.bar(found.value, found.low, found.high, zero=zero))
+        return Cell("", bar=self.bar(estimate.value, estimate.low, estimate.high, zero=zero))
 
     def shades(self, values: Sequence[float], digits: int) -> list[Cell]:
         """Build cells whose background is stronger for higher numbers, and absent for NaN."""
@@ -86,21 +86,21 @@ def amount_cell(value: float) -> Cell:
     return value_cell(value, 0 if value >= 100 or value == 0 else 1 if value >= 10 else 2)
 
 
-def mean_cell(found: Mean | Interval) -> Cell:
+def mean_cell(estimate: Mean | Interval) -> Cell:
     """A mean with its interval below it."""
-    return value_cell(found.value, note=interval(found.low, found.high))
+    return value_cell(estimate.value, note=interval(estimate.low, estimate.high))
 
 
-def gap_cell(found: Interval | None) -> Cell:
+def gap_cell(estimate: Interval | None) -> Cell:
     """A difference with its interval below it, or a dash for None."""
-    if found is None:
+    if estimate is None:
         return Cell("–", sort=math.nan)
-    return value_cell(found.value, shown=signed(found.value), note=interval(found.low, found.high))
+    return value_cell(estimate.value, shown=signed(estimate.value), note=interval(estimate.low, estimate.high))
 
 
-def difference_cells(found: Interval | None) -> list[Cell]:
+def difference_cells(estimate: Interval | None) -> list[Cell]:
     """A difference, and its interval in a column beside it."""
-    cell = gap_cell(found)
+    cell = gap_cell(estimate)
     return [replace(cell, note=""), Cell(cell.note or interval(None, None))]
 
 

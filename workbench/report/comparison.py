@@ -32,9 +32,9 @@ class ComparisonView:
 
     def overview(self) -> Shown:
         """The winner or the tie set, the margin, its certainty, the cost, and failures."""
-        about = Lines([*opening(self.findings), about_primary(self.run)])
+        introduction = Lines([*opening(self.findings), about_primary(self.run)])
         questions = answered(self.findings) if self.findings.verdict else None
-        return show(headline(self.findings), about, questions, failed(self.findings))
+        return show(headline(self.findings), introduction, questions, failed(self.findings))
 
     def ranking(self) -> Shown:
         """The ranking by the primary metric, and configurations that are not ranked."""
@@ -49,10 +49,10 @@ class ComparisonView:
 
     def sources(self) -> Shown:
         """Questions on which the leader and the second, or the baseline, differ."""
-        where = self.findings.contrast
-        if where is None:
+        pair = self.findings.contrast
+        if pair is None:
             return show(Prose("The run has no second configuration to compare."))
-        return show(Prose(tally(where)), *pair_blocks(self.findings, where))
+        return show(Prose(tally(pair)), *pair_blocks(self.findings, pair))
 
     def pairs(self) -> Shown:
         """Questions on which pairs of configurations differ."""
@@ -85,16 +85,16 @@ class ComparisonView:
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
-        found, metric = self.findings, str(self.findings.primary)
-        standings = found.standings
+        findings, metric = self.findings, str(self.findings.primary)
+        standings = findings.standings
         ranked = [{"configuration": standing.name, "value": standing.means[metric].value} for standing in standings.ranked]
         windowed = [standing.name for standing in standings.windowed]
-        values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": found.failures}
-        verdict = found.verdict
+        values: dict[str, Any] = {"primary": metric, "ranked": ranked, "windowed": windowed, "failed": findings.failures}
+        verdict = findings.verdict
         values |= {"winner": verdict.winner, "reason": verdict.reason, "best": list(verdict.best)} if verdict else {"winner": None}
-        aside = found.screening.dropped if found.screening else ()
+        aside = findings.screening.dropped if findings.screening else ()
         values |= {"screened_out": [row.configuration for row in aside]} if aside else {}
-        unranked = f", {len(windowed)} beyond the window, {len(found.failures)} failed"
+        unranked = f", {len(windowed)} beyond the window, {len(findings.failures)} failed"
         return Record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")
 
     def _repr_html_(self) -> str:

@@ -72,7 +72,7 @@ class ConfigurationView:
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
         mean = self.standing.means[str(self.run.primary)]
-        means = {metric: one.value for metric, one in self.standing.means.items()}
+        means = {metric: estimate.value for metric, estimate in self.standing.means.items()}
         values = {
             "configuration": self.name,
             "primary": mean.metric,

@@ -4,17 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from workbench.core.formatting import count, fitting_digits, interval, listed, number, plural, shortened, signed
+from workbench.core.environment import find_upwards
+from workbench.core.formatting import count, fitting_digits, interval, listed, nearest_word, number, plural, shortened, signed
+from workbench.errors import InputError
 from workbench.report.cells import key_of, text, words
 from workbench.report.figures import plots
 from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
-from workbench.results.history import EXACT, changes
+from workbench.results.history import EXACT, changes, history_path, read_history
+from workbench.results.run_tables import RETRIEVED
 from workbench.statistics.change_points import FEWEST_RUNS, ChangePoint, change_points
 
 # Fingerprints whose names differ from their columns'.
@@ -43,7 +47,7 @@ class TrendsView:
         return rows[["run", "time", "commit"]].assign(place=range(1, len(rows) + 1)).reset_index(drop=True)
 
     @cached_property
-    def found(self) -> tuple[plots.Trend, ...]:
+    def trends(self) -> tuple[plots.Trend, ...]:
         """The configurations, those of the last run first."""
         rows = self.history[(self.history["experiment"] == self.experiment) & (self.history["metric"] == self.metric)]
         newest_first = rows.iloc[::-1]["run"].drop_duplicates().tolist()
@@ -58,7 +62,7 @@ class TrendsView:
         """The metric over the runs, one panel per configuration."""
         dates = [(row["place"], f"{row['time']:%d %b}".lstrip("0")) for row in self.runs.tail(_MOST_RUNS).to_dict("records")]
         oldest = dates[0][0]
-        recent = [trend for trend in self.found if trend.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
+        recent = [trend for trend in self.trends if trend.rows["place"].iloc[-1] >= oldest][:_MOST_PANELS]
         if not recent:
             return show(Prose(f"{self.metric} was scored in no run."))
         short = shortened([trend.name for trend in recent], _TITLE_LENGTH)
@@ -80,7 +84,7 @@ class TrendsView:
 
     def left_out(self) -> Shown:
         """The runs and configurations that the chart leaves out."""
-        older, more = len(self.runs) - _MOST_RUNS, self.found[_MOST_PANELS:]
+        older, more = len(self.runs) - _MOST_RUNS, self.trends[_MOST_PANELS:]
         lines = [f"{plural(older, 'older run')} not drawn; the tables have all runs."] if older > 0 else []
         lines += [f"Not drawn: {listed([trend.name for trend in more])}."] if more else []
         return show(Lines(lines) if lines else None)
@@ -89,7 +93,7 @@ class TrendsView:
         """Every run with a fingerprint that differs from the run before, and the change of the value."""
         rows = [
             [*_run(trend, row), _named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
-            for trend in self.found
+            for trend in self.trends
             for row in trend.rows[trend.rows["changed"] != ""].to_dict("records")
         ]
         columns = [*_RUN, text("changed"), Column("value"), Column("difference"), words("commit")]
@@ -97,17 +101,17 @@ class TrendsView:
 
     def levels(self) -> Shown:
         """The change points, with the fingerprints that changed in the same run."""
-        rows = [self._level(trend, point) for trend in self.found for point in trend.levels.points]
-        enough = any(trend.levels.enough for trend in self.found)
-        none = f"No change of level was found{'' if enough else f': that takes {FEWEST_RUNS} runs of a configuration'}."
+        rows = [self._level(trend, point) for trend in self.trends for point in trend.levels.points]
+        enough = any(trend.levels.enough for trend in self.trends)
+        message = f"No change of level was found{'' if enough else f': finding one takes {FEWEST_RUNS} runs of a configuration'}."
         columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
-        return _table(f"The first runs of a new level of {self.metric}", columns, rows, none)
+        return _table(f"The first runs of a new level of {self.metric}", columns, rows, message)
 
     def unexplained(self) -> Shown:
         """The runs whose value differs from the run before although every fingerprint is the same."""
         rows = [
             [*_run(trend, row), number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
-            for trend in self.found
+            for trend in self.trends
             for row in trend.rows.assign(before=trend.rows["commit"].shift())[trend.rows["unexplained"]].to_dict("records")
         ]
         columns = [*_RUN, Column("value"), Column("difference"), words("commit before"), words("commit")]
@@ -116,14 +120,14 @@ class TrendsView:
 
     def last_two(self) -> Shown:
         """The last run of each configuration minus the one before, computed from their intervals alone."""
-        rows = [_pair(trend) for trend in self.found if len(trend.rows) > 1]
+        rows = [_pair(trend) for trend in self.trends if len(trend.rows) > 1]
         columns = [words("configuration"), words("runs"), Column("before"), Column("last"), Column("difference"), Column("95 % interval")]
         caption = f"{self.metric} of each configuration's last two runs, not paired"
         return _table(caption, [*columns, text("changed")], rows, "No configuration has two runs yet.")
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
-        points = [{"configuration": trend.name, "run": point.run, "p": point.p} for trend in self.found for point in trend.levels.points]
+        points = [{"configuration": trend.name, "run": point.run, "p": point.p} for trend in self.trends for point in trend.levels.points]
         values: dict[str, Any] = {"experiment": self.experiment, "metric": self.metric, "runs": len(self.runs), "change_points": points}
         return Record(run_id, values, f"{plural(len(points), 'change')} of level in {plural(len(self.runs), 'run')}")
 
@@ -137,7 +141,7 @@ class TrendsView:
             Section("Changes without a reason", "unexplained-values", self.unexplained().blocks, "Unexplained"),
             Section("The last two runs", "last", self.last_two().blocks, "Last two"),
         ]
-        title, names = f"{self.experiment}: since when is it better or worse?", [trend.name for trend in self.found]
+        title, names = f"{self.experiment}: since when is it better or worse?", [trend.name for trend in self.trends]
         return Report(title, "history.parquet", names, lead, lines.items, Answered(()), sections)
 
     def _repr_html_(self) -> str:
@@ -145,13 +149,13 @@ class TrendsView:
 
     def _overview(self) -> tuple[Lead, Lines]:
         first, last = (f"{self.runs['time'].iloc[end]:%Y-%m-%d}" for end in (0, -1))
-        stepped = [trend.name for trend in self.found if trend.levels.points]
-        short = [trend.name for trend in self.found if not trend.levels.enough]
+        stepped = [trend.name for trend in self.trends if trend.levels.points]
+        short = [trend.name for trend in self.trends if not trend.levels.enough]
         level = f"a change of level was found in {listed(stepped)}" if stepped else "no change of level was found"
-        if len(short) == len(self.found):
+        if len(short) == len(self.trends):
             level = f"fewer than {FEWEST_RUNS} runs, too few to distinguish a change of level from noise"
         lines = ["The same configuration on the same questions gives identical values: only a marked change can have changed one."]
-        if 0 < len(short) < len(self.found):
+        if 0 < len(short) < len(self.trends):
             lines.append(f"Fewer than {FEWEST_RUNS} runs, too few for a change of level: {listed(short)}.")
         runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"
         return Lead(f"{runs}: {level}."), Lines(lines)
@@ -175,9 +179,9 @@ def _pair(trend: plots.Trend) -> list[str]:
     difference = last["value"] - before["value"]
     low = difference - hypot(last["value"] - last["low"], before["high"] - before["value"])
     high = difference + hypot(last["high"] - last["value"], before["value"] - before["low"])
-    same = not last["changed"] and abs(difference) <= EXACT
-    changed = _named(last["changed"]) if last["changed"] else "nothing, identical" if same else "the code or the machine"
-    values = [number(before["value"]), number(last["value"]), signed(difference), "–" if same else interval(low, high)]
+    identical = not last["changed"] and abs(difference) <= EXACT
+    changed = _named(last["changed"]) if last["changed"] else "nothing, identical" if identical else "the code or the machine"
+    values = [number(before["value"]), number(last["value"]), signed(difference), "–" if identical else interval(low, high)]
     return [trend.name, f"{count(before['place'])}, {count(last['place'])}", *values, changed]
 
 
@@ -189,17 +193,45 @@ def _run(trend: plots.Trend, row: Mapping[Any, Any]) -> list[str]:
     return [str(row["place"]), trend.name, f"{row['time']:%Y-%m-%d %H:%M}"]
 
 
-def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
+def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], message: str) -> Shown:
     ordered = sorted(rows, key=lambda row: int(row[0]))
     of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
-    return _table(caption + of, columns, ordered[-_MOST_ROWS:], none)
+    return _table(caption + of, columns, ordered[-_MOST_ROWS:], message)
 
 
-def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], none: str) -> Shown:
-    return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(none))
+def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], message: str) -> Shown:
+    return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(message))
 
 
 def _commit(commit: str | None) -> str:
     if not isinstance(commit, str):
         return "–"
     return commit[:8] + ("-dirty" if commit.endswith("-dirty") else "")
+
+
+def load_history(outputs: str | Path = "outputs", experiment: str = "", metric: str = "") -> TrendsView:
+    """Open the history of a metric of an experiment. A relative `outputs` is resolved like the folder of a run.
+
+    `experiment` defaults to that of the last run, `metric` to the primary metric of the experiment's last run.
+    Errors: InputError if the history does not exist or lacks the experiment or metric; StoreError if it is corrupt.
+    """
+    history = read_history(find_upwards(history_path(Path(outputs))) or history_path(Path(outputs)))
+    history = history[(history["condition"] == RETRIEVED) & (history["slice"] == "all")]
+    missing = "the history has no"
+    chosen = (
+        _one_of(experiment, sorted(set(history["experiment"])), f"{missing} experiment")
+        if experiment
+        else str(history["experiment"].iloc[-1])
+    )
+    rows = history[history["experiment"] == chosen]
+    last = rows[rows["run"] == rows["run"].iloc[-1]]
+    decides = str(last.loc[last["primary"], "metric"].iloc[0])
+    wanted = _one_of(metric, sorted(set(rows["metric"])), f"{missing} metric of {chosen}") if metric else decides
+    return TrendsView(history, chosen, wanted)
+
+
+def _one_of(name: str, names: list[str], missing: str) -> str:
+    if name in names:
+        return name
+    close = nearest_word(name, names)
+    raise InputError(f"{missing} {name!r}", f"did you mean {close}?" if close else f"the names are {listed(names, 12)}")

@@ -67,7 +67,7 @@ def append(run: RunTables, outputs: Path, when: datetime) -> str:
 def read_history(path: Path) -> pd.DataFrame:
     """Read the history as COLUMNS, oldest run first, in UTC. Errors: InputError if the file does not exist, StoreError if it is corrupt."""
     if not path.exists():
-        raise InputError(f"{path} does not exist", "every workbench sweep appends to it: run one")
+        raise InputError(f"{path} does not exist", "run workbench sweep, which creates it")
     table: pd.DataFrame = _read(path).to_pandas()
     return table
 
@@ -79,8 +79,8 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     differ from the run before, joined by ", "; empty for the first), `unexplained` (the value differs although no fingerprint
     does, so the code or the machine changed).
     """
-    given = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
-    wanted = (history[list(given)] == pd.Series(given)).all(axis="columns") & history["value"].notna()
+    selected = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
+    wanted = (history[list(selected)] == pd.Series(selected)).all(axis="columns") & history["value"].notna()
     runs = history[wanted].reset_index(drop=True)
     further = pd.DataFrame([json.loads(text) for text in runs[STAGES].fillna("{}")], index=runs.index)
     prints = pd.concat([runs[list(FINGERPRINTS)], further], axis="columns").astype("object").fillna("").astype("str")
@@ -88,7 +88,7 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     runs["difference"] = runs["value"].diff()
     runs["changed"] = [", ".join(str(name) for name in prints if row[name]) for row in differs.to_dict("records")]
     runs["unexplained"] = (runs["difference"].abs() > EXACT) & (runs["changed"] == "")
-    return runs.drop(columns=[*given, *FINGERPRINTS, STAGES, "primary"])
+    return runs.drop(columns=[*selected, *FINGERPRINTS, STAGES, "primary"])
 
 
 def _rows(run: RunTables, when: datetime) -> pd.DataFrame:
@@ -105,9 +105,9 @@ def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
     # The definition of the span metrics affects how the labels are interpreted.
     spans = run.manifest["experiment"].get("spans", "exact")
     labels = known["labels"] if spans == "exact" else fingerprint(known["labels"], spans)
-    own = {name: settings.pop(name, None) for name in FINGERPRINTS}
-    own |= {"corpus": known["corpus"], "questions": known["questions"], "labels": labels}
-    return own | {STAGES: json.dumps(settings, sort_keys=True)}
+    fingerprints = {name: settings.pop(name, None) for name in FINGERPRINTS}
+    fingerprints |= {"corpus": known["corpus"], "questions": known["questions"], "labels": labels}
+    return fingerprints | {STAGES: json.dumps(settings, sort_keys=True)}
 
 
 def commit(*options: str) -> str | None:
@@ -130,5 +130,5 @@ def _read(path: Path) -> Any:
         # The file is older than the column.
         table = table.append_column(STAGES, pa.nulls(table.num_rows, pa.string()))
     if not table.schema.equals(SCHEMA):
-        raise StoreError(f"{path} is no history: its columns are {', '.join(table.schema.names)}", fix)
+        raise StoreError(f"{path} is not a history: its columns are {', '.join(table.schema.names)}", fix)
     return table

@@ -116,7 +116,7 @@ class RunTables:
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """Every metric of the run by name with cut, in the experiment's order."""
-        return {name: Measure(name, **about) for name, about in self.manifest["metrics"].items()}
+        return {name: Measure(name, **properties) for name, properties in self.manifest["metrics"].items()}
 
     @property
     def primary(self) -> Measure:
@@ -159,15 +159,15 @@ class RunTables:
 
     def digest(self, configuration: str = "") -> str:
         """Hash the results of the run, or of one configuration with the run's data and metrics, without the commit."""
-        own = {"commit"} | ({"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set())
-        about: list[Any] = [{name: value for name, value in self.manifest.items() if name not in own}]
+        excluded = {"commit"} | ({"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set())
+        parts: list[Any] = [{name: value for name, value in self.manifest.items() if name not in excluded}]
         if configuration:
             prints = self.manifest["fingerprints"]
-            about += [self.configurations_settings[configuration], prints["configurations"][configuration]]
+            parts += [self.configurations_settings[configuration], prints["configurations"][configuration]]
         timings = self.of("timings", configuration) if configuration else self.timings
         speeds = timings[~timings["name"].str.startswith(_OF_THIS_RUN)]
         frames = [speeds, self.questions] if configuration else [speeds, self.questions, self.screening]
-        return fingerprint(about, [frame.to_json(orient="values") for frame in frames])
+        return fingerprint(parts, [frame.to_json(orient="values") for frame in frames])
 
     def of(self, name: str, configuration: str) -> pd.DataFrame:
         """The rows of a table that belong to one configuration, indexed from 0."""
@@ -200,8 +200,8 @@ def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path} is not a readable table ({type(error).__name__})", _FIX) from error
     dtypes = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
-    wrong = [name for name, dtype in schema.dtypes.items() if dtypes.get(name) != dtype]
-    wrong += [name for name in dtypes if name not in schema.dtypes]
-    if wrong or list(dtypes) != schema.names:
-        raise InputError(f"{path} is not a table of this version (columns: {', '.join(wrong) or 'in another order'})", _FIX)
+    mismatched = [name for name, dtype in schema.dtypes.items() if dtypes.get(name) != dtype]
+    mismatched += [name for name in dtypes if name not in schema.dtypes]
+    if mismatched or list(dtypes) != schema.names:
+        raise InputError(f"{path} is not a table of this version (columns: {', '.join(mismatched) or 'in another order'})", _FIX)
     return table

@@ -33,7 +33,7 @@ Grades = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class ScoringInput:
     """The rankings and judgements of a dataframe, with text ids.
 
     `queries`: each query's original id. `run`: its documents, best first. `grades`: its judged documents. `complete`: whether
@@ -48,7 +48,7 @@ class Given:
     complete: bool
 
 
-def read_frame(dataframe: pd.DataFrame, qrels: pd.DataFrame | None, *, all_judged: bool) -> Given:
+def read_frame(dataframe: pd.DataFrame, qrels: pd.DataFrame | None, *, all_judged: bool) -> ScoringInput:
     """Read a dataframe of either shape. Raises InputError if it is invalid."""
     frame = _checked(dataframe, _FRAME)
     by_query = not {"retrieved", *LISTS["retrieved"]}.isdisjoint(frame.columns)
@@ -65,12 +65,12 @@ def _checked(frame: Any, name: str) -> pd.DataFrame:
 
 def _renamed(frame: pd.DataFrame, aliases: Mapping[str, tuple[str, ...]], name: str) -> pd.DataFrame:
     ours = {alias: column for column, others in aliases.items() for alias in others}
-    found = [ours.get(column, column) for column in frame.columns]
+    columns = [ours.get(column, column) for column in frame.columns]
     for column in [*aliases, *_SHARED]:
-        if found.count(column) > 1:
-            same = [str(old) for old, new in zip(frame.columns, found, strict=True) if new == column]
-            raise InputError(f"the columns {' and '.join(same)} of {name} both are {column}", "drop one of them")
-    return frame.set_axis(found, axis="columns")
+        if columns.count(column) > 1:
+            duplicates = [str(old) for old, new in zip(frame.columns, columns, strict=True) if new == column]
+            raise InputError(f"the columns {' and '.join(duplicates)} of {name} are both {column}", "drop one of them")
+    return frame.set_axis(columns, axis="columns")
 
 
 def _require(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
@@ -85,7 +85,7 @@ def _once(frame: pd.DataFrame, column: str) -> None:
         raise InputError(f"judgements are given twice, in the column {column} and in qrels", "leave one of them out")
 
 
-def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> Given:
+def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> ScoringInput:
     if all_judged:
         raise InputError("all_judged is for a frame of one row per document", "leave it out: `relevant` contains all relevant documents")
     ids = frame["query_id"].tolist() if "query_id" in frame.columns else list(range(len(frame)))
@@ -97,12 +97,12 @@ def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool)
     run = {name: _list(cell, "retrieved", name) for name, cell in zip(names, frame["retrieved"], strict=True)}
     if qrels is None:
         _require(frame, ["relevant"], _FRAME)
-        return _given(queries, run, _grades(_judgements(names, frame)), [frame.assign(query_id=names)], complete=True)
+        return _joined(queries, run, _grades(_judgements(names, frame)), [frame.assign(query_id=names)], complete=True)
     _once(frame, "relevant")
     return _with_qrels(frame.assign(query_id=names), queries, run, qrels)
 
 
-def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> Given:
+def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) -> ScoringInput:
     _require(frame, ["query_id", "doc_id"], _FRAME)
     names, docs = _ids(frame["query_id"], "query_id"), _ids(frame["doc_id"], "doc_id")
     queries = dict(zip(names, frame["query_id"].tolist(), strict=True))
@@ -116,10 +116,10 @@ def _of_rows(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool) 
             raise InputError("all_judged is for a frame without qrels", "leave it out: qrels contain the judgements")
         return _with_qrels(named, queries, run, qrels)
     _require(frame, ["relevance"], _FRAME)
-    return _given(queries, run, _grades(zip(names, docs, frame["relevance"], strict=True)), [named], complete=all_judged)
+    return _joined(queries, run, _grades(zip(names, docs, frame["relevance"], strict=True)), [named], complete=all_judged)
 
 
-def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qrels: pd.DataFrame) -> Given:
+def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qrels: pd.DataFrame) -> ScoringInput:
     """Add the judgements. Queries that are only in the qrels have no results."""
     judged = _renamed(_checked(qrels, "qrels"), ROWS, "qrels")
     _require(judged, ["query_id", "doc_id", "relevance"], "qrels")
@@ -128,10 +128,10 @@ def _with_qrels(frame: pd.DataFrame, queries: Ids, run: dict[str, list[str]], qr
     grades = _grades(zip(names, docs, judged["relevance"], strict=True))
     # The frame's queries come first, with the ids as in the frame.
     queries = queries | {name: value for name, value in zip(names, ids, strict=True) if name not in queries}
-    return _given(queries, run, grades, [frame, judged.assign(query_id=names)], complete=True)
+    return _joined(queries, run, grades, [frame, judged.assign(query_id=names)], complete=True)
 
 
-def _given(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequence[pd.DataFrame], *, complete: bool) -> Given:
+def _joined(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequence[pd.DataFrame], *, complete: bool) -> ScoringInput:
     answerable = dict.fromkeys(queries, True)
     for name, value in _of_queries(frames, "answerable").items():
         if not isinstance(value, bool | np.bool_):
@@ -140,32 +140,32 @@ def _given(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Sequ
     clusters = _of_queries(frames, "cluster")
     lost = [name for name in queries if name not in clusters]
     if clusters and lost:
-        raise InputError(f"{some(lost)} without a cluster", "give each its cluster, in the qrels too if the query is only there")
+        raise InputError(f"no cluster for {examples(lost)}", "give every query its cluster, also a query that is only in the qrels")
     ranked = {name: run.get(name, []) for name in queries}
-    return Given(queries, ranked, {name: grades.get(name, {}) for name in queries}, answerable, clusters or None, complete)
+    return ScoringInput(queries, ranked, {name: grades.get(name, {}) for name in queries}, answerable, clusters or None, complete)
 
 
 def _of_queries(frames: Sequence[pd.DataFrame], column: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for frame in frames:
         for name, value in zip(frame["query_id"], frame[column], strict=True) if column in frame.columns else ():
             if not isinstance(value, Hashable) or _missing(value):
                 raise InputError(f"{column} of query {name!r} is {_shown(value)}", "give each query one plain value")
-            if found.setdefault(name, value) != value:
+            if values.setdefault(name, value) != value:
                 raise InputError(
-                    f"{column} of query {name!r} is both {_shown(found[name])} and {_shown(value)}", "give each query one value"
+                    f"{column} of query {name!r} is both {_shown(values[name])} and {_shown(value)}", "give each query one value"
                 )
-    return found
+    return values
 
 
 def _ids(values: Iterable[object], column: str) -> list[str]:
     """Convert ids to text, so that 7 in one frame equals "7" in the other."""
-    found = []
+    ids = []
     for value in values:
         if not (isinstance(value, str) and value) and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
-            raise InputError(f"{column} holds {_shown(value)}, which is no id", "ids are text or whole numbers, and none is missing")
-        found.append(str(value))
-    return found
+            raise InputError(f"{column} contains {_shown(value)}, which is not an id", "give text or whole numbers, and leave none out")
+        ids.append(str(value))
+    return ids
 
 
 def _shown(value: object) -> str:
@@ -193,17 +193,17 @@ def _judgements(names: Sequence[str], frame: pd.DataFrame) -> Iterator[tuple[str
 
 def _grades(judgements: Iterable[tuple[str, str, Any]]) -> Grades:
     """The grades by query and document. A document without a grade is not judged."""
-    found: Grades = {}
+    grades: Grades = {}
     for query, doc, grade in judgements:
         if _missing(grade):
             continue
         if not isinstance(grade, _GRADE_TYPES) or grade % 1 or abs(grade) > MOST_GRADE:
             fix = f"grades are whole numbers up to {MOST_GRADE:,}, relevant from 1"
             raise InputError(f"document {doc!r} of query {query!r} has the relevance {_shown(grade)}", fix)
-        if found.setdefault(query, {}).setdefault(doc, int(grade)) != int(grade):
-            both = f"{found[query][doc]} and {int(grade)}"
-            raise InputError(f"document {doc!r} of query {query!r} has the relevance {both}", "judge it once")
-    return found
+        if grades.setdefault(query, {}).setdefault(doc, int(grade)) != int(grade):
+            conflict = f"{grades[query][doc]} and {int(grade)}"
+            raise InputError(f"document {doc!r} of query {query!r} has the relevance {conflict}", "judge it once")
+    return grades
 
 
 def _missing(value: object) -> bool:
@@ -215,14 +215,14 @@ def _order(frame: pd.DataFrame, names: Sequence[str], docs: Sequence[str], all_j
     column = "rank" if "rank" in frame.columns else "score"
     _require(frame, [column], _FRAME)
     values = _numbers(frame[column], column)
-    kept = ~np.isnan(values)
-    if not kept.all() and not all_judged:
-        lost = f"{column} of document {docs[int(kept.argmin())]!r} of query {names[int(kept.argmin())]!r} is missing"
-        raise InputError(lost, "drop the row; or say all_judged=True if such rows are judged documents that were not retrieved")
+    scored = ~np.isnan(values)
+    if not scored.all() and not all_judged:
+        lost = f"{column} of document {docs[int(scored.argmin())]!r} of query {names[int(scored.argmin())]!r} is missing"
+        raise InputError(lost, "drop the row, or pass all_judged=True if such rows are judged documents that were not retrieved")
     queries = pd.factorize(pd.Series(names))[0]
     ties = tie_breakers(docs) if column == "score" else np.zeros(len(docs), dtype=np.int64)
     order = np.lexsort((ties, -values if column == "score" else values, queries))
-    order = order[kept[order]]
+    order = order[scored[order]]
     if column == "rank":
         _check_ranks(values[order], queries[order], [names[row] for row in order])
     return [int(row) for row in order]
@@ -230,9 +230,9 @@ def _order(frame: pd.DataFrame, names: Sequence[str], docs: Sequence[str], all_j
 
 def _numbers(values: "pd.Series[Any]", column: str) -> Floats:
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers)
-    if wrong.any():
-        raise InputError(f"{column} holds {_shown(values.iloc[int(wrong.argmax())])}", "give finite numbers")
+    invalid = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers)
+    if invalid.any():
+        raise InputError(f"{column} contains {_shown(values.iloc[int(invalid.argmax())])}", "give finite numbers")
     return numbers
 
 
@@ -241,10 +241,10 @@ def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
     due = np.arange(len(ranks)) - np.searchsorted(queries, queries) + (ranks.min(initial=1) != 0)
     if (ranks != due).any():
         row = int((ranks != due).argmax())
-        wrong = f"query {names[row]!r} has rank {ranks[row]:g} where {due[row]} is due"
-        raise InputError(wrong, "keep every document that was retrieved, judged or not, and give each its own rank")
+        fault = f"query {names[row]!r} has rank {ranks[row]:g} instead of {due[row]}"
+        raise InputError(fault, "keep every document that was retrieved, judged or not, and give each its own rank")
 
 
-def some(names: Sequence[str]) -> str:
+def examples(names: Sequence[str]) -> str:
     """The number of queries, and the first few."""
-    return f"there {'is' if len(names) == 1 else 'are'} {plural(len(names), 'query', 'queries')} ({listed(names, 3)})"
+    return f"{plural(len(names), 'query', 'queries')} ({listed(names, 3)})"

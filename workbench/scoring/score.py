@@ -17,7 +17,7 @@ from workbench.records import Dataset, Document, Qrel, Query
 from workbench.report.cells import words
 from workbench.report.model import Cell, Column, Lines, Row, Table
 from workbench.report.render.notebook import show
-from workbench.scoring.frames import Given, read_frame, some
+from workbench.scoring.frames import ScoringInput, examples, read_frame
 from workbench.statistics.clusters import query_clusters
 from workbench.statistics.summary import summarise
 
@@ -61,7 +61,9 @@ class Scores:
 _COLUMNS = [words("metric"), *map(Column, ("value", "95 % interval", "n", "clusters", "unscored", "attainable"))]
 
 
-def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame | None = None, *, all_judged: bool = False) -> Scores:
+def score(
+    dataframe: pd.DataFrame, metrics: Sequence[str | Metric], qrels: pd.DataFrame | None = None, *, all_judged: bool = False
+) -> Scores:
     """Compute document metrics such as `recall@5` for the rankings in a dataframe of either shape.
 
     One row per query: `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and, if known, `irrelevant`,
@@ -69,87 +71,91 @@ def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame |
     or in `qrels` (`query_id, doc_id, relevance`). `all_judged` says that such a frame has every judged document, with rank NaN for
     those that were not retrieved. Raises InputError for invalid data.
     """
-    chosen = _chosen(metrics)
-    given = read_frame(dataframe, qrels, all_judged=all_judged)
-    _check(given, chosen)
-    dataset = _dataset(given)
-    labels = Labels.of(dataset)
-    rows = evaluate(labels, _retrieved(given, dataset), chosen)
-    if not given.complete:
-        rows.loc[rows["metric"].str.startswith("precision@"), "attainable"] = np.nan
-    table = summarise(rows, _clusters(given, labels)).drop(columns="slice")
-    query_ids = pd.Series(list(given.queries.values())).iloc[rows["query"]].to_numpy()
-    queries = rows.assign(query_id=query_ids)[["query_id", "metric", "value", "state", "reason"]]
-    return Scores(table, queries, tuple(_notes(given, chosen)))
-
-
-def _chosen(metrics: Sequence[str]) -> list[Metric]:
-    found = [Metric.parse(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
-    if not found:
-        raise InputError("no metric is given", "write metrics=['recall@5', 'mrr@10']")
-    for metric in found:
+    chosen = chosen_metrics(metrics)
+    for metric in chosen:
         if metric.family != "documents":
-            raise InputError(f"{metric} needs the documents and their chunks, not only ids", "measure it in an experiment")
-    return found
+            raise InputError(f"{metric} needs the documents and their chunks, not only ids", "measure it with workbench.evaluate")
+    data = read_frame(dataframe, qrels, all_judged=all_judged)
+    _check(data, chosen)
+    dataset = _dataset(data)
+    labels = Labels.of(dataset)
+    rows = evaluate(labels, _retrieved(data, dataset), chosen)
+    if not data.complete:
+        rows.loc[rows["metric"].str.startswith("precision@"), "attainable"] = np.nan
+    return scores_of(rows, list(data.queries.values()), _clusters(data, labels), tuple(_notes(data, chosen)))
 
 
-def _check(given: Given, chosen: Sequence[Metric]) -> None:
-    for name, docs in given.run.items():
+def scores_of(rows: pd.DataFrame, query_ids: Sequence[str], clusters: Ints, notes: tuple[str, ...] = ()) -> Scores:
+    """Summarise the rows of `metrics.evaluate` for queries (q) in `clusters` (q)."""
+    named = rows.assign(query_id=pd.Series(query_ids, dtype=object).iloc[rows["query"]].to_numpy())
+    return Scores(summarise(rows, clusters).drop(columns="slice"), named[["query_id", "metric", "value", "state", "reason"]], notes)
+
+
+def chosen_metrics(metrics: Sequence[str | Metric] | str | Metric) -> list[Metric]:
+    """Parse metrics, each once. Raises InputError if there are none."""
+    chosen = [Metric.parse(str(metric)) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
+    if not chosen:
+        raise InputError("no metric is given", "write metrics=['recall@5', 'mrr@10']")
+    return list(dict.fromkeys(chosen))
+
+
+def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
+    for name, docs in data.run.items():
         if len(set(docs)) < len(docs):
             twice = next(doc for position, doc in enumerate(docs) if doc in docs[:position])
             raise InputError(
-                f"query {name!r} has document {twice!r} twice",
-                "rank documents, each by its best chunk: docs/how-to/score_another_program.md says how",
+                f"query {name!r} lists document {twice!r} twice",
+                "rank each document once, by its best chunk (docs/how-to/score_another_program.md)",
             )
     blind = [str(metric) for metric in chosen if metric.name in NEEDS_ALL]
-    if blind and not given.complete:
-        fix = "give qrels=, or say all_judged=True if the frame holds every judged document"
-        raise InputError(f"{', '.join(blind)}: documents that are judged but were not retrieved count too, and are not known", fix)
-    relevant = {name: any(grade > 0 for grade in given.grades[name].values()) for name in given.queries}
-    bare = [name for name in given.queries if given.answerable[name] and given.complete and not relevant[name]]
+    if blind and not data.complete:
+        fix = "pass qrels=, or all_judged=True if the frame contains every judged document"
+        raise InputError(f"{', '.join(blind)} cannot be computed without the judged documents that were not retrieved", fix)
+    relevant = {name: any(grade > 0 for grade in data.grades[name].values()) for name in data.queries}
+    bare = [name for name in data.queries if data.answerable[name] and data.complete and not relevant[name]]
     if bare:
-        raise InputError(f"{some(bare)} without a relevant document and not unanswerable", "set answerable to False there, or leave it out")
-    marked = [name for name in given.queries if not given.answerable[name] and relevant[name]]
+        raise InputError(f"no relevant document for {examples(bare)}", "add one, set answerable to False, or leave the query out")
+    marked = [name for name in data.queries if not data.answerable[name] and relevant[name]]
     if marked:
-        raise InputError(f"{some(marked)} marked unanswerable and with a relevant document", "correct one of the two")
+        raise InputError(f"answerable is False, but a relevant document is given, for {examples(marked)}", "correct one of the two")
 
 
-def _dataset(given: Given) -> Dataset:
-    judged = [Qrel(name, doc, grade) for name, grades in given.grades.items() for doc, grade in grades.items()]
-    if not given.complete:
+def _dataset(data: ScoringInput) -> Dataset:
+    judged = [Qrel(name, doc, grade) for name, grades in data.grades.items() for doc, grade in grades.items()]
+    if not data.complete:
         # Stands for unknown relevant documents, so that a query without relevant results scores 0 instead of leaving the mean.
-        judged += [Qrel(name, _UNSEEN, 1) for name in given.queries if given.answerable[name]]
-    docs = dict.fromkeys(itertools.chain([_UNSEEN], *given.run.values(), *given.grades.values()))
-    queries = tuple(Query(name, "", answerable=given.answerable[name]) for name in given.queries)
+        judged += [Qrel(name, _UNSEEN, 1) for name in data.queries if data.answerable[name]]
+    docs = dict.fromkeys(itertools.chain([_UNSEEN], *data.run.values(), *data.grades.values()))
+    queries = tuple(Query(name, "", answerable=data.answerable[name]) for name in data.queries)
     return Dataset("dataframe", tuple(Document(doc, "") for doc in docs), queries, tuple(judged))
 
 
-def _retrieved(given: Given, dataset: Dataset) -> Retrieved:
+def _retrieved(data: ScoringInput, dataset: Dataset) -> Retrieved:
     position = {document.doc_id: number for number, document in enumerate(dataset.documents)}
-    rows = [(query, rank, position[doc]) for query, docs in enumerate(given.run.values()) for rank, doc in enumerate(docs, 1)]
+    rows = [(query, rank, position[doc]) for query, docs in enumerate(data.run.values()) for rank, doc in enumerate(docs, 1)]
     ranking = pd.DataFrame(rows, columns=["query", "rank", "doc"], dtype=np.int64)
     chunks = pd.DataFrame(columns=["doc", "start", "end", "delivered_start", "delivered_end"], dtype=np.int64)
     hits = pd.DataFrame(columns=["query", "rank", "chunk", "score"], dtype=np.int64)
-    return Retrieved(chunks, hits, ranking.assign(score=-ranking["rank"]), np.zeros(len(given.queries)))
+    return Retrieved(chunks, hits, ranking.assign(score=-ranking["rank"]), np.zeros(len(data.queries)))
 
 
-def _clusters(given: Given, labels: Labels) -> Ints:
+def _clusters(data: ScoringInput, labels: Labels) -> Ints:
     """The given clusters, else each query's only relevant document, which requires complete judgements."""
-    if given.clusters is not None:
-        return pd.factorize(pd.Series([given.clusters[name] for name in given.queries], dtype=object))[0].astype(np.int64)
-    return query_clusters(labels) if given.complete else np.arange(labels.queries, dtype=np.int64)
+    if data.clusters is not None:
+        return pd.factorize(pd.Series([data.clusters[name] for name in data.queries], dtype=object))[0].astype(np.int64)
+    return query_clusters(labels) if data.complete else np.arange(labels.queries, dtype=np.int64)
 
 
-def _notes(given: Given, chosen: Sequence[Metric]) -> Iterator[str]:
-    empty = sum(given.answerable[name] and not docs for name, docs in given.run.items())
+def _notes(data: ScoringInput, chosen: Sequence[Metric]) -> Iterator[str]:
+    empty = sum(data.answerable[name] and not docs for name, docs in data.run.items())
     if empty:
-        yield f"{plural(empty, 'answerable query has', 'answerable queries have')} no results: 0, and in the mean."
-    found = [doc in given.grades[name] for name, docs in given.run.items() for doc in docs]
-    if found and not any(found):
+        yield f"{plural(empty, 'answerable query has', 'answerable queries have')} no results, score 0 and count in the mean."
+    judged = [doc in data.grades[name] for name, docs in data.run.items() for doc in docs]
+    if judged and not any(judged):
         yield "No retrieved document is judged: do the ids of documents and judgements match?"
-    deepest = max(map(len, given.run.values()))
+    deepest = max(map(len, data.run.values()))
     deeper = [str(metric) for metric in chosen if (metric.k or 0) > deepest > 0]
     if deeper:
         yield f"No ranking has more than {plural(deepest, 'document')}: {listed(deeper)} counted deeper documents as not retrieved."
-    if not given.complete:
-        yield "Relevant documents that were not retrieved are unknown: so is precision's maximum, and each query is its own cluster unless given."
+    if not data.complete:
+        yield "Relevant documents that were not retrieved are unknown, so precision has no attainable maximum, and each query is its own cluster unless `cluster` is given."

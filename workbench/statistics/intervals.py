@@ -37,13 +37,13 @@ def robust(values: Floats, codes: Ints) -> Robust:
     known = np.where(scored, values, 0.0)
     sizes, sums = by_unit(scored.astype(np.float64), codes), by_unit(known, codes)
     n = sizes.sum(axis=1)
-    whole = np.maximum(n, 1)[:, None]
-    mean = sums.sum(axis=1, keepdims=True) / whole
-    share, residuals = sizes / whole, sums - sizes * mean
+    count = np.maximum(n, 1)[:, None]
+    mean = sums.sum(axis=1, keepdims=True) / count
+    share, residuals = sizes / count, sums - sizes * mean
     squares = (np.where(scored, known - mean, 0.0) ** 2).sum(axis=1)
     several = (share < 1).all(axis=1) & (n > 1)
     weights = 1 / np.where(share < 1, 1 - share, 1)
-    error = np.sqrt((weights * residuals**2).sum(axis=1)) / whole[:, 0]
+    error = np.sqrt((weights * residuals**2).sum(axis=1)) / count[:, 0]
     visible = several & (error > _ROUNDING * np.abs(known).max(axis=1, initial=0))
     freedom = satterthwaite(sizes, _correlation(residuals, squares, sizes), several)
     return Robust(np.where(n > 0, mean[:, 0], np.nan), np.where(visible, error, np.nan), freedom, n.astype(np.int64), sums)
@@ -66,10 +66,10 @@ def satterthwaite(sizes: Floats, correlation: Floats, several: Bools) -> Floats:
     share = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)
     weights = 1 / np.where(share < 1, 1 - share, 1)
     v = sizes * (1 + np.maximum(sizes - 1, 0) * correlation[:, None])
-    whole = v.sum(axis=1, keepdims=True)
-    diagonal, crossed = v * (1 - 2 * share) + share**2 * whole, 2 * share * v - share**2 * whole
+    total = v.sum(axis=1, keepdims=True)
+    diagonal, crossed = v * (1 - 2 * share) + share**2 * total, 2 * share * v - share**2 * total
     a, b, c = ((weights * part).sum(axis=1) for part in (share**2, share * v, v**2))
-    squared = 2 * a * c + 2 * b**2 + (whole[:, 0] * a) ** 2 - 4 * whole[:, 0] * a * b
+    squared = 2 * a * c + 2 * b**2 + (total[:, 0] * a) ** 2 - 4 * total[:, 0] * a * b
     squared += (weights**2 * (diagonal**2 - crossed**2)).sum(axis=1)
     trace = (weights * diagonal).sum(axis=1)
     return np.where(several, trace**2 / np.where(several, squared, 1), 1.0)
@@ -80,8 +80,8 @@ def _correlation(residuals: Floats, squares: Floats, sizes: Floats) -> Floats:
     pairs = (sizes * (sizes - 1)).sum(axis=1)
     variance = squares / np.maximum(sizes.sum(axis=1), 1)
     together = ((residuals**2).sum(axis=1) - squares) / np.maximum(pairs, 1)
-    found = np.divide(together, variance, out=np.ones_like(variance), where=variance > 0)
-    return np.asarray(np.clip(found, 0, 1))
+    correlation = np.divide(together, variance, out=np.ones_like(variance), where=variance > 0)
+    return np.asarray(np.clip(correlation, 0, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ def mean_intervals(values: Floats, clusters: npt.ArrayLike, *, proportion: Bools
     observed = units_of(values, clusters)
     binary = ((values == 0) | (values == 1)).all(axis=1)
     shares = binary | proportion
-    for wrong in values[shares & ((values < 0) | (values > 1)).any(axis=1)]:
-        raise InputError(f"values from {wrong.min():g} to {wrong.max():g} are no proportions", "give values between 0 and 1")
+    for outside in values[shares & ((values < 0) | (values > 1)).any(axis=1)]:
+        raise InputError(f"values from {outside.min():g} to {outside.max():g} are not proportions", "give values between 0 and 1")
     intervals: dict[int, Interval] = {}
     for rows, method in ((shares, _wilson), (~shares, robust_intervals)):
         intervals |= zip(np.flatnonzero(rows).tolist(), method(values[rows], observed), strict=True)
@@ -125,7 +125,7 @@ def units_of(values: Floats, clusters: npt.ArrayLike) -> Units:
     if values.ndim != 2 or names.ndim != 1 or values.shape[1] != len(names):
         raise InputError(f"{values.shape[1:]} values and {names.shape} clusters do not match", "give one cluster for each value")
     if not len(names):
-        raise InputError("there is no mean of no values", "leave out metrics without a scored query")
+        raise InputError("the mean of no values is undefined", "leave out metrics without a scored query")
     if not np.isfinite(values).all():
         raise InputError("a value is NaN or infinite", "leave out unscored queries, and count them")
     return units(names)

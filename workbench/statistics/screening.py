@@ -16,7 +16,7 @@ MARGIN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Screened:
+class ScreenedConfiguration:
     """A configuration by `proxy`: the mean `value`, the `difference` from the `first` configuration with its interval, and the outcome.
 
     `difference` is in the metric's direction. It and its bounds are NaN for the first itself, and if no question has both values.
@@ -44,11 +44,11 @@ class Screening:
     of: int
     margin: float
     seed: int
-    rows: tuple[Screened, ...]
+    rows: tuple[ScreenedConfiguration, ...]
     alike: tuple[tuple[str, ...], ...] = ()
 
     @property
-    def dropped(self) -> tuple[Screened, ...]:
+    def dropped(self) -> tuple[ScreenedConfiguration, ...]:
         """The configurations that were screened out, in the experiment's order."""
         return tuple(row for row in self.rows if not row.kept)
 
@@ -58,10 +58,10 @@ class Screening:
         return tuple(dict.fromkeys(row.proxy for row in self.dropped or self.rows))
 
     @property
-    def about(self) -> dict[str, Any]:
+    def manifest_entry(self) -> dict[str, Any]:
         """The entry in the manifest."""
-        about = {"metric": self.metric, "proxies": list(self.proxies), "queries": self.queries, "of": self.of, "margin": self.margin}
-        return about | {"seed": self.seed, "alike": self.alike, "dropped": [row.configuration for row in self.dropped]}
+        entry = {"metric": self.metric, "proxies": list(self.proxies), "queries": self.queries, "of": self.of, "margin": self.margin}
+        return entry | {"seed": self.seed, "alike": self.alike, "dropped": [row.configuration for row in self.dropped]}
 
     def as_json(self) -> dict[str, Any]:
         """Convert all fields for JSON, with NaN as None."""
@@ -73,7 +73,7 @@ class Screening:
         """Read the output of `as_json`."""
         rows: list[dict[str, Any]] = [{name: np.nan if value is None else value for name, value in row.items()} for row in fields["rows"]]
         alike = tuple(map(tuple, fields["alike"]))
-        return cls(**{**fields, "rows": tuple(Screened(**row) for row in rows), "alike": alike})
+        return cls(**{**fields, "rows": tuple(ScreenedConfiguration(**row) for row in rows), "alike": alike})
 
 
 def screened(
@@ -85,7 +85,7 @@ def screened(
     spared: Collection[str] = (),
     never_first: Collection[str] = (),
     higher_is_better: bool = True,
-) -> list[Screened]:
+) -> list[ScreenedConfiguration]:
     """Screen configurations by name, from their proxies' values (q, NaN if unscored) for the same queries in `clusters` (q).
 
     A configuration is dropped if its whole interval is more than `margin` behind the best mean, unless it is `spared`.
@@ -106,5 +106,5 @@ def screened(
             difference, low, high = apart.value, apart.low, apart.high
         # A NaN bound drops nothing.
         kept = name in spared or not (high if higher_is_better else -low) < -margin
-        fates.append(Screened(name, proxies.get(name, ""), means.get(name, np.nan), first, difference, low, high, kept))
+        fates.append(ScreenedConfiguration(name, proxies.get(name, ""), means.get(name, np.nan), first, difference, low, high, kept))
     return fates

@@ -12,7 +12,7 @@ _SPLITS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class CorrectedLeader:
     """The leader's corrected `value`, and the `optimism` of the plain mean, in the metric's direction of better.
 
     `chosen` is the share of halves on which each configuration is first. Ties share it.
@@ -23,7 +23,7 @@ class Selected:
     chosen: Mapping[str, float]
 
 
-def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int) -> Selected | None:
+def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int) -> CorrectedLeader | None:
     """Choose the leader on a random half of the units, measure it on the other half and vice versa, and average over 200 splits.
 
     `values` (c, q; higher is better, NaN if unscored) of configurations `names` (c), `codes` (q) are the units. None with fewer than
@@ -36,14 +36,14 @@ def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int
     sums, sizes = by_unit(np.where(scored, values, 0.0), codes).T, by_unit(scored.astype(np.float64), codes).T
     order = np.random.default_rng(seed).random((_SPLITS, count)).argsort(axis=1)
     half = (order < count // 2).astype(np.float64)
-    picked, other = _firsts(half, sums, sizes), _firsts(1 - half, sums, sizes)
-    total = (picked * ((1 - half) @ sums) + other * (half @ sums)).sum(axis=1)
-    weight = (picked * ((1 - half) @ sizes) + other * (half @ sizes)).sum(axis=1)
+    first, second = _firsts(half, sums, sizes), _firsts(1 - half, sums, sizes)
+    total = (first * ((1 - half) @ sums) + second * (half @ sums)).sum(axis=1)
+    weight = (first * ((1 - half) @ sizes) + second * (half @ sizes)).sum(axis=1)
     if not weight.all():
         return None
     value = float((total / weight).mean())
     naive = float((sums.sum(axis=0) / np.maximum(sizes.sum(axis=0), 1))[sizes.any(axis=0)].max())
-    return Selected(value, naive - value, dict(zip(names, ((picked + other) / 2).mean(axis=0).tolist(), strict=True)))
+    return CorrectedLeader(value, naive - value, dict(zip(names, ((first + second) / 2).mean(axis=0).tolist(), strict=True)))
 
 
 def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:

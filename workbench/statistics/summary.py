@@ -43,10 +43,10 @@ def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[
     for label, members in slices.items():
         for place, count in enumerate((unscored & members).sum(axis=1).tolist()):
             rows[place, label] = {"metric": names[place], "slice": label} | _NO_MEAN | {"unscored": count}
-        for places, here in alike(scored & members):
-            if here.any():
-                intervals = mean_intervals(value[places][:, here], clusters[here], proportion=proportion[places])
-                bounds = attainable[places][:, here]
+        for places, chosen in alike(scored & members):
+            if chosen.any():
+                intervals = mean_intervals(value[places][:, chosen], clusters[chosen], proportion=proportion[places])
+                bounds = attainable[places][:, chosen]
                 counts = (~np.isnan(bounds)).sum(axis=1)
                 means = np.where(counts > 0, ratio(np.nansum(bounds, axis=1), counts), np.nan)
                 for place, interval, most in zip(places.tolist(), intervals, means.tolist(), strict=True):

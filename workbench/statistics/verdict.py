@@ -16,7 +16,7 @@ from workbench.statistics.clusters import units
 from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.randomisation import randomise, unrejected
-from workbench.statistics.selection import Selected, corrected_first
+from workbench.statistics.selection import CorrectedLeader, corrected_first
 
 SEED = 6
 FEWEST_QUERIES = 30
@@ -24,7 +24,7 @@ MOST_QUERIES = 100_000
 # Six queries find an effect of 1.5 standard deviations.
 _FEWEST_NEEDED, _LARGE_EFFECT = 6, 1.5
 _NORMAL = 2.8016  # the sum of the quantiles at .975 and .8
-CONDITIONAL = "over questions of these documents only"
+CONDITIONAL = "for questions about these documents only"
 METHODS = (
     "differences: the same questions in pairs, clustered by source document (CR2 with Satterthwaite's degrees of freedom)",
     "p: clustered paired t test; beside it sign flips of whole documents' sums (9,999, or all where 16 or fewer differ)",
@@ -62,7 +62,7 @@ class Verdict:
     best: tuple[str, ...]
     winner: str | None
     reason: Reason | None
-    selected: Selected | None
+    selected: CorrectedLeader | None
     needed: int | None
     conditional: bool
     n: int
@@ -130,8 +130,8 @@ def queries_needed(difference: float, error: float, n: int) -> int | None:
     # The normal approximation. The t distribution requires about two more queries.
     if (_NORMAL / effect) ** 2 > MOST_QUERIES:
         return MOST_QUERIES + 1
-    found = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8, alternative="two-sided")
-    return min(math.ceil(float(found)), MOST_QUERIES + 1)
+    size = TTestPower().solve_power(effect_size=effect, alpha=0.05, power=0.8, alternative="two-sided")
+    return min(math.ceil(float(size)), MOST_QUERIES + 1)
 
 
 def _scored(values: Mapping[str, npt.ArrayLike], clusters: npt.NDArray[Any]) -> tuple[tuple[str, ...], Floats, Ints]:
@@ -139,7 +139,7 @@ def _scored(values: Mapping[str, npt.ArrayLike], clusters: npt.NDArray[Any]) -> 
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in values.items()}
     for name, row in rows.items():
         if row.shape != clusters.shape or np.isinf(row).any():
-            raise InputError(f"{name} has {row.shape} values for {clusters.shape} clusters, or infinite ones", "give one for each query")
+            raise InputError(f"{name} has {row.shape} values for {clusters.shape} clusters, or infinite ones", "give one finite value each")
     rows = {name: row for name, row in rows.items() if not np.isnan(row).all()}
     if not rows:
         raise InputError("no configuration has a value for any query", "there is nothing to compare")

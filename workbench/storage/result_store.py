@@ -132,8 +132,8 @@ class Store:
             for path in sorted(aside.iterdir()):
                 sync(path)
                 files[path.name] = (path.stat().st_size, file_digest(path, "blake2b"))
-            about = {"kind": kind, "key": key, "seconds": seconds, "files": files}
-            (aside / MANIFEST).write_text(json.dumps(about), "utf-8")
+            manifest = {"kind": kind, "key": key, "seconds": seconds, "files": files}
+            (aside / MANIFEST).write_text(json.dumps(manifest), "utf-8")
             sync(aside / MANIFEST)
             sync(aside)
         return Entry(self.root / kind / key, seconds, computed=True)

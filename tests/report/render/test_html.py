@@ -147,7 +147,7 @@ def test_what_the_window_cuts_and_what_failed_stand_apart(shown, page):
     table = shown.page[shown.page.index('<table id="ranking-table"') :]
     table = table[: table.index("</table>")]
     assert "fixed-64" not in table
-    assert "Window, not chunking" in page.text
+    assert "Beyond the embedder's window" in page.text
     for name, error in shown.outcome.failures.items():
         assert name not in table
         assert error in page.text

@@ -32,7 +32,7 @@ def test_a_summary_says_what_won_the_order_and_what_failed(made, shown):
     assert text.count("**By how much?**") == 1
     failing = summary_markdown(shown.run)
     assert "#### Failed" in failing
-    assert "#### Window, not chunking" in failing
+    assert "#### Beyond the embedder's window" in failing
     assert "cannot be loaded" in failing
 
 

@@ -40,7 +40,7 @@ def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
     return causes.causes_by_query(misses.assign(query=places(run, misses["query_id"])), len(run.questions))
 
 
-class Weakest(NamedTuple):
+class WeakestSlice(NamedTuple):
     """The slice (`field=value`) with the worst mean of a metric."""
 
     slice: str
@@ -56,7 +56,7 @@ class FailureSummary:
 
     of: int
     causes: dict[str, tuple[int, float]]
-    weakest: Weakest | None
+    weakest: WeakestSlice | None
 
 
 def faults_of(run: RunTables, configuration: str) -> FailureSummary:
@@ -67,11 +67,11 @@ def faults_of(run: RunTables, configuration: str) -> FailureSummary:
     return FailureSummary(of, {cause: (counts[cause], counts[cause] / of) for cause in ordered}, weakest_slice(run, configuration))
 
 
-def weakest_slice(run: RunTables, configuration: str) -> Weakest | None:
+def weakest_slice(run: RunTables, configuration: str) -> WeakestSlice | None:
     """The slice with the worst mean among those with at least 20 scored queries. The first one wins a tie."""
     table = slice_means(run, configuration)
     large = table[(table.index != "all") & (table["n"] >= FEWEST_QUERIES)]
     if large.empty:
         return None
     row = large.sort_values("value", ascending=run.primary.higher_is_better, kind="stable").iloc[0]
-    return Weakest(str(row.name), mean_of(row))
+    return WeakestSlice(str(row.name), mean_of(row))

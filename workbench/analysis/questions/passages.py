@@ -35,11 +35,11 @@ class Passage:
 
 def passage_of(run: RunTables, doc_id: str, start: int, end: int) -> Passage:
     """The passage that contains [start, end) of a document. Raises InputError if the run has none."""
-    found = _by_document(run).get(doc_id, [])
-    place = bisect_right(found, start, key=lambda passage: passage.start) - 1
-    if place < 0 or end > found[place].end:
+    passages = _by_document(run).get(doc_id, [])
+    place = bisect_right(passages, start, key=lambda passage: passage.start) - 1
+    if place < 0 or end > passages[place].end:
         raise InputError(f"the run has no text for {doc_id}:{start}-{end}", "make the outputs again with workbench sweep")
-    return found[place]
+    return passages[place]
 
 
 def text_of(run: RunTables, doc_id: str, start: int, end: int) -> str:
@@ -49,10 +49,10 @@ def text_of(run: RunTables, doc_id: str, start: int, end: int) -> str:
 
 @lru_cache(maxsize=4)
 def _by_document(run: RunTables) -> Mapping[str, list[Passage]]:
-    found: dict[str, list[Passage]] = {}
+    passages: dict[str, list[Passage]] = {}
     for doc_id, start, text in run.passages.sort_values(["doc_id", "start"])[["doc_id", "start", "text"]].itertuples(index=False):
-        found.setdefault(doc_id, []).append(Passage(int(start), text))
-    return found
+        passages.setdefault(doc_id, []).append(Passage(int(start), text))
+    return passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,34 +80,34 @@ def marked(
 
 def against_delivered(text: str | Passage, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
     """Split the span [start, end) into delivered and missed stretches. Blanks between two stretches belong to the first."""
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     position = start
     for low, high in sorted(delivered):
         low, high = max(low, position), min(high, end)
         if low >= high:
             continue
         if text[position:low].strip():
-            found.append((position, low, "missed"))
+            stretches.append((position, low, "missed"))
             position = low
-        if found and found[-1][2] == "delivered":
-            position = found.pop()[0]
-        found.append((position, high, "delivered"))
+        if stretches and stretches[-1][2] == "delivered":
+            position = stretches.pop()[0]
+        stretches.append((position, high, "delivered"))
         position = high
     if text[position:end].strip():
-        found.append((position, end, "missed"))
-    return found
+        stretches.append((position, end, "missed"))
+    return stretches
 
 
 def disjoint(stretches: Sequence[Stretch]) -> list[Stretch]:
     """Sort stretches by start and remove their overlaps with earlier ones."""
-    found: list[Stretch] = []
-    reach = 0
+    parts: list[Stretch] = []
+    end = 0
     for low, high, role in sorted(stretches):
-        low = max(low, reach)
+        low = max(low, end)
         if low < high:
-            found.append((low, high, role))
-            reach = high
-    return found
+            parts.append((low, high, role))
+            end = high
+    return parts
 
 
 def _between(text: str, *, left: bool, right: bool, most: int) -> str:
@@ -121,10 +121,10 @@ def _between(text: str, *, left: bool, right: bool, most: int) -> str:
 
 def _head(text: str, most: int) -> str:
     # Cut at a word boundary unless the last word begins too far back.
-    kept = text[:most]
-    return kept.rsplit(None, 1)[0] if " " in kept[-30:] else kept
+    head = text[:most]
+    return head.rsplit(None, 1)[0] if " " in head[-30:] else head
 
 
 def _tail(text: str, most: int) -> str:
-    kept = text[-most:]
-    return kept.split(None, 1)[1] if " " in kept[:30] else kept
+    tail = text[-most:]
+    return tail.split(None, 1)[1] if " " in tail[:30] else tail

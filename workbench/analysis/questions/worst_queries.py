@@ -99,13 +99,13 @@ def _chunks(run: RunTables, query_id: str, delivered: pd.DataFrame, evidence: Sp
 
 
 def _need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFrame) -> ShownNeed:
-    found = []
+    candidates = []
     for doc_id, start, end in zip(alternatives["doc_id"], alternatives["start"], alternatives["end"], strict=True):
-        passage, here = passage_of(run, doc_id, start, end), delivered[delivered["doc_id"] == doc_id]
-        stretches = against_delivered(passage, start, end, list(zip(here["start"].tolist(), here["kept"].tolist(), strict=True)))
+        passage, slices = passage_of(run, doc_id, start, end), delivered[delivered["doc_id"] == doc_id]
+        stretches = against_delivered(passage, start, end, list(zip(slices["start"].tolist(), slices["kept"].tolist(), strict=True)))
         covered = sum(high - low for low, high, role in stretches if role == "delivered")
-        found.append((covered / (end - start), (doc_id, start, end), stretches, passage))
-    _, place, stretches, passage = max(found, key=lambda one: one[0])
+        candidates.append((covered / (end - start), (doc_id, start, end), stretches, passage))
+    _, place, stretches, passage = max(candidates, key=lambda candidate: candidate[0])
     roles = {role for _, _, role in stretches}
     state: Literal["delivered", "partly delivered", "missed"] = "missed"
     if "delivered" in roles:

@@ -62,17 +62,17 @@ class ForeignChunker(CuttingChunker, ABC):
         """Return the foreign code's chunks of a text in any form that `placed` reads."""
 
     def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        where = f"chunking {self.name!r} on document {document.doc_id!r}"
+        place = f"chunking {self.name!r} on document {document.doc_id!r}"
         try:
             chunks = list(self._foreign_chunks(document.text, headers))
         except WorkbenchError:
             raise
         except Exception as error:  # foreign code may raise anything
-            raise RunError(f"{where} failed ({reason(error)})") from error
+            raise RunError(f"{place} failed ({reason(error)})") from error
         try:
             return [(start, end, None) for start, end in sorted(placed(document.text, chunks))]
         except ValueError as error:
-            raise InputError(f"{where}: {error}") from None
+            raise InputError(f"{place}: {error}") from None
 
 
 class _Part(NamedTuple):
@@ -94,8 +94,8 @@ def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
         return places
     texts = [part.text for part in parts if part.text is not None]
     if len(texts) < len(parts):
-        wrong = next(part.place for part in parts if part.text is None)
-        raise ValueError(f"the chunk {wrong} is not a slice of a text of {len(text)} characters; give 0 <= start < end in characters")
+        faulty = next(part.place for part in parts if part.text is None)
+        raise ValueError(f"the chunk {faulty} is not a slice of a text of {len(text)} characters; give 0 <= start < end in characters")
     try:
         return align(text, texts)
     except ValueError as error:

@@ -63,7 +63,7 @@ class CallableChunker(ForeignChunker):
         if file and Path(file).suffix == ".py":
             return [file_digest(Path(file))]
         packages = _packages().get(module.__name__.partition(".")[0], [])
-        return [f"Python {platform.python_version()}", *(f"{one} {importlib.metadata.version(one)}" for one in packages)]
+        return [f"Python {platform.python_version()}", *(f"{package} {importlib.metadata.version(package)}" for package in packages)]
 
     def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         chunks: Iterable[object] = imported(self.callable)(text, **self.arguments)

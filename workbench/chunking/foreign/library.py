@@ -67,7 +67,7 @@ class LibraryChunker(ForeignChunker, ABC):
         except ValueError:
             raise
         except Exception as error:  # a foreign constructor may raise anything
-            raise ValueError(f"{self._short} cannot be made ({reason(error)})") from error
+            raise ValueError(f"{self._short} cannot be created ({reason(error)})") from error
         return self
 
     @abstractmethod

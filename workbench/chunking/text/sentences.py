@@ -35,12 +35,12 @@ def partition(text: str, starts: Sequence[int]) -> list[Slice]:
 
 def cut_long(text: str, tokens: Tokens, cuts: Sequence[Slice], room: TokenBudget) -> Pieces:
     """Convert slices to pieces, cutting each that is longer than its room between words into fragments that fit."""
-    whole = pieces(tokens, cuts)
-    kept: list[Slice] = []
-    for (start, end), length in zip(cuts, (whole.last - whole.first).tolist(), strict=True):
+    uncut = pieces(tokens, cuts)
+    fitting: list[Slice] = []
+    for (start, end), length in zip(cuts, (uncut.last - uncut.first).tolist(), strict=True):
         if length <= room.at(start):
-            kept.append((start, end))
+            fitting.append((start, end))
         else:
             fragments = (trimmed(text, *part) for part in slices(words(tokens, start, end, room), room))
-            kept += [part for part in fragments if part[0] < part[1]]
-    return pieces(tokens, kept)
+            fitting += [part for part in fragments if part[0] < part[1]]
+    return pieces(tokens, fitting)

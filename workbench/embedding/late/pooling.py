@@ -122,12 +122,12 @@ def pool(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache,
 def _missing(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache) -> list[DocumentSlices]:
     """Return the slices missing from the cache, longest documents first, each slice once even if its document occurs twice."""
     missing: list[DocumentSlices] = []
-    seen: set[bytes] = set()
+    planned: set[bytes] = set()
     for request in sorted(requests, key=lambda request: -len(request.document.text)):
         slices = dict(zip(reader.keys(request), request.slices, strict=True))
-        present = cache.present(list(slices)) | seen
-        seen |= slices.keys()
-        if lacking := [each for key, each in slices.items() if key not in present]:
+        present = cache.present(list(slices)) | planned
+        planned |= slices.keys()
+        if lacking := [span for key, span in slices.items() if key not in present]:
             missing.append(DocumentSlices(request.document, lacking))
     return missing
 
@@ -165,16 +165,16 @@ class LateChunkEncoder(ChunkEncoder):
     def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:
         """Encode each document once for all vectors missing for these chunks and their peers."""
         documents, reader = chunks.documents, reader_of(self.embedder)
-        lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(each).hex() for each in documents])}.lock"
+        lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(document).hex() for document in documents])}.lock"
         with store_errors(lock.parent):
             lock.parent.mkdir(parents=True, exist_ok=True)
             # One of several processes makes the pass over these documents, and the others find its vectors.
             with FileLock(lock):
                 wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
                 encoded = pool(_document_slices(documents, wanted), reader, cache, label)
-        own = _document_slices(documents, chunks.table)
-        keys = np.frombuffer(b"".join(key for request in own for key in reader.keys(request)), dtype=KEY)
-        lengths = np.concatenate([np.zeros(0, np.int64), *map(reader.lengths, own)])
+        requests = _document_slices(documents, chunks.table)
+        keys = np.frombuffer(b"".join(key for request in requests for key in reader.keys(request)), dtype=KEY)
+        lengths = np.concatenate([np.zeros(0, np.int64), *map(reader.lengths, requests)])
         return EmbeddedTexts(read(keys, cache, buffer), lengths, encoded)
 
     def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:

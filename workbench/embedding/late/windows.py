@@ -89,9 +89,9 @@ class Pool:
         step = self._edges[self._window + 1] - self._edges[self._window]
         self._window += 1
         means = self._sums[:step] / self._shares[:step, None]
-        for held in (self._sums, self._shares):
-            held[:-step] = held[step:]
-            held[-step:] = 0
+        for buffer in (self._sums, self._shares):
+            buffer[:-step] = buffer[step:]
+            buffer[-step:] = 0
         return np.asarray(means)
 
 

@@ -35,18 +35,18 @@ def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
         raise InputError("--jobs and --scheduler need Dask", advice("cluster")) from None
     # The dataset travels in one task, and nothing serves pages.
     quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
-    pages: dict[str, Any] = {f"distributed.{who}.http.routes": [] for who in ("scheduler", "worker", "nanny")}
-    with dask.config.set(quiet | pages), _quiet(), _here(jobs or 1) if scheduler is None else _at(scheduler) as workers:
+    pages: dict[str, Any] = {f"distributed.{server}.http.routes": [] for server in ("scheduler", "worker", "nanny")}
+    with dask.config.set(quiet | pages), _quiet(), _local_workers(jobs or 1) if scheduler is None else _at(scheduler) as workers:
         yield workers
 
 
 @contextmanager
-def _here(jobs: int) -> Iterator[Workers]:
+def _local_workers(jobs: int) -> Iterator[Workers]:
     from distributed import Client, LocalCluster
 
     # BLAS reads its number of threads on import.
     threads = {name: str(max(1, usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    with _interrupts_held():
+    with _interrupts_deferred():
         cluster = LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
@@ -66,7 +66,7 @@ def _here(jobs: int) -> Iterator[Workers]:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _interrupts_deferred() -> Iterator[None]:
     """Hide Ctrl-C from threads and processes started in the context and their children. This process receives it and ends them."""
     # Start the tracker now: later, it would lift the mask of the thread that starts processes.
     resource_tracker.ensure_running()
@@ -143,9 +143,9 @@ def _place(run: RunContext) -> str:
 def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
     """Return the context of all tasks. Raises InputError if a worker does not see the store or would compute other results."""
     outputs, store = run.workspace.outputs.resolve(), _place(run)
-    embedders = list(dict.fromkeys(one.embedding for one in configurations if one.embedding))
-    infos, own = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
-    faults = [f"the worker {address} {fault}" for address, info in infos.items() if (fault := _fault(info, own, store))]
+    embedders = list(dict.fromkeys(configuration.embedding for configuration in configurations if configuration.embedding))
+    infos, local = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
+    faults = [f"the worker {address} {fault}" for address, info in infos.items() if (fault := _fault(info, local, store))]
     faults += [
         f"the worker {address} runs {threads} tasks at once; start it with --nthreads 1"
         for address, threads in workers.addresses().items()
@@ -159,16 +159,16 @@ def checked(run: RunContext, configurations: Sequence[Configuration], workers: W
     return JobContext(outputs, store, mark, replace(run), threads)
 
 
-def _fault(info: WorkerInfo | BaseException, own: WorkerInfo, store: str) -> str:
+def _fault(info: WorkerInfo | BaseException, local: WorkerInfo, store: str) -> str:
     """Return why a worker cannot take part, with the fix, or an empty text if it can."""
     if isinstance(info, BaseException):
         missing = isinstance(info, ImportError)
         return f"cannot run Workbench ({info}); install it there" if missing else " ".join(f"{info}".split())
-    for name, here in own.versions.items():
-        if info.versions.get(name) != here:
-            return f"has {name} {info.versions.get(name)} and this process {here}; install the same on both"
+    for name, version in local.versions.items():
+        if info.versions.get(name) != version:
+            return f"has {name} {info.versions.get(name)} and this process {version}; install the same on both"
     if not info.sees_store:
         return f"does not see the store {store}, or cannot write it; mount it there at the same path, or set WORKBENCH_STORE to a URL"
-    if info.identities != own.identities:
-        return "has other models, or runs them in another precision; use the same files, and backend: torch where processors differ"
+    if info.identities != local.identities:
+        return "has different models, or runs them in a different precision; use the same files, and backend: torch if processors differ"
     return ""

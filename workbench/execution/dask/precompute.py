@@ -69,7 +69,7 @@ class _Sweep:
     def _task(self, node: Node) -> Task:
         name, needs = self.graph.task(node), tuple(map(self.graph.task, self.graph.before(node)))
         if self.graph.stages[node.stage].embedder(node.configuration):
-            return Task(name, self.graph.obtain, lambda: (node,), needs, here=True)
+            return Task(name, self.graph.obtain, lambda: (node,), needs, local=True)
         return Task(name, tasks.compute, lambda: (node, self.graph.key(node)), needs)
 
     def _encode(self, workers: Workers, stages: Sequence[str]) -> None:
@@ -88,11 +88,11 @@ class _Sweep:
         identity, batches = tasks.embedder_identity(embedder), missing_batches(texts, embedder, role, cache)
         by_name = {f"encode-{fingerprint(batch.keys.tobytes().hex())}": batch for batch in batches}
 
-        def given(batch: Batch) -> tuple[Any, ...]:
+        def arguments(batch: Batch) -> tuple[Any, ...]:
             # Create the texts of a batch when a worker is free: all batches together are as large as the corpus.
             return embedder, role, identity, batch.texts(texts)
 
-        planned = [Task(name, tasks.encode, partial(given, batch)) for name, batch in by_name.items()]
+        planned = [Task(name, tasks.encode, partial(arguments, batch)) for name, batch in by_name.items()]
         total = sum(int(batch.tokens.sum()) for batch in batches)
         with tqdm(total=total, unit="tok", unit_scale=True, desc="embed on workers", disable=not total, leave=False) as bar:
             for ended in workers.run(planned):
@@ -130,6 +130,6 @@ def precompute(
         job = checked(graph.run, configurations, workers, mark)
         workers.share(job, fingerprint([str(job.outputs), job.store])[:8])
         threads = ", ".join(f"{threads} threads each on {name}" for name, threads in job.threads.items())
-        say(f"{len(workers.addresses())} workers, {threads}")
+        say(f"workers: {len(workers.addresses())}, {threads}")
         sweep.run(workers)
-    return {one.name: errors[0] for one in configurations if (errors := sweep.failed(one))}
+    return {configuration.name: errors[0] for configuration in configurations if (errors := sweep.failed(configuration))}

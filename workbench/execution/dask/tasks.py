@@ -89,7 +89,7 @@ def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts
     """Encode a batch as float32 (n, dimension) and return its cost. Raises WorkerError if the driver's vectors would differ."""
     threads = _set_threads(job)
     if embedder_identity(embedder) != identity:
-        raise WorkerError(f"the worker on {socket.gethostname()} has another {embedder.model}: other files, or another precision", _EQUAL)
+        raise WorkerError(f"the worker on {socket.gethostname()} has different files or another precision of {embedder.model}", _EQUAL)
     if embedder.encoder().backend == "torch":
         import torch
 
@@ -105,7 +105,7 @@ def compute(job: JobContext, node: Node, key: str) -> Entry:
     _check_store(job)
     graph = graph_at(job)
     if graph.key(node) != key:
-        raise WorkerError(f"the worker on {socket.gethostname()} has other models or packages: its {node.stage} have another key", _EQUAL)
+        raise WorkerError(f"the worker on {socket.gethostname()} has different models or packages for the stage {node.stage}", _EQUAL)
     return graph.obtain(node)
 
 
@@ -115,7 +115,7 @@ def graph_at(job: JobContext) -> Graph:
     return Graph(replace(job.run, workspace=WorkerWorkspace.at(job.outputs, job.store)))
 
 
-_EQUAL = "install the same versions and models on every machine, and of a model whose precision is the processor's say backend: torch"
+_EQUAL = "install the same versions and models on every machine, and set backend: torch if the precision depends on the processor"
 
 
 def _set_threads(job: JobContext) -> int:
@@ -129,8 +129,8 @@ def _set_threads(job: JobContext) -> int:
 def _check_store(job: JobContext) -> None:
     # Check at every stage, since a worker may have joined after the others were checked.
     try:
-        seen = sees(job.outputs, job.store, job.mark)
+        visible = sees(job.outputs, job.store, job.mark)
     except WorkbenchError as error:
         raise WorkerError(f"the worker on {socket.gethostname()}: {error.what}", error.fix) from error
-    if not seen:
+    if not visible:
         raise WorkerError(f"the worker on {socket.gethostname()} does not see the store {job.store}", "mount it there at the same path")

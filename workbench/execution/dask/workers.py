@@ -22,13 +22,13 @@ _TICK_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Task:
-    """A named call, on a worker (with the shared value first) or `here`, once its `needs` succeed. `given` makes its arguments then."""
+    """A named call, on a worker (with the shared value first) or `local`, once its `needs` succeed. `arguments` makes its arguments then."""
 
     name: str
     work: Callable[..., Any]
-    given: Callable[[], tuple[Any, ...]]
+    arguments: Callable[[], tuple[Any, ...]]
     needs: tuple[str, ...] = ()
-    here: bool = False
+    local: bool = False
 
 
 class TaskResult(NamedTuple):
@@ -52,7 +52,7 @@ class Run:
         self._suspects: deque[Task] = deque()
         self._alone: set[str] = set()
         for name in self._order.get_ready():
-            self._ready[self._tasks[name].here].append(self._tasks[name])
+            self._ready[self._tasks[name].local].append(self._tasks[name])
 
     @property
     def unfinished(self) -> bool:
@@ -61,15 +61,15 @@ class Run:
 
     def startable(self, room: int) -> Iterator[Task]:
         """Yield the tasks to start now: one here, `room` on workers, or a suspect once the workers have no other task."""
-        for here, most in ((True, 1), (False, room)):
-            while self._ready[here] and self._busy(here) < most and (here or self._alone.isdisjoint(self._out)):
-                yield self._started(self._ready[here].popleft())
-        if self._suspects and not self._ready[False] and not self._busy(here=False):
+        for local, most in ((True, 1), (False, room)):
+            while self._ready[local] and self._busy(local) < most and (local or self._alone.isdisjoint(self._out)):
+                yield self._started(self._ready[local].popleft())
+        if self._suspects and not self._ready[False] and not self._busy(local=False):
             self._alone.add(self._suspects[0].name)
             yield self._started(self._suspects.popleft())
 
-    def _busy(self, here: bool) -> int:
-        return sum(task.here is here for task in self._out.values())
+    def _busy(self, local: bool) -> int:
+        return sum(task.local is local for task in self._out.values())
 
     def _started(self, task: Task) -> Task:
         self._out[task.name] = task
@@ -93,7 +93,7 @@ class Run:
         for task in [self._tasks[name] for name in self._order.get_ready()]:
             error = next((self._errors[need] for need in task.needs if need in self._errors), None)
             if error is None:
-                self._ready[task.here].append(task)
+                self._ready[task.local].append(task)
             else:
                 yield from self.end(TaskResult(task.name, None, error))
 
@@ -105,8 +105,8 @@ class _DeadWorkersError(WorkerError):
 class Workers:
     """Connected workers. Every wait has a time limit."""
 
-    def __init__(self, client: Any, where: str) -> None:
-        self._client, self._where = client, where
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address = client, address
         self._shared: Any = None
         self._place = ""
         self._room = 0
@@ -117,24 +117,24 @@ class Workers:
         """Return the number of threads of each worker by address."""
         return dict(self._client.nthreads())
 
-    def ask(self, work: Callable[..., Any], *given: Any) -> dict[str, Any]:
+    def ask(self, work: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """Return the value or error of a call on every worker, by address."""
         token = f"{work.__name__}-{time.monotonic_ns()}"
-        asked: dict[str, Any] = {}
+        futures: dict[str, Any] = {}
         ends = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < ends:
             # Lost workers are not waited for, and new ones are asked too.
-            asked = {address: asked.get(address) or self._sent(address, work, given, f"{token}-{address}") for address in self.addresses()}
-            if asked and all(future.done() for future in asked.values()):
+            futures = {at: futures.get(at) or self._sent(at, work, arguments, f"{token}-{at}") for at in self.addresses()}
+            if futures and all(future.done() for future in futures.values()):
                 break
             time.sleep(_TICK_SECONDS / 20)
         silent = WorkerError(f"did not answer in {_ANSWER_SECONDS} s", "check whether it is busy with another sweep")
-        answers = {address: _outcome("", future).error or future.result() if future.done() else silent for address, future in asked.items()}
-        self._client.cancel(list(asked.values()))
+        answers = {at: _outcome("", future).error or future.result() if future.done() else silent for at, future in futures.items()}
+        self._client.cancel(list(futures.values()))
         return answers
 
-    def _sent(self, address: str, work: Callable[..., Any], given: tuple[Any, ...], key: str) -> Any:
-        return self._client.submit(work, *given, key=key, workers=[address], allow_other_workers=False, pure=False)
+    def _sent(self, address: str, work: Callable[..., Any], arguments: tuple[Any, ...], key: str) -> Any:
+        return self._client.submit(work, *arguments, key=key, workers=[address], allow_other_workers=False, pure=False)
 
     def share(self, value: Any, place: str) -> None:
         """Give all later tasks this value as their first argument. `place` keeps task names apart from other sweeps on the scheduler."""
@@ -153,7 +153,7 @@ class Workers:
                 if time.monotonic() - self._counted_at > _TICK_SECONDS:
                     self._count()
                 for task in run.startable(self._room):
-                    future = pool.submit(task.work, *task.given()) if task.here else self._submit(task, run.alone(task.name))
+                    future = pool.submit(task.work, *task.arguments()) if task.local else self._submit(task, run.alone(task.name))
                     names[future] = task.name
                     future.add_done_callback(ended.put)
                 try:
@@ -173,19 +173,19 @@ class Workers:
     def _submit(self, task: Task, alone: bool) -> Any:
         # The second try needs another name, or the scheduler would return the first one's error.
         key = f"{task.name}-{self._place}" + ("-alone" if alone else "")
-        return self._client.submit(task.work, self._shared, *task.given(), key=key, pure=True)
+        return self._client.submit(task.work, self._shared, *task.arguments(), key=key, pure=True)
 
     def _count(self) -> None:
         """Count the workers, which limits the tasks submitted at once. Raises WorkerError when all are permanently lost."""
-        fix = "start it again and run again: finished results are kept"
+        fix = "restart it and run again: finished results are kept"
         if self._client.status != "running":
-            raise WorkerError(f"the scheduler at {self._where} is gone", fix)
+            raise WorkerError(f"the connection to the scheduler at {self._address} was lost", fix)
         count, self._counted_at = len(self._client.nthreads()), time.monotonic()
         # Submit at least one, which waits at the scheduler for a restarting worker.
         self._room = max(1, count)
         self._deserted_since = None if count else self._deserted_since or self._counted_at
         if self._deserted_since and self._counted_at - self._deserted_since > _WITHOUT_WORKERS_SECONDS:
-            raise WorkerError(f"no worker is left at {self._where}", fix)
+            raise WorkerError(f"no worker is left at {self._address}", fix)
 
 
 def _outcome(name: str, future: Any) -> TaskResult:

@@ -45,8 +45,8 @@ def hit_recall(case: Case, cut: Cut) -> MetricValues:
 
 def hit_precision(case: Case, cut: Cut) -> MetricValues:
     """Relevant documents among those of the first k chunks / distinct documents of these chunks; 0 without results."""
-    found, distinct = case.shared(_documents, cut)
-    return MetricValues(ratio(found, distinct), np.ones(case.labels.queries))
+    relevant, distinct = case.shared(_documents, cut)
+    return MetricValues(ratio(relevant, distinct), np.ones(case.labels.queries))
 
 
 def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:

@@ -31,8 +31,8 @@ def success(case: Case, cut: Cut) -> MetricValues:
 
 def mrr(case: Case, cut: Cut) -> MetricValues:
     """1 / the rank of the first relevant document, 0 beyond k (trec_eval's recip_rank on a run cut at k); its mean is the MRR."""
-    found = _trec(case, cut, "recip_rank")
-    return MetricValues(np.where(found >= 1 / cut.depth, found, 0.0), _ones(case))
+    reciprocal = _trec(case, cut, "recip_rank")
+    return MetricValues(np.where(reciprocal >= 1 / cut.depth, reciprocal, 0.0), _ones(case))
 
 
 def ndcg(case: Case, cut: Cut) -> MetricValues:
@@ -121,11 +121,11 @@ def _qrels(case: Case, _: Cut) -> dict[str, dict[str, int]]:
 def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
     """Build pytrec_eval's nested dictionary of the first k documents, scored by -position."""
     query, doc = np.divmod(first_documents(case, cut), case.labels.documents)
-    found, starts, lengths = np.unique(query, return_index=True, return_counts=True)
+    queries, starts, lengths = np.unique(query, return_index=True, return_counts=True)
     scores = (-np.arange(len(doc), dtype=np.float64) + np.repeat(starts, lengths)).tolist()
     names = case.shared(_names)[doc].tolist()
     borders = [*starts.tolist(), len(query)]
-    spans = zip(found.tolist(), borders[:-1], borders[1:], strict=True)
+    spans = zip(queries.tolist(), borders[:-1], borders[1:], strict=True)
     return {str(number): dict(zip(names[a:b], scores[a:b], strict=True)) for number, a, b in spans}
 
 

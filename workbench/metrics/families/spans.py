@@ -121,8 +121,8 @@ def met(case: Case, cut: Cut) -> Bools:
 
 def met_by(labels: Labels, text: Delivered) -> Bools:
     """Whether the text contains every non-blank character of an alternative of each need. Shape (needs,)."""
-    held, length = delivered_characters(labels, text)
-    return totals(labels.alternative_need, (length > 0) & (held == length), len(labels.need_query)) > 0
+    delivered, length = delivered_characters(labels, text)
+    return totals(labels.alternative_need, (length > 0) & (delivered == length), len(labels.need_query)) > 0
 
 
 def delivered_characters(labels: Labels, text: Delivered) -> tuple[Ints, Ints]:
@@ -145,16 +145,16 @@ def span_precision_omega(case: Case, _: Cut) -> MetricValues:
     touching = case.spans == "chroma"
     alternative, piece = meeting(table.starts, table.ends, labels.alternative_start, labels.alternative_end, touching=touching)
     if not touching:
-        kept = _least(case, table, alternative, piece)[alternative]
-        alternative, piece = alternative[kept], piece[kept]
+        least = _least(case, table, alternative, piece)[alternative]
+        alternative, piece = alternative[least], piece[least]
     width, queries = labels.width, labels.queries
     origin = labels.alternative_query * width
     text = Union.of(origin[alternative] + table.starts[piece], origin[alternative] + table.ends[piece])
     evidence = Union.of(*labels.evidence)
-    found, whole = text.shared_by_group(evidence, width, queries), text.by_group(width, queries)
+    shared, total = text.shared_by_group(evidence, width, queries), text.by_group(width, queries)
     if touching:
-        whole = whole + evidence.by_group(width, queries) - found
-    return MetricValues(ratio(found, whole), np.ones(queries))
+        total = total + evidence.by_group(width, queries) - shared
+    return MetricValues(ratio(shared, total), np.ones(queries))
 
 
 def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:

@@ -53,11 +53,11 @@ class VectorsStage(EmbeddingStage):
         def peers() -> list[pd.DataFrame]:
             return [peer.entry("chunks").table("chunks") for peer in inputs.peers() if peer.configuration.embedding == embedder]
 
-        made = chunk_encoder(embedder).embed(
+        embedded = chunk_encoder(embedder).embed(
             encoder_chunks(inputs), workspace.vectors, inputs.configuration.name, partial(draft.mapped, "vectors"), peers
         )
-        draft.array("lengths", made.lengths)
-        spent = EncodingCost(made.tokens_encoded, made.usage) + by_workers
+        draft.array("lengths", embedded.lengths)
+        spent = EncodingCost(embedded.tokens_encoded, embedded.usage) + by_workers
         counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}
         draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": by_workers.seconds})
 

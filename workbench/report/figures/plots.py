@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.core.formatting import interval, signed
+from workbench.core.formatting import interval, number, signed
 from workbench.report.figures.canvas import (
     ACCENT,
     FAINT,
@@ -45,30 +45,39 @@ _LETTER = 0.072
 _ROW_POINTS = 11
 
 
-class Difference(NamedTuple):
-    """A difference with its interval. `apart` if it is significant after correction."""
+class IntervalRow(NamedTuple):
+    """A value with its interval, drawn as a solid point or as a ring."""
 
     name: str
     value: float
     low: float
     high: float
-    apart: bool
+    solid: bool
 
 
-def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure":
+def differences(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
     """Plot each difference with its interval in a row, as a solid point if significant, else as a ring."""
-    figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
+    figure, axes = _intervals(rows, title, [signed(row.value, digits) for row in rows], digits)
     axes.axvline(0, color=INK, linewidth=0.8)
-    for place, row in enumerate(rows):
-        colour = ACCENT if row.apart else MUTED
+    return figure
+
+
+def means(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
+    """Plot each mean with its interval in a row, as a solid point in the tie set, else as a ring."""
+    return _intervals(rows, f"{title} with 95 % intervals", [number(row.value, digits) for row in rows], digits)[0]
+
+
+def _intervals(rows: Sequence[IntervalRow], title: str, values: Sequence[str], digits: int) -> "tuple[Figure, Axes]":
+    figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
+    for place, (row, value) in enumerate(zip(rows, values, strict=True)):
+        colour = ACCENT if row.solid else MUTED
         axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
-        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.apart else PAPER)
+        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.solid else PAPER)
         note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
-        numbers = f"{signed(row.value, digits)} {interval(row.low, row.high, digits)}"
-        axes.annotate(numbers, (1, place), (6, 0), ("axes fraction", "data"), **note)
+        axes.annotate(f"{value} {interval(row.low, row.high, digits)}", (1, place), (6, 0), ("axes fraction", "data"), **note)
     axes.locator_params(axis="x", nbins=4)
     name_rows(axes, [row.name for row in rows], title)
-    return figure
+    return figure, axes
 
 
 def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]]) -> "Figure":
@@ -165,7 +174,7 @@ def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]
     """Plot stacked panels on the same axes. `dates` (place, day) are the runs of the experiment, oldest first."""
     first, last = dates[0][0], dates[-1][0]
     rows = [label_rows(trend.marks, first, last) for trend in shown]
-    heights = [1.25 + (max(found.values(), default=-1) + 1) * _ROW_POINTS / 72 for found in rows]
+    heights = [1.25 + (max(levels.values(), default=-1) + 1) * _ROW_POINTS / 72 for levels in rows]
     figure, panels = canvas(0.5 + sum(heights), heights)
     for axes, trend, placed in zip(panels, shown, rows, strict=True):
         _panel(axes, trend, placed)
@@ -183,8 +192,8 @@ def label_rows(marks: Sequence[tuple[int, str]], first: int, last: int) -> dict[
     rows: dict[int, int] = {}
     # From right to left, place each label above all that it would overlap, so that no leader line crosses a label.
     for place, text in reversed(marks):
-        reach = place + (len(text) + 1) * _LETTER / inch
-        rows[place] = 1 + max((row for later, row in rows.items() if later < reach), default=-1)
+        edge = place + (len(text) + 1) * _LETTER / inch
+        rows[place] = 1 + max((row for later, row in rows.items() if later < edge), default=-1)
     return rows
 
 

@@ -48,9 +48,10 @@ def write_page(document: Report, path: Path) -> Path:
 
 def document_of(run: RunTables) -> Report:
     """Build the report of a finished run, without empty sections."""
-    found = findings(run)
-    sections = [section for build in _SECTIONS if (section := build(found))]
-    return Report(run.name, folder_of(run), [*run.names, *run.failures], headline(found), opening(found), answered(found), sections)
+    conclusions = findings(run)
+    sections = [section for build in _SECTIONS if (section := build(conclusions))]
+    names, texts = [*run.names, *run.failures], (headline(conclusions), opening(conclusions), answered(conclusions))
+    return Report(run.name, folder_of(run), names, *texts, sections)
 
 
 @functools.cache
@@ -64,9 +65,9 @@ def environment() -> Environment:
 def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
     script, style = ((_TEMPLATES / f"report.{kind}").read_text("utf-8") for kind in ("js", "css"))
-    about = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
+    context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
-    text = environment().get_template("report.html.j2").render(about | shown)
+    text = environment().get_template("report.html.j2").render(context | shown)
     # A browser reads NUL as U+FFFD, and half a surrogate pair is not valid UTF-8.
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 

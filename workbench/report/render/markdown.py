@@ -13,12 +13,12 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 def summary_markdown(run: RunTables) -> str:
     """Summarise a run: headline, ranking, configurations that are not ranked, and answers."""
-    found = findings(run)
-    lead = headline(found)
-    ranked = found.standings.ranked
-    blocks: list[Block | None] = [*map(Prose, opening(found)), short_table(found, ranked) if ranked else None]
-    blocks += [windowed(found), screened(found), failed(found)]
-    replies = [f"**{_plain(answer.question)}** {_plain(answer.sentence)}" for answer in answered(found).items]
+    conclusions = findings(run)
+    lead = headline(conclusions)
+    ranked = conclusions.standings.ranked
+    blocks: list[Block | None] = [*map(Prose, opening(conclusions)), short_table(conclusions, ranked) if ranked else None]
+    blocks += [windowed(conclusions), screened(conclusions), failed(conclusions)]
+    replies = [f"**{_plain(answer.question)}** {_plain(answer.sentence)}" for answer in answered(conclusions).items]
     title = f"### {_plain(run.name)}: {_plain(f'{lead.text} {lead.aside}'.strip())}"
     text = [title, *(part for block in blocks if block for part in markdown(block)), *replies]
     return "\n\n".join(text) + "\n"

@@ -81,8 +81,8 @@ class Picture:
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
         encoded = base64.b64encode(self.png).decode("ascii")
-        about = {"alt": self.alt, "width": _WIDTH_PIXELS}
-        return {"image/png": encoded, "text/plain": self.alt}, {"image/png": about}
+        metadata = {"alt": self.alt, "width": _WIDTH_PIXELS}
+        return {"image/png": encoded, "text/plain": self.alt}, {"image/png": metadata}
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class Shown:
 
 def show(*blocks: Block | None) -> Shown:
     """Display blocks in a notebook, ignoring None. Sections lose their titles because the notebook has headings."""
-    given = [block for block in blocks if block is not None]
-    return Shown([part for block in given for part in (block.blocks if isinstance(block, Section) else (block,))])
+    present = [block for block in blocks if block is not None]
+    return Shown([part for block in present for part in (block.blocks if isinstance(block, Section) else (block,))])
 
 
 def picture(drawing: "Drawing", alt: str) -> Picture:
@@ -153,5 +153,5 @@ def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
 
 def _look(tag: str, *classes: str) -> Markup:
     styles = [_STYLES.get(tag, ""), *(_STYLES.get(f".{name}", "") for name in classes)]
-    style = ";".join(one for one in styles if one)
+    style = ";".join(rule for rule in styles if rule)
     return Markup(' style="{}"').format(style) if style else Markup("")

@@ -28,7 +28,7 @@ def inline_svg(figure: "Figure", name: str, alt: str) -> Markup:
         figure.savefig(drawn, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")), transparent=True)
     root = ElementTree.fromstring(_CONTROL.sub("", drawn.getvalue().decode("utf-8")))
     for parent in list(root.iter()):
-        for child in [one for one in parent if _local(one.tag) in ("metadata", "style")]:
+        for child in [node for node in parent if _local(node.tag) in ("metadata", "style")]:
             parent.remove(child)
     for element in root.iter():
         _cleaned(element)
@@ -74,6 +74,6 @@ def _named(root: "ElementTree.Element[str]", name: str) -> None:
             used.add(element.attrib[key].removeprefix("url(").strip("#)"))
             element.attrib[key] = element.attrib[key].replace("#", f"#{name}-")
     for element in root.iter():
-        given = element.attrib.pop("id", "")
-        if given in used:
-            element.attrib["id"] = f"{name}-{given}"
+        identifier = element.attrib.pop("id", "")
+        if identifier in used:
+            element.attrib["id"] = f"{name}-{identifier}"

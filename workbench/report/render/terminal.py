@@ -11,17 +11,17 @@ from workbench.results.run_tables import RunTables
 
 def summary_lines(run: RunTables) -> list[str]:
     """Summarise a run: configurations by the primary metric with the tie set marked, then the verdict."""
-    found = findings(run)
-    ranked, cut = found.standings.ranked, found.standings.windowed
-    lines = ["", *table_lines(short_table(found, ranked))] if ranked else []
+    conclusions = findings(run)
+    ranked, cut = conclusions.standings.ranked, conclusions.standings.windowed
+    lines = ["", *table_lines(short_table(conclusions, ranked))] if ranked else []
     if cut:
-        caption = "window, not chunking: their chunks are longer than what the embedder reads"
-        lines += ["", caption, *table_lines(short_table(found, cut))[1:]]
-    lines += [f"{configuration}: FAILED, {error}" for configuration, error in found.failures.items()]
-    answer = answers(found)
-    tested = [answer.certainty.sentence, answer.more.sentence] if found.margin else []
-    aside = [screened_sentence(found.screening)] if found.screening else []
-    return [*lines, "", *aside, answer.won.sentence, *([answer.margin.sentence] if found.first else []), *tested]
+        caption = "not ranked: their chunks are longer than the embedder's window"
+        lines += ["", caption, *table_lines(short_table(conclusions, cut))[1:]]
+    lines += [f"{configuration}: FAILED, {error}" for configuration, error in conclusions.failures.items()]
+    answer = answers(conclusions)
+    tested = [answer.certainty.sentence, answer.more.sentence] if conclusions.margin else []
+    aside = [screened_sentence(conclusions.screening)] if conclusions.screening else []
+    return [*lines, "", *aside, answer.won.sentence, *([answer.margin.sentence] if conclusions.first else []), *tested]
 
 
 def table_lines(table: Table) -> list[str]:

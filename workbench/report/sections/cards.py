@@ -21,12 +21,12 @@ from workbench.results.run_tables import RunTables
 _WORST = 5
 
 
-def cards(found: Findings) -> Section | None:
+def cards(findings: Findings) -> Section | None:
     """Build a card for each finished configuration, the ranked ones first. Returns None if all failed."""
-    standings = [*found.standings.ranked, *found.standings.windowed]
-    about = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
-    folds = [_card(found, standing) for standing in standings]
-    return Section("Configurations", "configurations", [Prose(about), *folds], "Configurations") if folds else None
+    standings = [*findings.standings.ranked, *findings.standings.windowed]
+    introduction = "Settings, causes of misses, faults of the chunks and worst questions of each; its executed notebook has more."
+    folds = [_card(findings, standing) for standing in standings]
+    return Section("Configurations", "configurations", [Prose(introduction), *folds], "Configurations") if folds else None
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
@@ -36,12 +36,12 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
         if values is not None:
             entries.append(Term(stage, _stage(stage, values)))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
-    made = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered per question"
+    size = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered per question"
     cut = (
         f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
     )
     window = f"{plural(facts['window'], 'token')}{cut}" if facts["window"] else "none"
-    return [*entries, Term("made of it", made), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
+    return [*entries, Term("size", size), Term("window", window), Term("lengths", f"{lengths_sentence(run, standing)}.")]
 
 
 def metrics_table(standing: Standing) -> Table:
@@ -59,24 +59,24 @@ def metrics_table(standing: Standing) -> Table:
 
 def misses_table(run: RunTables, configuration: str) -> Table | None:
     """Count the questions that miss something by cause. Returns None if none does."""
-    found, meanings = faults_of(run, configuration), cause_meanings(run)
+    misses, meanings = faults_of(run, configuration), cause_meanings(run)
     rows = [
-        Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, found.of)), Cell(meanings[cause])])
-        for cause, (queries, part) in found.causes.items()
+        Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, misses.of)), Cell(meanings[cause])])
+        for cause, (queries, part) in misses.causes.items()
     ]
-    columns = [words("cause"), Column("questions"), Column("share"), text("which means")]
-    return Table(f"Why questions miss something, of {plural(found.of, 'question')}", columns, rows) if rows else None
+    columns = [words("cause"), Column("questions"), Column("share"), text("meaning")]
+    return Table(f"Causes of misses on {plural(misses.of, 'question')}", columns, rows) if rows else None
 
 
 def faults_table(run: RunTables, configuration: str) -> Table:
     """Tabulate the faults of the chunks with counts, definitions and examples."""
-    columns = [words("fault"), Column("found"), Column("share"), text("which means"), text("such as")]
+    columns = [words("fault"), Column("found"), Column("share"), text("meaning"), text("examples")]
     rows = []
     for row in run.of("chunk_faults", configuration).to_dict("records"):
-        found, of = int(row["found"]), int(row["of"])
-        part = value_cell(found / of if of else 0.0, shown=f"{share(found, of)} of {plural(of, row['unit'].removesuffix('s'))}")
+        count, of = int(row["found"]), int(row["of"])
+        part = value_cell(count / of if of else 0.0, shown=f"{share(count, of)} of {plural(of, row['unit'].removesuffix('s'))}")
         rows.append(
-            Row([Cell(row["fault"]), count_cell(found), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
+            Row([Cell(row["fault"]), count_cell(count), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
         )
     return Table("Faults of the chunks", columns, rows)
 
@@ -86,10 +86,10 @@ def lengths_sentence(run: RunTables, standing: Standing) -> str:
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     tokens = np.repeat(table["tokens"].to_numpy(np.int64), table["chunks"].to_numpy(np.int64))
     middle, most = float(np.median(tokens)) if len(tokens) else 0.0, int(tokens.max(initial=0))
-    about = f"Lengths of {plural(len(tokens), 'chunk')}: median {count(middle)}, longest {plural(most, 'token')}; "
+    summary = f"Lengths of {plural(len(tokens), 'chunk')}: median {count(middle)}, longest {plural(most, 'token')}; "
     if window is None:
-        return f"{about}no window"
-    return f"{about}the window is {count(window)}; {plural(int((tokens > window).sum()), 'chunk')} beyond it"
+        return f"{summary}no window"
+    return f"{summary}the window is {count(window)}; {plural(int((tokens > window).sum()), 'chunk')} beyond it"
 
 
 def lengths_figure(run: RunTables, standing: Standing) -> Figure:
@@ -97,22 +97,22 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     table, window = run.of("chunk_lengths", standing.name), standing.facts["window"]
     drawing = plots.lengths(table["tokens"].tolist(), table["chunks"].tolist(), window)
     read = "" if window is None else " Text beyond the dashed line is never embedded: no question can find it."
-    about = lengths_sentence(run, standing)
-    return Figure("lengths", about, f"{about}.{read}", drawing)
+    summary = lengths_sentence(run, standing)
+    return Figure("lengths", summary, f"{summary}.{read}", drawing)
 
 
-def _card(found: Findings, standing: Standing) -> Fold:
-    run, name = found.run, standing.name
+def _card(findings: Findings, standing: Standing) -> Fold:
+    run, name = findings.run, standing.name
     notebook = Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)
     misses = misses_table(run, name)
     blocks: list[Block] = [Terms([*settings(run, standing), notebook]), *([misses] if misses else [])]
     blocks += [faults_table(run, name), questions_table(run, name, _WORST), metrics_table(standing)]
     blocks += [latency(run, name), *index_gap(run, name)]
-    return Fold(name, blocks, f"{found.primary} {standing.means[str(found.primary)].text()}", "portrait")
+    return Fold(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait")
 
 
 def _stage(stage: str, values: Mapping[str, Any]) -> str:
     # The chunking uses the embedding's model, only to count tokens.
     hidden = ("kind", "model") if stage == "chunking" else ("kind",)
-    kept = [f"{field} {value}" for field, value in values.items() if value is not None and value is not False and field not in hidden]
-    return ", ".join([str(values["kind"]), *kept])
+    fields = [f"{field} {value}" for field, value in values.items() if value is not None and value is not False and field not in hidden]
+    return ", ".join([str(values["kind"]), *fields])

@@ -18,10 +18,10 @@ _MOST_COSTS = 2
 _DRAWN: tuple[Cost, ...] = ("delivered", "p50", "encoded", "index")
 
 
-def curves(found: Findings) -> Section | None:
+def curves(findings: Findings) -> Section | None:
     """Plot recall of evidence against tokens. Returns None if the data have no evidence."""
-    recalls = recall_curves(found.standings.ranked)
-    if not found.run.dataset["needs"] or not recalls:
+    recalls = recall_curves(findings.standings.ranked)
+    if not findings.run.dataset["needs"] or not recalls:
         return None
     emphasis = f"The first {plots.STRONG} of the ranking are drawn in colour. " if len(recalls) > plots.STRONG else ""
     emphasis += "Only these are named; the table has the numbers of all. " if len(recalls) > MOST_NAMES else ""
@@ -35,18 +35,18 @@ def curves(found: Findings) -> Section | None:
     return Section("Evidence against tokens", "budgets", [figure], "Tokens")
 
 
-def sizes(found: Findings) -> Section | None:
+def sizes(findings: Findings) -> Section | None:
     """Tabulate each grid in shades of one scale. Returns None unless both size and overlap vary."""
-    grids = size_grids(found.run, found.standings.ranked, found.primary)
+    grids = size_grids(findings.run, findings.standings.ranked, findings.primary)
     if not grids:
         return None
     scale = Scale.over(value for grid in grids for value in grid.cells.values())
-    about = (
-        f"{found.primary}, for each size and overlap with all other settings equal; stronger colours are higher. "
+    introduction = (
+        f"{findings.primary}, for each size and overlap with all other settings equal; stronger colours are higher. "
         "The colours span at least 0.2, so that a small difference looks small."
     )
     tables = [_grid(grid, scale) for grid in grids]
-    return Section("Size and overlap", "sizes", [Prose(about), Beside(tables)], "Sizes")
+    return Section("Size and overlap", "sizes", [Prose(introduction), Beside(tables)], "Sizes")
 
 
 def _grid(grid: Grid, scale: Scale) -> Table:
@@ -58,22 +58,22 @@ def _grid(grid: Grid, scale: Scale) -> Table:
     return Table(grid.title, columns, rows, classes="grid")
 
 
-def costs(found: Findings) -> Section | None:
+def costs(findings: Findings) -> Section | None:
     """Plot the primary metric against up to two costs that differ, then tabulate all costs. Returns None if all configurations failed."""
-    if not found.priced:
+    if not findings.priced:
         return None
-    values = {cost: np.array([priced.costs[cost] for priced in found.priced]).round(6) for cost in _DRAWN}
+    values = {cost: np.array([priced.costs[cost] for priced in findings.priced]).round(6) for cost in _DRAWN}
     differ = [cost for cost, known in values.items() if len(np.unique(known[~np.isnan(known)])) > 1]
-    drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(found, cost))]
-    return Section("Quality and cost", "costs-section", [*([Beside(drawn)] if drawn else []), costs_table(found)], "Cost")
+    drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(findings, cost))]
+    return Section("Quality and cost", "costs-section", [*([Beside(drawn)] if drawn else []), costs_table(findings)], "Cost")
 
 
-def costs_table(found: Findings) -> Table:
+def costs_table(findings: Findings) -> Table:
     """Tabulate all costs of all configurations."""
     columns = [words("configuration"), Column("chunks"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
     rows = [
-        Row([Cell(priced.name), count_cell(found.run.facts[priced.name]["chunks"]), *(amount_cell(priced.costs[cost]) for cost in COSTS)])
-        for priced in found.priced
+        Row([Cell(each.name), count_cell(findings.run.facts[each.name]["chunks"]), *(amount_cell(each.costs[cost]) for cost in COSTS)])
+        for each in findings.priced
     ]
     note = " ".join(f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}." for kind in COSTS.values())
     return Table("What each configuration costs", columns, rows, note)
@@ -83,12 +83,12 @@ def _place(point: plots.Point) -> str:
     return ("yes" if point.best else "no") if point.ranked else "not ranked"
 
 
-def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
+def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
     """Plot the primary metric against a cost. Returns None if fewer than two configurations have both."""
-    kind, metric = COSTS[cost], str(found.primary)
+    kind, metric = COSTS[cost], str(findings.primary)
     points = [
         plots.Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier)
-        for priced in found.priced
+        for priced in findings.priced
     ]
     known = [point for point in points if not np.isnan(point.cost + point.quality)]
     if len(known) < 2:
@@ -98,7 +98,7 @@ def frontier_figure(found: Findings, cost: Cost) -> Figure | None:
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
     rows = [Row([Cell(point.label), amount_cell(point.cost), value_cell(point.quality), Cell(_place(point))]) for point in known]
     data = Table(f"{metric} against {kind.label}", columns, rows)
-    caption = f"Solid points: no other configuration has as much for less ({listed([point.label for point in known if point.best], 6)})."
+    caption = f"Solid points: no cheaper configuration scores as high ({listed([point.label for point in known if point.best], 6)})."
     caption += " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
     caption += "" if all(point.ranked for point in known) else " Crosses are not ranked."
     caption += " The frontier orders means; it does not say that they differ."

@@ -14,28 +14,28 @@ from workbench.statistics.comparison import Comparison
 _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 
 
-def differences(found: Findings) -> Section | None:
+def differences(findings: Findings) -> Section | None:
     """Compare every other configuration with the reference. Returns None if there is only one."""
-    base = found.reference
-    pairs = [found.against(standing.name, base.name) for standing in found.standings.ranked if standing is not base] if base else []
+    base = findings.reference
+    pairs = [findings.against(standing.name, base.name) for standing in findings.standings.ranked if standing is not base] if base else []
     tested = [pair for pair in pairs if pair is not None]
     if base is None or not tested:
         return None
-    blocks: list[Block] = [_figure(found, base.name, tested)]
-    return Section("Differences", "differences", [*blocks, *_outside(found, tested)], "Differences")
+    blocks: list[Block] = [_figure(findings, base.name, tested)]
+    return Section("Differences", "differences", [*blocks, *_outside(findings, tested)], "Differences")
 
 
-def _figure(found: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
+def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
     short = shortened([base, *(pair.a for pair in tested)], NAME_LENGTH)
-    rows = [plots.Difference(short[pair.a], *_ends(pair), pair.p_adjusted <= ALPHA) for pair in tested]
+    rows = [plots.IntervalRow(short[pair.a], *_ends(pair), pair.p_adjusted <= ALPHA) for pair in tested]
     digits = digits_for(number for pair in tested for number in _ends(pair))
-    data = _table(found, base, tested)
-    apart = sum(row.apart for row in rows)
+    data = _table(findings, base, tested)
+    apart = sum(row.solid for row in rows)
     caption = (
         f"Solid points, {apart} of {len(rows)}, differ after correction for all comparisons; rings may not. "
         "Intervals are 95 % each, not corrected."
     )
-    drawing = plots.differences(rows, f"{found.primary} minus that of {short[base]}", digits)
+    drawing = plots.differences(rows, f"{findings.primary} minus that of {short[base]}", digits)
     return Figure("differences", described(data), caption, drawing, data, key_of(short))
 
 
@@ -43,8 +43,8 @@ def _ends(pair: Comparison) -> tuple[float, float, float]:
     return pair.difference.value, pair.difference.low, pair.difference.high
 
 
-def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
-    verdict = found.verdict
+def _table(findings: Findings, base: str, tested: Sequence[Comparison]) -> Table:
+    verdict = findings.verdict
     corrected = f"; corrected for {plural(len(verdict.comparisons), 'comparison')} ({verdict.family})" if verdict else ""
     columns = [words("configuration"), Column("difference"), Column("95 % interval", sorts=False), *map(Column, _TESTS)]
     rows = []
@@ -52,17 +52,17 @@ def _table(found: Findings, base: str, tested: Sequence[Comparison]) -> Table:
         ps = [p_cell(p) for p in (pair.p, pair.p_random, pair.p_adjusted, pair.p_holm)]
         reading = "the same" if same(pair) else "different" if pair.p_adjusted <= ALPHA else "statistically indistinguishable"
         rows.append(Row([Cell(pair.a), *difference_cells(pair.difference), *ps, count_cell(pair.difference.n), Cell(reading)]))
-    caption = f"{found.primary} minus that of {base}, question by question{corrected}"
+    caption = f"{findings.primary} minus that of {base}, question by question{corrected}"
     return Table(caption, [*columns, Column("questions"), words("reading")], rows)
 
 
-def _outside(found: Findings, tested: Sequence[Comparison]) -> list[Block]:
+def _outside(findings: Findings, tested: Sequence[Comparison]) -> list[Block]:
     """Explain why a pair can be statistically indistinguishable although one of the two is outside the tie set."""
-    best = found.verdict.best if found.verdict and found.conclusive else ()
+    best = findings.verdict.best if findings.verdict and findings.conclusive else ()
     if not any(apart.p_adjusted > ALPHA and (apart.a in best) != (apart.b in best) for apart in tested):
         return []
-    about = (
+    explanation = (
         "Some pairs are statistically indistinguishable although one of the two is outside the tie set: a configuration is outside if any "
         "other one is ahead of it; a pair tests whether exactly these two differ, in either direction and corrected for all pairs tested."
     )
-    return [Prose(about)]
+    return [Prose(explanation)]

@@ -31,36 +31,36 @@ _PLAIN, _LONG = (str, int, float), 200
 Place = tuple[str, int, int]
 
 
-def drill_section(found: Findings) -> Section | None:
+def drill_section(findings: Findings) -> Section | None:
     """Build the drill-down of all finished configurations. Returns None if all failed."""
-    names = [standing.name for standing in (*found.standings.ranked, *found.standings.windowed)]
+    names = [standing.name for standing in (*findings.standings.ranked, *findings.standings.windowed)]
     if not names:
         return None
-    questions = drill(found.run, names)
-    about = [
+    questions = drill(findings.run, names)
+    introduction = [
         "Questions in which configurations differ most come first. Open a question to see what was retrieved for it, by rank, with the "
         "evidence marked; what was missed; and why."
     ]
     if questions.kept < questions.queries:
         left_out = f"{plural(questions.queries - questions.kept, 'question')} of {questions.queries} left out"
-        about.append(
+        introduction.append(
             f"{left_out}, so that the page stays small: those in which the configurations differ least. "
-            f"All are in {folder_of(found.run)}/queries.parquet."
+            f"All are in {folder_of(findings.run)}/queries.parquet."
         )
-    return Section("Question by question", "queries", [*map(Prose, about), questions], "Questions")
+    return Section("Question by question", "queries", [*map(Prose, introduction), questions], "Questions")
 
 
 def drill(run: RunTables, names: Sequence[str], most: int = MOST) -> Drill:
     """Pack the drill-down of the configurations. If it exceeds `most` characters, keep the questions that differ most."""
     source = _Source(run, names)
     order = np.argsort(-source.differences, kind="stable").tolist()
-    kept = len(order)
+    count = len(order)
     while True:
-        text = packed(source.value(sorted(order[:kept])))
-        if len(text) <= most or not kept:
-            return Drill(text, kept, len(order), key_of(shortened(names)))
+        text = packed(source.value(sorted(order[:count])))
+        if len(text) <= most or not count:
+            return Drill(text, count, len(order), key_of(shortened(names)))
         # Questions share texts, so removing some saves less than their share.
-        kept = min(kept - 1, int(_STEP * kept * most / len(text)))
+        count = min(count - 1, int(_STEP * count * most / len(text)))
 
 
 def packed(value: Any) -> str:
@@ -91,7 +91,7 @@ class _Source:
         passages = Passages(self.run)
         rows = [self._query(place, passages) for place in chosen]
         primary = self.run.primary
-        about = {
+        header = {
             "metric": str(primary),
             "configurations": list(self.names),
             "short": list(shortened(self.names).values()),
@@ -99,7 +99,7 @@ class _Source:
             "limits": [_limit(primary, self.run.facts[name]["k"]) for name in self.names],
             "causes": [[name, meaning] for name, meaning in cause_meanings(self.run).items()],
         }
-        return about | {"documents": passages.texts(), "passages": passages.slices, "queries": rows}
+        return header | {"documents": passages.texts(), "passages": passages.slices, "queries": rows}
 
     def _query(self, place: int, passages: "Passages") -> dict[str, Any]:
         question = self.run.questions.iloc[place]
@@ -109,13 +109,13 @@ class _Source:
             needs.setdefault(need, []).extend(passages.place(*span))
         numbered = {need: number for number, need in enumerate(needs)}
         grades = [(passages.document(doc_id), int(np.sign(grade))) for doc_id, grade in self._judgements.get(query_id, ()) if grade]
-        found: dict[str, Any] = {"i": query_id, "t": question["text"], "n": list(needs.values()), "g": grades}
+        query: dict[str, Any] = {"i": query_id, "t": question["text"], "n": list(needs.values()), "g": grades}
         fields = metadata(self.run)[place].items()
-        found["s"] = {str(name): str(value) for name, value in fields if isinstance(value, _PLAIN) and len(str(value)) < _LONG}
-        found |= {"a": question["answer"]} if question["answer"] else {}
-        found |= {} if question["answerable"] else {"u": 1}
-        found["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, place]]
-        found["m"] = [
+        query["s"] = {str(name): str(value) for name, value in fields if isinstance(value, _PLAIN) and len(str(value)) < _LONG}
+        query |= {"a": question["answer"]} if question["answer"] else {}
+        query |= {} if question["answerable"] else {"u": 1}
+        query["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, place]]
+        query["m"] = [
             [
                 number
                 for need, doc_id, cause, rank in misses.get(query_id, ())
@@ -123,8 +123,8 @@ class _Source:
             ]
             for misses in self._misses
         ]
-        found["h"] = [[number for hit in hits.get(query_id, ()) for number in passages.hit(*hit)] for hits in self._hits]
-        return found
+        query["h"] = [[number for hit in hits.get(query_id, ()) for number in passages.hit(*hit)] for hits in self._hits]
+        return query
 
     @cached_property
     def _evidence(self) -> dict[str, list[list[Any]]]:
@@ -162,38 +162,38 @@ class Passages:
         self._spans.setdefault(doc_id, []).append((start, end))
         return self.document(doc_id), start, end
 
-    def hit(self, rank: int, doc_id: str, start: int, end: int, kept: int, score: float) -> tuple[int, int, int, float]:
+    def hit(self, rank: int, doc_id: str, start: int, end: int, cut: int, score: float) -> tuple[int, int, int, float]:
         """Register a slice and return rank, slice, number of delivered characters (-1: all) and score."""
         if (doc_id, start, end) not in self._slices:
             self._slices[doc_id, start, end] = len(self._slices)
             self.slices += self.place(doc_id, start, end)
-        delivered = -1 if kept == end else max(0, min(kept, end) - start)
+        delivered = -1 if cut == end else max(0, min(cut, end) - start)
         return rank, self._slices[doc_id, start, end], delivered, float(f"{score:.3g}")
 
     def texts(self) -> dict[int, tuple[str, list[tuple[int, str]]]]:
         """Map each document's number to its id and the shown stretches of its text as (start, text)."""
-        found = {}
+        texts = {}
         for doc_id, number in self._documents.items():
             spans = _joined(self._spans.get(doc_id, []))
-            found[number] = (doc_id, [(low, text_of(self.run, doc_id, low, high)) for low, high in spans])
-        return found
+            texts[number] = (doc_id, [(low, text_of(self.run, doc_id, low, high)) for low, high in spans])
+        return texts
 
 
 def _by_query(table: pd.DataFrame, *columns: str) -> dict[str, list[list[Any]]]:
-    found: dict[str, list[list[Any]]] = {}
+    rows: dict[str, list[list[Any]]] = {}
     for query_id, *row in zip(*(table[name].tolist() for name in ("query_id", *columns)), strict=True):
-        found.setdefault(query_id, []).append(row)
-    return found
+        rows.setdefault(query_id, []).append(row)
+    return rows
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for low, high in sorted(spans):
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        if joined and low <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
         else:
-            found.append((low, high))
-    return found
+            joined.append((low, high))
+    return joined
 
 
 def _limit(metric: Measure, k: int) -> str:

@@ -12,41 +12,41 @@ from workbench.report.text.sentences import context_sentence
 _OF_TEXT = ("spans", "hits", "chunks")
 
 
-def exploratory(found: Findings) -> Section | None:
+def exploratory(findings: Findings) -> Section | None:
     """Combine both tables. Returns None if both are missing."""
-    blocks = [*other_metrics(found), *fixed_k(found)]
+    blocks = [*other_metrics(findings), *fixed_k(findings)]
     return Section("Exploratory: other metrics", "exploratory", blocks, "Other metrics") if blocks else None
 
 
-def other_metrics(found: Findings) -> list[Block]:
+def other_metrics(findings: Findings) -> list[Block]:
     """Compare the leader with the other configuration by every metric but the primary one, without tests."""
-    first, other = found.first, found.other
-    metrics = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary)]
-    if first is None or other is None or not metrics:
+    first, comparator = findings.first, findings.comparator
+    metrics = [metric for metric in findings.run.measures.values() if str(metric) != str(findings.primary)]
+    if first is None or comparator is None or not metrics:
         return []
-    columns = [words("metric"), Column(first.name), Column(other.name), Column("difference"), Column("95 % interval", sorts=False)]
+    columns = [words("metric"), Column(first.name), Column(comparator.name), Column("difference"), Column("95 % interval", sorts=False)]
     caption = "Exploratory: intervals are of each difference by itself, nothing is tested or corrected"
     rows = []
     for name in map(str, metrics):
-        apart = difference(found.run, name, first.name, other.name)
-        values = [value_cell(standing.means[name].value) for standing in (first, other)]
+        apart = difference(findings.run, name, first.name, comparator.name)
+        values = [value_cell(standing.means[name].value) for standing in (first, comparator)]
         rows.append(Row([Cell(name), *values, *difference_cells(apart), count_cell(apart.n if apart else 0)]))
     return [Table(caption, [*columns, Column("questions")], rows)]
 
 
-def fixed_k(found: Findings) -> list[Block]:
+def fixed_k(findings: Findings) -> list[Block]:
     """Rank by a fixed number of chunks, which is not an equal amount of text."""
-    metrics = [metric for metric in found.run.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
-    if not metrics or not found.standings.ranked:
+    metrics = [metric for metric in findings.run.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
+    if not metrics or not findings.standings.ranked:
         return []
     columns = [words("configuration"), Column(str(metrics[0]), note="95 % interval"), *(Column(str(metric)) for metric in metrics[1:])]
     rows = []
-    for standing in found.standings.by(metrics[0]):
+    for standing in findings.standings.by(metrics[0]):
         first, *others = (standing.means[str(metric)] for metric in metrics)
         of = ["" if math.isnan(mean.attainable) else f" of {number(mean.attainable)}" for mean in others]
         cells = [value_cell(mean.value, shown=f"{number(mean.value)}{most}") for mean, most in zip(others, of, strict=True)]
         rows.append(Row([Cell(standing.name), mean_cell(first), *cells, count_cell(standing.facts["delivered_tokens"])]))
-    k = plural(found.standings.ranked[0].facts["k"], "chunk")
+    k = plural(findings.standings.ranked[0].facts["k"], "chunk")
     caption = f"Exploratory: by {metrics[0]}; delivered tokens are those of all {k} that retrieval delivers"
     table = Table(caption, [*columns, Column("delivered tokens")], rows)
-    return [Prose(context_sentence(found.standings.ranked)), table]
+    return [Prose(context_sentence(findings.standings.ranked)), table]

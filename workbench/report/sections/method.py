@@ -15,34 +15,34 @@ _ALWAYS = (
 )
 
 
-def method(found: Findings) -> Section:
+def method(findings: Findings) -> Section:
     """Define the metrics, tests and causes of misses."""
-    tests = tuple(f"{line[0].upper()}{line[1:]}." for line in (found.verdict.methods if found.verdict else ()))
+    tests = tuple(f"{line[0].upper()}{line[1:]}." for line in (findings.verdict.methods if findings.verdict else ()))
     cuts: dict[str, list[str]] = {}
-    for name, metric in found.run.measures.items():
+    for name, metric in findings.run.measures.items():
         cuts.setdefault(metric.name, []).append(name)
-    first = {metric.name: metric for metric in found.run.measures.values()}
+    first = {metric.name: metric for metric in findings.run.measures.values()}
     defined = [Term(", ".join(names), first[name].definition, first[name].source) for name, names in cuts.items()]
-    causes = [Term(name, meaning) for name, meaning in possible_causes(found.run).items()]
-    blocks: list[Block] = [Prose(about_primary(found.run)), Lines([*_ALWAYS, *tests])]
+    causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
+    blocks: list[Block] = [Prose(about_primary(findings.run)), Lines([*_ALWAYS, *tests])]
     blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
-    about = Prose("If several causes apply, the one of the earliest stage is named.")
-    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [about, Terms(causes)])], "Method")
+    note = Prose("If several causes apply, the one of the earliest stage is named.")
+    return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [note, Terms(causes)])], "Method")
 
 
-def provenance(found: Findings) -> Section:
+def provenance(findings: Findings) -> Section:
     """Convert the manifest to groups of names and values."""
-    about = found.run.manifest
-    prints = about["fingerprints"]
-    once = {"primary metric": about["primary"], "seed of ties": about["seeds"]["ties"], "commit": about["commit"] or "not under git"}
+    manifest = findings.run.manifest
+    prints, commit = manifest["fingerprints"], manifest["commit"] or "not under git"
+    once = {"primary metric": manifest["primary"], "seed for ties": manifest["seeds"]["ties"], "commit": commit}
     groups: dict[str, dict[str, Any]] = {
         "Run": once,
-        "Data": {name: count(value) if isinstance(value, int) else value for name, value in about["dataset"].items()},
+        "Data": {name: count(value) if isinstance(value, int) else value for name, value in manifest["dataset"].items()},
         "Fingerprints of the data": {name: value for name, value in prints.items() if isinstance(value, str)},
         "Fingerprints of the configurations": prints["configurations"],
-        "Versions": about["versions"],
+        "Versions": manifest["versions"],
     }
-    sources = f"Every number here is in the parquet tables of {folder_of(found.run)}, its settings in manifest.json, the executed notebooks in notebooks/."
+    sources = f"Every number here is in the parquet tables of {folder_of(findings.run)}, its settings in manifest.json, the executed notebooks in notebooks/."
     parts = [
         Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
         for place, (title, group) in enumerate(groups.items(), 1)

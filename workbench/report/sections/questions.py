@@ -32,11 +32,11 @@ def questions_table(run: RunTables, configuration: str, most: int = 100) -> Tabl
 
 def worst(run: RunTables, configuration: str) -> list[Block]:
     """Show the worst questions, each with its evidence and delivered chunks."""
-    found = worst_queries(run, configuration, _WORST)
-    if not found:
+    queries = worst_queries(run, configuration, _WORST)
+    if not queries:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
     answers = dict(zip(run.questions["query_id"], run.questions["answer"], strict=True))
-    return [_question(run, query, str(answers[query.query_id] or "")) for query in found]
+    return [_question(run, query, str(answers[query.query_id] or "")) for query in queries]
 
 
 def _notes(run: RunTables, configuration: str) -> dict[str, str]:
@@ -61,8 +61,8 @@ def _need(need: ShownNeed) -> Term:
 
 def _chunk(chunk: ShownChunk) -> Term:
     grade = "" if not chunk.relevance else " · relevant document" if chunk.relevance > 0 else " · known to be irrelevant"
-    about = f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}"
-    return Term(str(chunk.rank), about, pieces=chunk.pieces)
+    description = f"{chunk.doc_id}:{chunk.start}-{chunk.end} · score {number(chunk.score)}{grade}"
+    return Term(str(chunk.rank), description, pieces=chunk.pieces)
 
 
 def _skipped(chunks: int) -> list[Term]:

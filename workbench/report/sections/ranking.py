@@ -16,19 +16,19 @@ _MOST_METRICS = 3
 _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
 
 
-def ranking(found: Findings) -> Section:
+def ranking(findings: Findings) -> Section:
     """Show the ranking, then the configurations beyond the window, screened out and failed."""
-    table = ranking_table(found)
-    apart = [part for part in (windowed(found), screened(found), failed(found)) if part]
+    table = ranking_table(findings)
+    apart = [part for part in (windowed(findings), screened(findings), failed(findings)) if part]
     return Section("Ranking", "ranking", [table or Prose("No configuration can be ranked."), *apart], "Ranking")
 
 
-def ranking_table(found: Findings) -> Table | None:
+def ranking_table(findings: Findings) -> Table | None:
     """Tabulate the ranked configurations. Returns None if there are none."""
-    ranked, primary = found.standings.ranked, str(found.primary)
+    ranked, primary = findings.standings.ranked, str(findings.primary)
     if not ranked:
         return None
-    others = _metrics(found)
+    others = _metrics(findings)
     scale = Scale.over(
         bound for standing in ranked for bound in (standing.means[primary].low, standing.means[primary].high, standing.means[primary].value)
     )
@@ -36,64 +36,64 @@ def ranking_table(found: Findings) -> Table | None:
         words("configuration"),
         Column(primary, note="95 % interval"),
         scale.column(),
-        Column(f"minus the {'leader' if found.reference is found.first else 'baseline'}", note="95 % interval"),
+        Column(f"minus the {'leader' if findings.reference is findings.first else 'baseline'}", note="95 % interval"),
         Column("p", note="corrected"),
         *(Column(str(metric)) for metric in others),
         Column("tokens", note="in k chunks"),
         Column("ms", note="median"),
         Column("size", note="overlap"),
     ]
-    rows = [_row(found, place, standing, others, scale) for place, standing in enumerate(ranked, 1)]
-    budget = f"{plural(found.primary.tokens, 'token')} of text each" if found.primary.tokens else "intervals clustered by document"
-    end, marked = "highest" if found.primary.higher_is_better else "lowest", sum(row.level for row in rows)
+    rows = [_row(findings, place, standing, others, scale) for place, standing in enumerate(ranked, 1)]
+    budget = f"{plural(findings.primary.tokens, 'token')} of text each" if findings.primary.tokens else "intervals clustered by document"
+    end, marked = "highest" if findings.primary.higher_is_better else "lowest", sum(row.level for row in rows)
     tie_set = f"● marks the tie set, {marked} of {len(rows)}: with 95 % confidence the {end} true mean is in it. " if marked else ""
     note = f"{tie_set}Intervals are 95 %, clustered by source document; differences are on the same questions."
     return Table(f"By {primary}; {budget}", columns, rows, note, "ranked")
 
 
-def short_table(found: Findings, standings: Sequence[Standing]) -> Table:
+def short_table(findings: Findings, standings: Sequence[Standing]) -> Table:
     """Tabulate configurations by the primary metric with the tie set marked, narrow enough for a terminal."""
-    columns = [words("configuration"), Column(str(found.primary)), Column("95 % interval"), Column("n"), words("")]
+    columns = [words("configuration"), Column(str(findings.primary)), Column("95 % interval"), Column("n"), words("")]
     rows = []
     for standing in standings:
-        mean = standing.means[str(found.primary)]
-        cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(found.mark(standing.name))]
-        rows.append(Row([Cell(standing.name), *cells], found.mark(standing.name) != ""))
-    note = "= statistically indistinguishable" if "=" in {found.mark(standing.name) for standing in standings} else ""
+        mean = standing.means[str(findings.primary)]
+        cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(findings.mark(standing.name))]
+        rows.append(Row([Cell(standing.name), *cells], findings.mark(standing.name) != ""))
+    note = "= statistically indistinguishable" if "=" in {findings.mark(standing.name) for standing in standings} else ""
     return Table("", columns, rows, note)
 
 
-def windowed(found: Findings) -> Section | None:
+def windowed(findings: Findings) -> Section | None:
     """Tabulate the configurations with chunks beyond the embedder's window, each with the tokens cut off."""
-    if not found.standings.windowed:
+    if not findings.standings.windowed:
         return None
-    about = "Chunks longer than the embedder's window are cut before they are searched: these scores reflect the window, not the chunking."
-    entries = Terms([Term(standing.name, f"{window_note(standing)}.") for standing in found.standings.windowed])
-    return Section("Window, not chunking", "window", [Prose(about), entries])
+    introduction = "The embedder truncates chunks beyond its window, so these scores reflect the window, not the chunking."
+    entries = Terms([Term(standing.name, f"{window_note(standing)}.") for standing in findings.standings.windowed])
+    return Section("Beyond the embedder's window", "window", [Prose(introduction), entries])
 
 
-def screened(found: Findings) -> Section | None:
+def screened(findings: Findings) -> Section | None:
     """Tabulate the configurations that were screened out by proxy. Returns None without a screening."""
-    if found.screening is None:
+    if findings.screening is None:
         return None
     columns = [words("configuration"), Column("by proxy"), Column("minus the leader"), words("leader"), words("proxy")]
     rows = [
         Row([Cell(row.configuration), value_cell(row.value), Cell(difference_text(row)), Cell(row.first), Cell(row.proxy)])
-        for row in found.screening.dropped
+        for row in findings.screening.dropped
     ]
     table: list[Block] = [Table("Screened out, and not run in full", columns, rows)] if rows else []
-    return Section("Screened out", "screened", [Prose(screened_sentence(found.screening)), *table])
+    return Section("Screened out", "screened", [Prose(screened_sentence(findings.screening)), *table])
 
 
-def failed(found: Findings) -> Section | None:
+def failed(findings: Findings) -> Section | None:
     """Tabulate the errors of failed configurations."""
-    entries = Terms([Term(name, error) for name, error in found.failures.items()])
-    return Section("Failed", "failed", [entries]) if found.failures else None
+    entries = Terms([Term(name, error) for name, error in findings.failures.items()])
+    return Section("Failed", "failed", [entries]) if findings.failures else None
 
 
-def _row(found: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale) -> Row:
-    mean, priced = standing.means[str(found.primary)], found.price(standing.name)
-    pair = found.against(standing.name, found.reference.name) if found.reference else None
+def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Measure], scale: Scale) -> Row:
+    mean, priced = standing.means[str(findings.primary)], findings.price(standing.name)
+    pair = findings.against(standing.name, findings.reference.name) if findings.reference else None
     cells = [Cell(standing.name, place=place), mean_cell(mean), scale.cell(mean)]
     cells += [gap_cell(pair.difference if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     for mean in (standing.means[str(metric)] for metric in others):
@@ -102,9 +102,9 @@ def _row(found: Findings, place: int, standing: Standing, others: Sequence[Measu
     cells += [count_cell(standing.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
     size = count_cell(standing.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
-    return Row(cells, found.mark(standing.name) != "")
+    return Row(cells, findings.mark(standing.name) != "")
 
 
-def _metrics(found: Findings) -> list[Measure]:
-    candidates = [metric for metric in found.run.measures.values() if str(metric) != str(found.primary) and metric.k is not None]
+def _metrics(findings: Findings) -> list[Measure]:
+    candidates = [metric for metric in findings.run.measures.values() if str(metric) != str(findings.primary) and metric.k is not None]
     return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]

@@ -44,13 +44,13 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
 def latency(run: RunTables, configuration: str) -> Table:
     """Tabulate milliseconds per question for each step."""
     timings = timings_of(run, configuration)
-    taken = {
+    milliseconds = {
         step: (timings[f"latency_{name}_p50"], timings[f"latency_{name}_p95"])
         for step, name in _STEPS.items()
         if f"latency_{name}_p50" in timings
     }
-    digits = fitting_digits(value for both in taken.values() for value in both)
-    rows = [Row([Cell(step), *(value_cell(value, digits) for value in both)]) for step, both in taken.items()]
+    digits = fitting_digits(value for percentiles in milliseconds.values() for value in percentiles)
+    rows = [Row([Cell(step), *(value_cell(value, digits) for value in percentiles)]) for step, percentiles in milliseconds.items()]
     return Table("Milliseconds per question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
 
 

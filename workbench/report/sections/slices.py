@@ -14,22 +14,24 @@ from workbench.report.sections.pairs import slice_name
 from workbench.statistics.intervals import Interval
 
 
-def slices(found: Findings) -> Section | None:
+def slices(findings: Findings) -> Section | None:
     """Show the leader by slice, then every configuration. Returns None without a leader."""
-    if found.first is None:
+    if findings.first is None:
         return None
-    means = {standing.name: slice_means(found.run, standing.name) for standing in found.standings.ranked}
-    table = _map(found, means)
+    means = {standing.name: slice_means(findings.run, standing.name) for standing in findings.standings.ranked}
+    table = _map(findings, means)
     folded: list[Block] = [Fold("Every configuration by slice", [table])] if table else []
-    return Section("By kind of question", "slices", [_first(found, means[found.first.name]), *folded], "Slices")
+    return Section("By kind of question", "slices", [_first(findings, means[findings.first.name]), *folded], "Slices")
 
 
-def _first(found: Findings, table: pd.DataFrame) -> Table:
+def _first(findings: Findings, table: pd.DataFrame) -> Table:
     """Tabulate the leader by slice, with its difference from the configuration it is compared with."""
-    name, parts = found.first.name if found.first else "", {part.name: part for part in found.contrast.parts} if found.contrast else {}
+    name = findings.first.name if findings.first else ""
+    parts = {part.name: part for part in findings.contrast.parts} if findings.contrast else {}
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
-    columns = [words("slice"), Column("questions"), Column("documents"), Column(str(found.primary), note="95 % interval"), scale.column()]
-    columns += [Column(f"minus {found.other.name}", note="95 % interval")] if parts and found.other else []
+    columns = [words("slice"), Column("questions"), Column("documents")]
+    columns += [Column(str(findings.primary), note="95 % interval"), scale.column()]
+    columns += [Column(f"minus {findings.comparator.name}", note="95 % interval")] if parts and findings.comparator else []
     rows = []
     for label, row in table.iterrows():
         mean, part = Interval(*row[["value", "low", "high", "n", "clusters"]]), parts.get(str(label))
@@ -40,7 +42,7 @@ def _first(found: Findings, table: pd.DataFrame) -> Table:
     return Table(f"{name} by slice", columns, rows, note)
 
 
-def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
+def _map(findings: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
     """Shade every configuration by slice. Returns None for a single slice or configuration."""
     labels = list(next(iter(means.values())).index)
     if len(means) < 2 or len(labels) < 2:
@@ -55,5 +57,5 @@ def _map(found: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
         Row([Cell(slice_name(str(label))), count_cell(counts[label]), *scale.shades(values.loc[label].tolist(), digits)])
         for label in labels
     ]
-    caption = f"{found.primary} of every configuration by slice; stronger colours are higher"
+    caption = f"{findings.primary} of every configuration by slice; stronger colours are higher"
     return Table(caption, [words("slice"), Column("questions"), *columns], rows, key=key_of(short))

@@ -6,7 +6,7 @@ from workbench.analysis.standings import Mean, Standing
 from workbench.core.formatting import count, interval, listed, number, plural, share, signed
 from workbench.report.cells import digits_for
 from workbench.results.run_tables import Measure, RunTables
-from workbench.statistics.screening import Screened, Screening
+from workbench.statistics.screening import ScreenedConfiguration, Screening
 
 
 def folder_of(run: RunTables) -> str:
@@ -29,14 +29,14 @@ def about_primary(run: RunTables) -> str:
     if metric.tokens is not None:
         return (
             f"The primary metric is {metric}: every configuration delivers its chunks by rank until {plural(metric.tokens, 'token')} "
-            "are there, so that large and small chunks are compared on the same amount of text."
+            "are reached, so that large and small chunks are compared on the same amount of text."
         )
     if not run.dataset["needs"]:
         return (
             f"The questions have no evidence spans, so equal context does not apply: "
             f"the primary metric is {metric}, over distinct documents, each ranked by its highest chunk."
         )
-    return f"The primary metric is {metric}: it is not taken at equal context, where larger chunks deliver more text."
+    return f"The primary metric is {metric}: it does not compare at equal context, because larger chunks deliver more text."
 
 
 def predicate(mean: Mean, metric: Measure) -> str:
@@ -73,15 +73,15 @@ def context_sentence(standings: Sequence[Standing]) -> str:
 
 def screened_sentence(screening: Screening) -> str:
     """The number of configurations screened out, the margin, the proxies and the questions."""
-    some = f"{count(screening.queries)} of" if screening.queries < screening.of else "all"
-    by = f"by {listed(screening.proxies)} on {some} {plural(screening.of, 'question')}"
+    sample = f"{count(screening.queries)} of" if screening.queries < screening.of else "all"
+    by = f"by {listed(screening.proxies)} on {sample} {plural(screening.of, 'question')}"
     if not screening.dropped:
-        return f"Nothing was screened out {by}: no configuration of {count(len(screening.rows))} is far enough behind."
+        return f"Nothing was screened out {by}: none of {plural(len(screening.rows), 'configuration')} is far enough behind."
     sentence = f"{count(len(screening.dropped))} of {plural(len(screening.rows), 'configuration')} screened out {by}"
     return f"{sentence}: with 95 % confidence more than {number(screening.margin)} behind in {screening.metric}, and not run in full."
 
 
-def difference_text(row: Screened) -> str:
+def difference_text(row: ScreenedConfiguration) -> str:
     """The difference of a configuration from the leader by proxy, with its interval."""
     return f"{signed(row.difference)} {interval(row.low, row.high)}"
 

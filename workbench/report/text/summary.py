@@ -37,95 +37,95 @@ class Answers(NamedTuple):
     data: Answer
 
 
-def answers(found: Findings) -> Answers:
+def answers(findings: Findings) -> Answers:
     """Answer all eight questions. Sentences name a winner only if the verdict does."""
     return Answers(
-        Answer("What won?", *verdict.won(found)),
-        Answer("By how much?", *verdict.margin(found)),
-        Answer("How sure is that?", *verdict.certainty(found)),
-        Answer("What does it cost?", *cost(found)),
-        Answer("What mostly goes wrong?", *faults(found)),
-        Answer("Where is it weakest?", *weakest(found)),
-        Answer("How many more questions would be needed?", *verdict.more(found)),
-        Answer("On which data?", *data(found)),
+        Answer("What won?", *verdict.won(findings)),
+        Answer("By how much?", *verdict.margin(findings)),
+        Answer("How certain is the result?", *verdict.certainty(findings)),
+        Answer("What does it cost?", *cost(findings)),
+        Answer("What goes wrong most often?", *faults(findings)),
+        Answer("Where is it weakest?", *weakest(findings)),
+        Answer("How many more questions would be needed?", *verdict.more(findings)),
+        Answer("On which data?", *data(findings)),
     )
 
 
-def headline(found: Findings) -> Lead:
+def headline(findings: Findings) -> Lead:
     """Name the winner or the tie set. Text in brackets becomes the aside."""
-    sentence, bracket, aside = answers(found).won.sentence.partition(" (")
+    sentence, bracket, aside = answers(findings).won.sentence.partition(" (")
     return Lead(sentence, f"({aside}" if bracket else "")
 
 
-def opening(found: Findings) -> list[str]:
+def opening(findings: Findings) -> list[str]:
     """Describe the configurations that are not ranked, and the data."""
-    answer = answers(found)
+    answer = answers(findings)
     return [line for line in (answer.won.detail, answer.data.text) if line]
 
 
-def answered(found: Findings) -> Answered:
+def answered(findings: Findings) -> Answered:
     """Answer the other questions."""
-    return Answered(list(answers(found))[1:-1])
+    return Answered(list(answers(findings))[1:-1])
 
 
-def cost(found: Findings) -> tuple[str, str]:
+def cost(findings: Findings) -> tuple[str, str]:
     """State the costs of the leader and of the cheapest configuration of the tie set."""
-    first, cheapest = found.price(found.first.name) if found.first else None, found.cheapest
-    if first is None or cheapest is None or found.verdict is None:
-        return "No configuration can be ranked, so no cost is named.", ""
+    first, cheapest = findings.price(findings.first.name) if findings.first else None, findings.cheapest
+    if first is None or cheapest is None or findings.verdict is None:
+        return "No configuration can be ranked, so no cost is given.", ""
     meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in map(COSTS.__getitem__, _PRICES))
     # At equal context all deliver the same amount.
-    kinds = [kind for kind in _PRICES if kind != "delivered" or found.primary.tokens is None]
+    kinds = [kind for kind in _PRICES if kind != "delivered" or findings.primary.tokens is None]
     sentence = f"{first.name} costs {_priced(first, kinds)}"
     if cheapest.name != first.name:
         return f"{sentence}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(cheapest, kinds)}.", meaning
-    least = found.conclusive and len(found.verdict.best) > 1
+    least = findings.conclusive and len(findings.verdict.best) > 1
     return f"{sentence}{'; no other configuration of the tie set costs less to encode' if least else ''}.", meaning
 
 
-def faults(found: Findings) -> tuple[str, str]:
+def faults(findings: Findings) -> tuple[str, str]:
     """Describe the leader's misses and their most frequent cause."""
-    first, missed = found.first, found.faults
+    first, missed = findings.first, findings.faults
     if first is None or missed is None:
         return "No configuration can be ranked, so no faults are counted.", ""
-    if not found.primary.higher_is_better:
-        return f"{found.primary} counts faults itself and has no causes.", ""
-    what, questions = "evidence" if explains_text(found.run) else "a relevant document", plural(missed.of, "question")
+    if not findings.primary.higher_is_better:
+        return f"{findings.primary} counts faults itself, so misses have no causes.", ""
+    target, questions = "evidence" if explains_text(findings.run) else "a relevant document", plural(missed.of, "question")
     if not missed.causes:
-        return f"Nothing: {first.name} misses {what} on none of {questions}.", ""
+        return f"Nothing: {first.name} does not miss {target} on any of {questions}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
     mostly = "each time" if most == queries else f"on {count(most)} of these"
     by = f"{mostly} because {_BECAUSE[cause]}"
-    meanings = cause_meanings(found.run)
+    meanings = cause_meanings(findings.run)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
-    return f"{first.name} misses {what} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.", f"{detail}."
+    return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.", f"{detail}."
 
 
-def weakest(found: Findings) -> tuple[str, str]:
+def weakest(findings: Findings) -> tuple[str, str]:
     """Name the slice in which the leader scores worst."""
-    first, missed = found.first, found.faults
+    first, missed = findings.first, findings.faults
     if first is None or missed is None:
-        return "No configuration can be ranked, so none is sliced.", ""
+        return "No configuration can be ranked, so there are no slices.", ""
     if missed.weakest is None:
-        return "No slice has 20 questions, and smaller slices are not informative.", ""
-    whole, part = first.means[str(found.primary)], missed.weakest.mean
+        return "No slice has 20 questions, and smaller ones are too noisy to report.", ""
+    overall, part = first.means[str(findings.primary)], missed.weakest.mean
     value = f"{number(part.value)} {interval(part.low, part.high)}"
-    where = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
+    slice_text = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
     return (
-        f"{first.name} is weakest on {where}: {found.primary} {value}, against {number(whole.value)} on all.",
-        "Of the slices with 20 questions or more; of several slices one is the lowest by chance alone.",
+        f"{first.name} is weakest on {slice_text}: {findings.primary} {value}, against {number(overall.value)} on all.",
+        "Among slices with at least 20 questions. With several slices, one is always lowest by chance alone.",
     )
 
 
-def data(found: Findings) -> tuple[str, str]:
+def data(findings: Findings) -> tuple[str, str]:
     """Describe the documents and questions, and how many questions the primary metric averages."""
-    if found.first is None:
-        return about_dataset(found.run), ""
-    mean = found.first.means[str(found.primary)]
+    if findings.first is None:
+        return about_dataset(findings.run), ""
+    mean = findings.first.means[str(findings.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
     over = f"{plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}"
-    return about_dataset(found.run), f"{found.primary} is over {over}{unscored}."
+    return about_dataset(findings.run), f"{findings.primary} is over {over}{unscored}."
 
 
 def _priced(costed: CostedConfiguration, kinds: Sequence[Cost]) -> str:

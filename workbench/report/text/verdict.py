@@ -6,7 +6,7 @@ A null result reads as one: the words winner, better and best appear only if the
 import numpy as np
 
 from workbench.analysis.findings import ALPHA, Findings
-from workbench.core.formatting import about, count, interval, listed, number, p_value, plural, share, signed
+from workbench.core.formatting import approximate, count, interval, listed, number, p_value, plural, share, signed
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.verdict import CONDITIONAL, FEWEST_QUERIES, MOST_QUERIES, Reason, Verdict
 
@@ -17,53 +17,54 @@ _MOST_LETTERS = 200
 _POWER = "80 % power, two-sided paired t test at 5 %, with the observed difference and its spread, uncorrected for other pairs."
 
 
-def won(found: Findings) -> tuple[str, str]:
+def won(findings: Findings) -> tuple[str, str]:
     """Name the winner or the tie set. The detail lists the configurations that are not ranked."""
-    return (_verdict(found, found.verdict) if found.verdict else f"No winner: {_why_none(found)}."), _beside(found)
+    return (_verdict(findings, findings.verdict) if findings.verdict else f"No winner: {_why_none(findings)}."), _beside(findings)
 
 
-def margin(found: Findings) -> tuple[str, str]:
+def margin(findings: Findings) -> tuple[str, str]:
     """State the leader's difference from the other. The detail gives the leader's value corrected for selection."""
-    first, second, apart = found.first, found.other, found.margin
+    first, second, apart = findings.first, findings.comparator, findings.margin
     if first is None:
         return "No configuration can be ranked, so there is no difference.", ""
-    metric = str(found.primary)
+    metric = str(findings.primary)
     if second is None or apart is None:
-        return f"There is no second one to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
+        return f"There is no second configuration to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
     questions = f"on {plural(apart.difference.n, 'question')}"
     if same(apart):
         single = "; one question gives no interval" if apart.difference.n == 1 else ""
-        return f"By nothing: {apart.a} and {apart.b} have the same {metric} {questions}{single}.", ""
+        return f"There is no difference: {apart.a} and {apart.b} have the same {metric} {questions}{single}.", ""
     values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
-    values += "" if found.primary.higher_is_better else ", and less is wanted"
+    values += "" if findings.primary.higher_is_better else ", lower is better"
     difference = f"{signed(apart.difference.value)} {interval(apart.difference.low, apart.difference.high)}"
-    if found.winner:
-        return f"By {difference} over {_role(found)}{apart.b} {questions}: {values}.", _selected(found)
-    return f"{apart.a} and {_role(found)}{apart.b} differ by {difference} {questions}{_zero(found, apart)}: {values}.", _selected(found)
+    if findings.winner:
+        return f"By {difference} over {_role(findings)}{apart.b} {questions}: {values}.", _selected(findings)
+    size = f"{difference} {questions}{_zero(findings, apart)}"
+    return f"{apart.a} and {_role(findings)}{apart.b} differ by {size}: {values}.", _selected(findings)
 
 
-def certainty(found: Findings) -> tuple[str, str]:
+def certainty(findings: Findings) -> tuple[str, str]:
     """State the result of the tests. The detail gives the other p values and the bounds under complete judgements."""
-    verdict, apart = found.verdict, found.margin
+    verdict, apart = findings.verdict, findings.margin
     if verdict is None or apart is None:
         return "Nothing was tested, because a test requires two configurations.", ""
     if same(apart):
         return "There is no difference to test.", ""
     tests = f"paired t {p_value(apart.p)}, randomisation {p_value(apart.p_random)}, Holm {p_value(apart.p_holm)}"
-    limited = f" All this holds {CONDITIONAL}: there are {plural(verdict.clusters, 'document')}." if verdict.conditional else ""
-    return f"{_sure(verdict, apart)}.{limited}", f"{apart.a} against {apart.b}: {tests}.{_bounded(found)}"
+    limited = f" This holds {CONDITIONAL}: there are {plural(verdict.clusters, 'document')}." if verdict.conditional else ""
+    return f"{_sure(verdict, apart)}.{limited}", f"{apart.a} against {apart.b}: {tests}.{_bounded(findings)}"
 
 
-def more(found: Findings) -> tuple[str, str]:
+def more(findings: Findings) -> tuple[str, str]:
     """State the number of questions that would separate the first two configurations."""
-    verdict, second = found.verdict, found.second
+    verdict, second = findings.verdict, findings.second
     if verdict is None or second is None:
         return "More questions would not help without two configurations that can be compared.", ""
     if verdict.reason is Reason.IDENTICAL:
         return "No number of questions would separate equal configurations.", ""
     if verdict.reason is Reason.FEW:
-        return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')}, for any claim at all.", ""
-    return _needed(found, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
+        return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim.", ""
+    return _needed(findings, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
 
 
 def same(apart: Comparison) -> bool:
@@ -72,75 +73,75 @@ def same(apart: Comparison) -> bool:
     return difference.value == 0 and (difference.n == 1 or difference.low == difference.high == 0)
 
 
-def _verdict(found: Findings, verdict: Verdict) -> str:
+def _verdict(findings: Findings, verdict: Verdict) -> str:
     several, limited = f"{len(verdict.ranked)} configurations", f", {CONDITIONAL}" if verdict.conditional else ""
-    several += " that were run in full" if found.screening and found.screening.dropped else ""
+    several += " that were run in full" if findings.screening and findings.screening.dropped else ""
     match verdict.reason:
         case Reason.ALONE:
-            return f"No winner: {verdict.ranked[0]} has nothing to be compared with."
+            return f"No winner: {verdict.ranked[0]} is the only configuration to rank."
         case Reason.FEW:
             have = f"{plural(verdict.n, 'question has', 'questions have')} a value for every configuration"
             return f"No winner: only {have}, but a winner requires {FEWEST_QUERIES}."
         case Reason.IDENTICAL:
-            return f"No winner: {_names(verdict)} have the same {found.primary} on every question."
+            return f"No winner: {_names(verdict)} have the same {findings.primary} on every question."
         case Reason.TIED:
-            some = f"{len(verdict.best)} of {several}" if len(verdict.best) < len(verdict.ranked) else f"the {several}"
-            return f"No winner: {some} are statistically indistinguishable by {found.primary}{limited} ({_names(verdict)})."
+            subset = f"{len(verdict.best)} of {several}" if len(verdict.best) < len(verdict.ranked) else f"the {several}"
+            return f"No winner: {subset} are statistically indistinguishable by {findings.primary}{limited} ({_names(verdict)})."
         case None:
-            return f"{verdict.winner} wins by {found.primary}: with 95 % confidence it is the best of {several}{limited}."
+            return f"{verdict.winner} wins by {findings.primary}: with 95 % confidence it is the best of {several}{limited}."
 
 
 def _names(verdict: Verdict) -> str:
     return listed(verdict.best, _MOST_NAMES if sum(map(len, verdict.best[:_MOST_NAMES])) < _MOST_LETTERS else _FEW_NAMES)
 
 
-def _why_none(found: Findings) -> str:
-    if found.standings.ranked:
-        return f"no question has a value of {found.primary}"
-    if found.standings.windowed:
+def _why_none(findings: Findings) -> str:
+    if findings.standings.ranked:
+        return f"no question has a score by {findings.primary}"
+    if findings.standings.windowed:
         return "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
-    return "every configuration failed" if found.failures else "no configuration was run"
+    return "every configuration failed" if findings.failures else "no configuration was run"
 
 
-def _beside(found: Findings) -> str:
-    verdict, parts = found.verdict, []
+def _beside(findings: Findings) -> str:
+    verdict, parts = findings.verdict, []
     behind = len(verdict.ranked) - len(verdict.best) if verdict and verdict.reason in (Reason.TIED, Reason.IDENTICAL) else 0
     if behind:
-        parts.append(f"{'the other one is' if behind == 1 else f'each of the other {behind} is'} behind another configuration")
-    if found.standings.windowed:
-        parts.append(f"window, not chunking, and so not compared: {listed([standing.name for standing in found.standings.windowed])}")
-    if found.screening and found.screening.dropped:
-        parts.append(f"{plural(len(found.screening.dropped), 'other')} screened out before")
-    if found.failures:
-        parts.append(f"failed: {listed(list(found.failures), 2)}")
-    if found.unbased:
-        parts.append(f"the baseline {found.unbased} cannot be compared, so all pairs were")
+        parts.append(f"{'the other configuration is' if behind == 1 else f'each of the other {behind} configurations is'} behind")
+    if findings.standings.windowed:
+        parts.append(f"beyond the embedder's window, so not compared: {listed([each.name for each in findings.standings.windowed])}")
+    if findings.screening and findings.screening.dropped:
+        parts.append(f"{plural(len(findings.screening.dropped), 'configuration')} screened out before the run")
+    if findings.failures:
+        parts.append(f"failed: {listed(list(findings.failures), 2)}")
+    if findings.unbased:
+        parts.append(f"the baseline {findings.unbased} cannot be compared, so all pairs are")
     notes = "; ".join(parts)
     return f"{notes[0].upper()}{notes[1:]}." if notes else ""
 
 
-def _role(found: Findings) -> str:
-    base = found.verdict is not None and found.verdict.family != "all pairs" and found.other is found.standings.baseline
+def _role(findings: Findings) -> str:
+    base = findings.verdict is not None and findings.verdict.family != "all pairs" and findings.comparator is findings.standings.baseline
     return "the baseline " if base else ""
 
 
-def _zero(found: Findings, apart: Comparison) -> str:
+def _zero(findings: Findings, apart: Comparison) -> str:
     low, high = apart.difference.low, apart.difference.high
     if low <= 0 <= high:
-        return ", which may be nothing"
-    pairs = found.verdict.comparisons if found.verdict else ()
+        return ", which may be chance"
+    pairs = findings.verdict.comparisons if findings.verdict else ()
     return f", before correction for {count(len(pairs))} comparisons" if (low > 0 or high < 0) and len(pairs) > 1 else ""
 
 
-def _selected(found: Findings) -> str:
-    verdict, first = found.verdict, found.first
+def _selected(findings: Findings) -> str:
+    verdict, first = findings.verdict, findings.first
     if verdict is None or first is None or verdict.selected is None or len(verdict.ranked) < 2:
         return ""
-    end, plain = "highest" if found.primary.higher_is_better else "lowest", first.means[str(found.primary)].value
+    end, plain = "highest" if findings.primary.higher_is_better else "lowest", first.means[str(findings.primary)].value
     return (
-        f"The {end} of several is also the luckiest: {number(plain)} becomes {number(verdict.selected.value)} (optimism "
-        f"{number(verdict.selected.optimism)}) where half of the documents choose and the others measure; "
-        f"{first.name} comes first on {share(verdict.selected.chosen.get(first.name, 0.0), 1)} of the halves."
+        f"The {end} of several means is partly luck: {number(plain)} becomes {number(verdict.selected.value)} (optimism "
+        f"{number(verdict.selected.optimism)}) if half of the documents choose the leader and the others measure it; "
+        f"{first.name} leads on {share(verdict.selected.chosen.get(first.name, 0.0), 1)} of the halves."
     )
 
 
@@ -149,33 +150,33 @@ def _sure(verdict: Verdict, apart: Comparison) -> str:
     corrected = f"{p_value(apart.p_adjusted)}{f' after correction for {count(tests)} comparisons' if tests > 1 else ''}"
     alike = apart.p_adjusted > ALPHA
     if verdict.reason is None:
-        others = "every other one is" if len(verdict.ranked) > 2 else "the other one is"
+        others = "every other configuration is" if len(verdict.ranked) > 2 else "the other configuration is"
         sentence = f"With 95 % confidence {others} behind; {apart.a} against {apart.b}: {corrected}"
-        return f"{sentence}, by which alone these two are statistically indistinguishable" if alike else sentence
+        return f"{sentence}, which by itself does not separate these two" if alike else sentence
     if verdict.reason is Reason.FEW:
-        return f"Not sure enough for a claim; {apart.a} against {apart.b}: {corrected}"
+        return f"Not certain enough for a claim; {apart.a} against {apart.b}: {corrected}"
     return f"{apart.a} and {apart.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
 
 
-def _bounded(found: Findings) -> str:
+def _bounded(findings: Findings) -> str:
     """State the bounds of the difference under complete judgements, if the two have different shares judged."""
-    if found.bounds is None or found.contrast is None or found.contrast.judged is None or np.isnan(found.bounds.low):
+    if findings.bounds is None or findings.contrast is None or findings.contrast.judged is None or np.isnan(findings.bounds.low):
         return ""
-    a, b = (share(part, 1) for part in found.contrast.judged)
-    exact = "" if found.primary.name in _BOUNDED else "about "
-    bounds = f"{signed(found.bounds.low)} and {signed(found.bounds.high)}"
-    return f" Of what they retrieved {a} and {b} is judged; whatever the rest is, the difference is {exact}between {bounds}."
+    a, b = (share(part, 1) for part in findings.contrast.judged)
+    exact = "" if findings.primary.name in _BOUNDED else "about "
+    bounds = f"{signed(findings.bounds.low)} and {signed(findings.bounds.high)}"
+    return f" Of their retrieved documents {a} and {b} are judged; however the rest would be judged, the difference is {exact}between {bounds}."
 
 
-def _needed(found: Findings, verdict: Verdict, pair: str) -> str:
-    needed, apart = verdict.needed, found.against(*verdict.ranked[:2])
+def _needed(findings: Findings, verdict: Verdict, pair: str) -> str:
+    needed, apart = verdict.needed, findings.against(*verdict.ranked[:2])
     n = apart.difference.n if apart else verdict.n
     if needed is None:
         return f"The number of questions that would separate {pair} is unknown: there is no difference to estimate it from."
-    if found.winner:
-        return f"No more questions are needed; a new study would find the difference of {pair} with about {about(needed)}."
+    if findings.winner:
+        return f"No more questions are needed; a new study would find the difference of {pair} with about {approximate(needed)}."
     if needed > MOST_QUERIES:
         return f"More than {count(MOST_QUERIES)} questions would be needed to separate {pair}."
     if needed <= n:
-        return f"For {pair} alone {about(needed)} questions are enough by number: it takes more documents, or fewer configurations at once."
-    return f"About {about(needed - n)} more questions, {about(needed)} in all, would separate {pair}."
+        return f"For {pair} alone {approximate(needed)} questions would be enough; here it takes more documents, or fewer configurations at once."
+    return f"About {approximate(needed - n)} more questions, {approximate(needed)} in all, would separate {pair}."
