@@ -66,7 +66,7 @@ from .records import Query as Query
 from .records import Span as Span
 from .report.trends import load_history as load_history
 from .retrieval.base import Retriever as Retriever
-from .retrieval.bm25 import Bm25Retriever as Bm25Retriever
+from .retrieval.bm25 import BM25Retriever as BM25Retriever
 from .retrieval.dense import DenseRetriever as DenseRetriever
 from .scoring.score import Scores as Scores
 from .scoring.score import score as score

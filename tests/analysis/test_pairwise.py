@@ -29,7 +29,7 @@ from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.results.run_tables import RunTables
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.result_store import Draft
 
 TEXT = "one two three. four five six. seven ate."
@@ -83,7 +83,7 @@ def made() -> Callable[..., Result]:
             "hits": {"": store.obtain("hits", name, write_hits)},
             "scores": {str(one): store.obtain("scores", f"{name}-{one}", partial(write_scores, one)) for one in context.metrics},
         }
-        return Result(Configuration(name, FixedChunker(size=16), None, Bm25Retriever(k=3)), entries)
+        return Result(Configuration(name, FixedChunker(size=16), None, BM25Retriever(k=3)), entries)
 
     return make
 

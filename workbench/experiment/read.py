@@ -57,7 +57,7 @@ def read_experiment(path: Path, overrides: Sequence[str] = ()) -> ExperimentSpec
 
 def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> ExperimentSpec:
     """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults."""
-    faults = [*known, *(unknown("the experiment", key, KEYS) for key in settings if key not in KEYS)]
+    faults = [*known, *(unknown("the experiment", key, tuple(KEYS)) for key in settings if key not in KEYS)]
     name = settings.get("name")
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         faults.append(f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'")

@@ -24,7 +24,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.records import Chunk
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.chroma_index import build_index
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
@@ -75,7 +75,7 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     chunks = run.chunks(result.entry("chunks"))
     # This order breaks ties.
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
-    if isinstance(retrieval, Bm25Retriever):
+    if isinstance(retrieval, BM25Retriever):
         settings, needed = retrieval.model_dump(), ["bm25s", "PyStemmer"]
         texts = list(chunks.inputs)
         retrieval.index([texts[place] for place in order]).save(str(folder / "index"))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from workbench.chunking.base import Chunker
 from workbench.faultbench.pipeline import BenchPipeline
-from workbench.faultbench.run import Bench, BenchIndex, BrokenChunker, WindowedBm25Retriever
+from workbench.faultbench.run import Bench, BenchIndex, BrokenChunker, WindowedBM25Retriever
 from workbench.records import Dataset, Document, Span
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 
 DEEPEST = 20
 _BATCHES = 6
@@ -19,11 +19,11 @@ _WINDOWS = (16, 32, 64, 128)
 _COPIES = 3
 # The depth that the largest k needs with copies of every chunk.
 LISTED = DEEPEST * _COPIES
-_SOUND = Bm25Retriever(k=DEEPEST)
+_SOUND = BM25Retriever(k=DEEPEST)
 # Unchanged words and raw term counts, like a naive hand-written search.
 _WORSE = {
-    "words-as-they-stand": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none"),
-    "raw-counts": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none", k1=100.0, b=0.0),
+    "words-as-they-stand": BM25Retriever(k=DEEPEST, stopwords="none", stemmer="none"),
+    "raw-counts": BM25Retriever(k=DEEPEST, stopwords="none", stemmer="none", k1=100.0, b=0.0),
 }
 
 
@@ -54,7 +54,7 @@ def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, Be
         "boundary": {name: BrokenChunker(chunker=chunker, cuts=_cuts(bench.dataset, share)) for name, share in _FRACTIONS.items()},
         "duplicate": {f"{_COPIES}-copies": BrokenChunker(chunker=chunker, copies=_COPIES)},
     }
-    windows = {f"{window}-tokens": WindowedBm25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
+    windows = {f"{window}-tokens": WindowedBM25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
     broken = {cause: {name: bench.index(variant, _SOUND) for name, variant in variants.items()} for cause, variants in chunkers.items()}
     for cause, retrievers in (("window", windows), ("rank", _WORSE)):
         broken[cause] = {name: bench.index(chunker, retriever) for name, retriever in retrievers.items()}

@@ -21,7 +21,7 @@ from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Chunk, Dataset, Document
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 
 _FIRST_WORD = re.compile(r"\S+\s+")
 
@@ -71,7 +71,7 @@ def _copies(chunk: Chunk, copies: int) -> list[Chunk]:
     return chunks
 
 
-class WindowedBm25Retriever(Bm25Retriever):
+class WindowedBM25Retriever(BM25Retriever):
     """BM25 over the first `window` tokens of each text, as an embedder with a window reads it."""
 
     kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]  # a literal kind, like every component
@@ -108,7 +108,7 @@ class Bench:
         self._graph = Graph(RunContext(Workspace(folder, folder / "store"), dataset, metrics, "exact", indexed=False))
         self.dataset = dataset
 
-    def index(self, chunker: Chunker, retriever: Bm25Retriever) -> BenchIndex:
+    def index(self, chunker: Chunker, retriever: BM25Retriever) -> BenchIndex:
         """Run the stages up to the hits with these components."""
         entries = self._graph.walk(Configuration("bench", chunker, None, retriever), ("chunks", "hits"))
         table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
@@ -117,7 +117,7 @@ class Bench:
         texts = {document.doc_id: document.text for document in self.dataset.documents if document.doc_id not in left_out}
         starts = dict(zip(texts, (tokens.starts for tokens in tokenise(list(texts.values()), BUDGET_VOCABULARY)), strict=True))
         window, ends = None, table["end"].to_numpy(np.int64)
-        if isinstance(retriever, WindowedBm25Retriever):
+        if isinstance(retriever, WindowedBM25Retriever):
             window, inputs = retriever.window, list(chunks.inputs)
             lengths = np.array([len(tokens.starts) for tokens in tokenise(inputs, BUDGET_VOCABULARY)], dtype=np.int64)
             ends = embedded_ends(table, np.maximum(lengths - window, 0), inputs, BUDGET_VOCABULARY)

@@ -12,7 +12,7 @@ from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import Floats
 
 
-class Bm25Retriever(Retriever):
+class BM25Retriever(Retriever):
     """BM25 as Lucene computes it (Robertson and Zaragoza 2009; Kamphuis et al. 2020), by bm25s with stemmed words.
 
     A query finds only chunks that share a word with it. The defaults give NFCorpus nDCG@10 = .3218, like Anserini's flat index.
