@@ -16,6 +16,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+# This page needs its package: test_extending.py runs it.
+EXTENDING = DOCS / "extending.md"
 WORKBENCH = Path(sys.executable).parent / "workbench"
 # The names of experiments/quickstart.yaml, but fewer configurations and questions.
 QUICKSTART = """

@@ -1,4 +1,4 @@
-"""Docs are executed: links lead somewhere, experiments are valid, examples of data are read, code runs, commands exit 0."""
+"""Links of the docs lead somewhere, experiments are valid, examples of data are read, commands exit 0."""
 
 import json
 import os
@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.docs.conftest import DOCS, PAGES, ROOT, WORKBENCH, blocks, every_block, name_of
+from tests.docs.conftest import DOCS, EXTENDING, PAGES, ROOT, WORKBENCH, every_block, name_of
 from workbench.datasets.sources import SOURCES, GoldenSource
 from workbench.experiment.read import experiment_of
 
-# This page needs its package: test_extending.py runs it.
-EXTENDING = DOCS / "extending.md"
 # These sweep for minutes, or need the big sets: tests/cli and tests/execution run their options.
 SWEEPS = "sweep"
 
@@ -64,11 +62,6 @@ def test_questions_in_the_docs_are_read(text, tmp_path):
     (tmp_path / "questions.jsonl").write_text(text)
     dataset = GoldenSource(path=str(tmp_path)).load()
     assert dataset.queries[0].text == json.loads(text)["query"]
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page != EXTENDING and blocks(page, "python")], ids=name_of)
-def test_the_code_of_a_page_runs(page, executed):
-    executed(page)
 
 
 COMMANDS = {

@@ -1,6 +1,6 @@
 """Build components and metrics from settings and report faults as sentences. Reads the settings of models but loads none."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -76,7 +76,7 @@ def is_mapping(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
-def unknown(owner: str, key: Any, known: Sequence[str]) -> str:
+def unknown(owner: str, key: Any, known: Collection[str]) -> str:
     """Return the fault of an unknown key, suggesting the nearest known one."""
     return f"{owner} has no parameter {key!r}{meant(str(key), known)}; it has {', '.join(known)}"
 
