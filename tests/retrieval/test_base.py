@@ -21,13 +21,13 @@ def searchable(group: list[int], tokens: list[int]) -> Corpus:
 )
 def test_it_takes_as_many_chunks_as_reach_the_slices_and_the_tokens(slices: int, tokens: int, expected: int) -> None:
     # By rank: parent 0 (10 tokens), parent 0 again, parent 1 (20), parent 2 (15), parent 1 again. Not reached: one more than there are.
-    searched = searchable([0, 0, 1, 2, 1], [10, 10, 20, 15, 20])
-    assert enough(np.array([[0, 1, 2, 3, 4]]), searched, SearchDepth(slices, tokens, 0)).tolist() == [expected]
+    corpus = searchable([0, 0, 1, 2, 1], [10, 10, 20, 15, 20])
+    assert enough(np.array([[0, 1, 2, 3, 4]]), corpus, SearchDepth(slices, tokens, 0)).tolist() == [expected]
 
 
 def test_each_row_has_its_own_width() -> None:
-    searched = searchable([0, 0, 1], [1, 1, 1])
-    assert enough(np.array([[0, 1, 2], [0, 2, 1]]), searched, SearchDepth(2, 0, 0)).tolist() == [3, 2]
+    corpus = searchable([0, 0, 1], [1, 1, 1])
+    assert enough(np.array([[0, 1, 2], [0, 2, 1]]), corpus, SearchDepth(2, 0, 0)).tolist() == [3, 2]
 
 
 def test_rectangles_become_rows_cut_at_their_widths() -> None:
