@@ -45,7 +45,7 @@ STAGES = [
     ("faultbench",),
     ("execution",),
     ("scoring", "export", "api"),
-    ("__main__", "cli"),
+    ("__main__", "cli", "testing"),
 ]
 # Public names that the package loads when they are first used.
 ON_DEMAND = {("workbench", "workbench.scoring.score"), ("workbench", "workbench.api.results")}

@@ -15,7 +15,7 @@ class PageChunker(CuttingChunker):
     kind: Literal["pages"] = "pages"
     size: int = 10
 
-    def _cuts(self, document, headers):
+    def cuts(self, document, headers):
         return [(start, min(start + self.size, len(document.text)), None) for start in range(0, len(document.text), self.size)]
 '''
 EXPERIMENT = """

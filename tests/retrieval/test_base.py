@@ -1,8 +1,12 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from workbench.core.fingerprint import fingerprint
 from workbench.retrieval.base import Corpus, SearchDepth, enough, long_table
+from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
 from workbench.retrieval.registry import RETRIEVERS
@@ -52,3 +56,18 @@ def test_the_table_names_every_retriever_by_its_kind() -> None:
 def test_a_retriever_refuses_what_it_does_not_have(wrong: dict) -> None:
     with pytest.raises(ValidationError):
         DenseRetriever(**wrong)
+
+
+def test_a_model_that_a_retriever_loads_is_part_of_its_identity_by_its_files(tmp_path: Path) -> None:
+    class WithModel(Bm25Retriever):
+        def models(self) -> tuple[str, ...]:
+            return (str(folder),)
+
+    prints = []
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        (folder / "model.safetensors").write_text(name)
+        prints.append(fingerprint(WithModel().identity()))
+    assert prints[0] != prints[1]

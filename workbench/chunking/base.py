@@ -81,7 +81,7 @@ class Chunker(BaseModel, ABC):
 
 
 class CuttingChunker(Chunker, ABC):
-    """A chunker defined by its cuts. It adds headers and drops repeated and blank slices."""
+    """A chunker that says only where to cut, in `cuts`. `split` adds headers and drops blank and repeated slices."""
 
     def split(self, document: Document) -> list[Chunk]:
         """Split a document into exact slices, ordered by start, that together cover every character that is not blank."""
@@ -89,14 +89,14 @@ class CuttingChunker(Chunker, ABC):
             return []
         headers = Headers(document, self.enrich)
         chunks: dict[tuple[int, int], Chunk] = {}
-        for start, end, parent in self._cuts(document, headers):
+        for start, end, parent in self.cuts(document, headers):
             if (start, end) not in chunks and document.text[start:end].strip():
                 chunks[start, end] = Chunk(document.doc_id, start, end, headers.at(start), parent)
         return list(chunks.values())
 
     @abstractmethod
-    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return the slices of a nonblank document by start. `split` drops blank and repeated ones."""
+    def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        """Return slices (start, end, parent) of a nonblank document, ordered by start. `parent` is (start, end) or None."""
 
 
 class SlidingChunker(CuttingChunker, ABC):

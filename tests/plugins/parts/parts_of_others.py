@@ -18,7 +18,7 @@ class HalvesChunker(CuttingChunker):
     examples: ClassVar = ({},)
     kind: Literal["halves"] = "halves"
 
-    def _cuts(self, document, headers):
+    def cuts(self, document, headers):
         middle = len(document.text) // 2
         return [(0, middle, None), (middle, len(document.text), None)]
 
