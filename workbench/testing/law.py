@@ -55,10 +55,10 @@ def check_all(component: T, base: type[object], laws: Sequence[Callable[[T], Non
 
 def described(component: object) -> str:
     """Describe a component in a message: a metric by the name of its function, others by their settings."""
-    return shown(getattr(getattr(component, "compute", None), "__name__", component))
+    return getattr(getattr(component, "compute", None), "__name__", None) or shown(component)
 
 
 def shown(value: Any) -> str:
     """Format a value for a message, shortened to 200 characters."""
-    text = value if isinstance(value, str) and value.isidentifier() else repr(value)
+    text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -7,6 +7,8 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pandas as pd
 
+from workbench.core.formatting import meant
+from workbench.errors import InputError
 from workbench.metrics.case import Case, Cut, MetricValues, SpanDefinition
 from workbench.metrics.evaluate import values_of
 from workbench.metrics.registry import KINDS, Kind, Requirement
@@ -179,6 +181,8 @@ def check_metric(metric: Kind | str) -> None:
 
     Raises LawError for the first law that it breaks.
     """
+    if isinstance(metric, str) and metric not in KINDS:
+        raise InputError(f"there is no metric {metric!r}{meant(metric, KINDS)}", "pass a Kind or its name without a cut")
     check_all(KINDS[metric] if isinstance(metric, str) else metric, Kind, METRIC_LAWS)
 
 
