@@ -51,7 +51,7 @@ class Chunker(BaseModel, ABC):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Return size and overlap for tables, each None if the kind has no such setting."""
+        """Return size and overlap in `tokens` for names and tables, each None if the kind has no such setting."""
         return None, None
 
     def identity(self) -> dict[str, Any]:
