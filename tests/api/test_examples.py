@@ -2,7 +2,6 @@
 
 import doctest
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,9 +40,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def names(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
+def names(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     monkeypatch.chdir(workplace)
-    yield {"wb": wb, "results": wb.load("outputs/sizes")}
+    return {"wb": wb, "results": wb.load("outputs/sizes")}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
