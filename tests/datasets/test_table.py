@@ -119,7 +119,7 @@ def test_a_table_of_documents_needs_its_columns(load: Load) -> None:
     found = faults(load, "query,relevant_doc_ids\na?,d\n", "docid,body\nd,Ada\n")
     assert found[:2] == [
         "documents.csv:1 has no use for column 'docid' (did you mean 'doc_id'?); rename it",
-        "documents.csv:1 has no column 'text'; its columns are 'docid', 'body'",
+        "documents.csv:1 has no use for column 'body' (did you mean 'text'?); rename it",
     ]
 
 
@@ -129,7 +129,9 @@ def test_a_table_may_have_its_documents_elsewhere_and_says_when_it_has_none(load
     (tmp_path / "d" / "d.html").write_text("<title>T</title><p>Ada")
     file = str(tmp_path / "questions.csv")
     assert TableSource(path=file, documents=str(tmp_path / "d")).load().documents[0].text == "Ada"
-    with pytest.raises(InputError, match=r"questions\.csv is a table of questions without documents"):
+    with pytest.raises(
+        InputError, match=r"questions\.csv is a list of questions without documents; give .*documents\.csv as dataset\.documents"
+    ):
         TableSource(path=file).load()
 
 

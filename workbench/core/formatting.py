@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 NONE = "–"
@@ -100,8 +101,15 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def nearest_word(word: str, known: Iterable[str], likeness: float = 0.5) -> str | None:
-    """Find the known word most similar to `word`, or None if no similarity reaches `likeness` (0 to 1)."""
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)), None)
+    """Find the known word most similar to `word`, whatever its case, or None if no similarity reaches `likeness` (0 to 1)."""
+    plain = {same_letters(name): name for name in reversed(list(known))}
+    close = difflib.get_close_matches(same_letters(word), plain, n=1, cutoff=likeness)
+    return plain[close[0]] if close else None
+
+
+def same_letters(word: str) -> str:
+    """Return a word for comparison: in lower case and in Unicode's composed form (NFC)."""
+    return unicodedata.normalize("NFC", word).casefold()
 
 
 def meant(word: str, known: Iterable[str]) -> str:
