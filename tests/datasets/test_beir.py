@@ -113,7 +113,7 @@ def test_a_row_of_judgements_in_another_form_is_a_fault(load: Load, row: str) ->
 
 def test_judgements_of_what_is_not_there_are_faults(load: Load) -> None:
     assert faults(load, qrels={"test": QRELS + "q\tx\t1\ns\td\t1\nq\td\t1\n"}) == [
-        "test.tsv:4 judges document 'x' for query 'q', but this document does not exist",
+        "test.tsv:4 judges document 'x', but this document does not exist",
         "test.tsv:5 judges query 's', but this query does not exist",
         "test.tsv:6 judges document 'd' for query 'q' a second time, differently",
     ]

@@ -156,7 +156,7 @@ def test_offsets_count_code_points(load: Load) -> None:
 
 
 FAULTY: list[tuple[str, dict[str, Any], str]] = [
-    ("no_such_document", {"relevant_doc_ids": ["d", "x"]}, "judges document 'x' for query 'q', but this document does not exist"),
+    ("no_such_document", {"relevant_doc_ids": ["d", "x"]}, "judges document 'x', but this document does not exist"),
     ("unjudged", {"relevant_doc_ids": []}, "query 'q' has no relevant document and is not marked unanswerable (answerable: false)"),
     (
         "only_irrelevant",
@@ -221,7 +221,7 @@ def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
         "documents.jsonl:2 repeats the document id 'd' of documents.jsonl:1; ids must be unique",
         "questions.jsonl:2 repeats the query id 'q' of questions.jsonl:1; ids must be unique",
         "documents.jsonl:2 document 'd' is empty",
-        "questions.jsonl:2 judges document 'x' for query 'q', but this document does not exist",
+        "questions.jsonl:2 judges document 'x', but this document does not exist",
         "questions.jsonl:2 evidence of query 'q' is [0, 9) in document 'd' of 1 character",
     ]
 

@@ -101,12 +101,15 @@ def test_a_byte_order_mark_and_line_ends_of_excel_are_read(load: Load) -> None:
             "questions.csv:4 has 'relevant_doc_ids' that is not JSON (Expecting value at column 2)",
         ),
         ('query,relevant_doc_ids\n"a"b?,d\n', "questions.csv:2 is not CSV (',' expected after '\"')"),
-        ("query,relevant_doc_ids\na?,gone\n", "questions.csv:2 judges document 'gone' for query 'q', but this document does not exist"),
+        ("query,relevant_doc_ids\na?,gone\n", "questions.csv:2 judges document 'gone', but this document does not exist"),
         (
             "query,relevant_doc_ids,answerable\na?,d,maybe\n",
             "questions.csv:2 query 'q' has 'answerable' 'maybe', which is neither true nor false",
         ),
-        ("query,relevant_doc_ids,evidence\na?,d,here\n", "questions.csv:2 has 'evidence' that is not JSON (Expecting value at column 1)"),
+        (
+            "query,relevant_doc_ids,evidence\na?,d,here\n",
+            "questions.csv:2 has 'evidence' that is not JSON (Expecting value at column 1); give a text in 'relevant_chunks'",
+        ),
     ],
 )
 def test_a_wrong_table_is_named_with_its_line(load: Load, questions: str, expected: str) -> None:

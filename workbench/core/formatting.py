@@ -113,8 +113,9 @@ def same_letters(word: str) -> str:
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known word in brackets. Returns an empty text if no word is near."""
-    close = nearest_word(word, known)
+    """Suggest the nearest known word, or one that is a part of `word` (`k` of `top_k`), in brackets. Returns an empty text without one."""
+    names = list(known)
+    close = nearest_word(word, names) or next((part for part in reversed(word.lower().split("_")) if part in names), None)
     return f" (did you mean {close!r}?)" if close else ""
 
 

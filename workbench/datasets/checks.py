@@ -15,6 +15,9 @@ from workbench.records import Dataset, Document, Need, Span
 # The place of a row: a file and a number.
 _PLACE = re.compile(r"(?P<file>.+?(?::| row | question | document ))(?P<number>\d+)(?P<fault> .+)", re.DOTALL)
 
+# The id of a question without one.
+_UNNAMED = re.compile("q-[0-9a-f]{8}")
+
 
 def faults(draft: DatasetDraft) -> list[str]:
     """Return the faults of a draft, one line each with its place. The same fault of several rows of a file is one line."""
@@ -78,7 +81,9 @@ def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         if not identity:
             yield f"{where} has an empty {what} id"
         elif identity in first:
-            yield f"{where} repeats the {what} id {identity!r} of {first[identity]}; ids must be unique"
+            unnamed = what == "query" and _UNNAMED.fullmatch(identity)
+            fix = "a question without query_id must be unique" if unnamed else "ids must be unique"
+            yield f"{where} repeats the {'text' if unnamed else f'{what} id {identity!r}'} of {first[identity]}; {fix}"
         first.setdefault(identity, where)
 
 
@@ -106,7 +111,7 @@ def _judgements(draft: DatasetDraft) -> Iterator[str]:
     grades: dict[tuple[str, str], int] = {}
     for qrel, where in draft.qrels:
         if documents.lacks(qrel.doc_id):
-            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, {documents.unknown('document', qrel.doc_id)}"
+            yield f"{where} judges document {qrel.doc_id!r}, {documents.unknown('document', qrel.doc_id)}"
         if queries.lacks(qrel.query_id):
             yield f"{where} judges query {qrel.query_id!r}, {queries.unknown('query', qrel.query_id)}"
         if grades.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance) != qrel.relevance:

@@ -1,5 +1,6 @@
 """Find a dataset's files. A missing one is an error that names what exists in its place."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ _USUAL = {
     "topics": ("queries", "questions", "topic"),
     "qrels": ("qrel", "judgements", "judgments", "relevance", "labels", "test"),
 }
+_ADDRESS = re.compile("[a-z][a-z0-9]+:/")
 _MOST = 1000
 
 
@@ -24,6 +26,8 @@ def require(path: Path, what: str) -> Path:
     """Return the path if it exists. Raises InputError, naming it `what`, otherwise and for a spreadsheet or an archive."""
     if fix := _conversion(path):
         raise InputError(f"{what} {path} cannot be read", fix)
+    if _ADDRESS.match(str(path)):
+        raise InputError(f"{what} {path} is an address, not a path", "download it, and give its folder")
     if not path.exists():
         raise InputError(*missing(path, what, "give its path (dataset.path in an experiment)"))
     return path
@@ -46,6 +50,8 @@ def missing(path: Path, what: str, fix: str) -> tuple[str, str]:
     """Return the problem and the fix of a path that does not exist: the path most like it, or else `fix`."""
     place = "" if path.is_absolute() else f" in the working directory {Path.cwd()}"
     near = nearest_path(path)
+    if variable := re.search(r"\$\{?(\w+)", str(path)):
+        return f"{what} {path} does not exist", f"set the environment variable {variable[1]}"
     return f"{what} {path} does not exist{place}", f"did you mean {near}?" if near else fix
 
 

@@ -39,12 +39,14 @@ class IdLookup:
         An id matches without regard to case, blanks, leading zeros, the folder and the suffix of its file. Similar ids must have the same
         digits, because those of 'MED-12' and 'MED-13' tell documents apart.
         """
+        if len(several := [part.strip() for part in wrong.split(",")]) > 1 and all(part in self._ids for part in several):
+            return " (separate ids by ';', or write a JSON list)"
         plain = _plain(wrong)
         parts = plain.split("/")
         tails = ["/".join(parts[start:]) for start in range(len(parts))]
         for form, known in [*((tail, self._plain) for tail in tails), (parts[-1], self._last)]:
-            if len(found := known.get(form, [])) == 1:
-                return f" (did you mean {found[0]!r}?)"
+            if found := known.get(form):
+                return f" (did you mean {found[0]!r}?)" if len(found) == 1 else ""
         close = self._similar(wrong)
         return f" (did you mean {close!r}?)" if close else ""
 

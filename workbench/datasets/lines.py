@@ -106,7 +106,8 @@ def json_lines(path: Path, draft: DatasetDraft) -> Rows:
         try:
             value = parse_json(line)
         except ValueError as error:
-            draft.fault(where, f"is not JSON ({reason(error)})")
+            fix = "" if line.lstrip().startswith("{") else '; write each row as an object, such as {"field": "text"}'
+            draft.fault(where, f"is not JSON ({reason(error)}){fix}")
         else:
             yield from objects([(value, where)], draft)
 

@@ -18,8 +18,10 @@ _FORMS = {
     "quotation marks, apostrophes or dashes": lambda text: text.translate({ord(sign): signs[0] for sign, signs in _SIGNS.items()}),
     "Unicode form (NFC or NFD)": lambda text: unicodedata.normalize("NFC", text),
 }
-# Bounds in characters: what all searches may read together, a corpus whose words are compared, a text that is looked for.
-_READ, _COMPARED, _LONGEST = 200_000_000, 5_000_000, 2_000
+# Bounds in characters: what all searches may read together (some 10 seconds), a corpus whose words are compared, a text that is looked for.
+_READ, _COMPARED, _LONGEST = 300_000_000, 10_000_000, 2_000
+# Aligning a document takes about as long as reading it so many times.
+_ALIGNING = 20
 _LIKENESS = 0.6
 _WORD = re.compile(r"\S+")
 
@@ -50,7 +52,11 @@ class PassageFinder:
         shared = {document: words & self._words[document.doc_id] for document in documents}
         often = Counter(word for own in shared.values() for word in own)
         ranked = sorted(documents, key=lambda document: -sum(1 / often[word] for word in shared[document]))
-        near = [_aligned(text, document) for document in ranked[:3] if shared[document]]
+        near = []
+        for document in ranked[:3]:
+            self._left -= _ALIGNING * len(document.text)
+            if shared[document] and self._left > 0:
+                near.append(_aligned(text, document))
         likeness, span, passage = max(near, default=(0.0, Span("", 0, 0), ""), key=lambda found: found[0])
         return f"the nearest passage is {_at(span)}: {_shown(passage)}" if likeness >= _LIKENESS else ""
 

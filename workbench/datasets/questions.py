@@ -17,6 +17,8 @@ from workbench.records import Qrel
 
 REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
 LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "relevant_chunks")
+# Null in these fields is the same as no such field.
+_OPTIONAL = (*LABELS[1:], "answerable")
 FIELDS = (*LABELS, "answer", "answerable", "type", "split")
 
 
@@ -30,6 +32,7 @@ def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
         text = text_field(row, ("query",), where, draft)
         if text is None:
             continue
+        row = {key: value for key, value in row.items() if value is not None or key not in _OPTIONAL}
         # A plain list has no ids, but the text stays the same when the list is reordered.
         unnamed = row.get("query_id") in (None, "")
         query_id = f"q-{fingerprint(text)[:8]}" if unnamed else text_field(row, ("query_id",), where, draft)

@@ -77,7 +77,7 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
     """Make a query. Its metadata can mark it unanswerable (`answerable: false`, `type: unanswerable`) and contain its `answer`."""
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
     if not isinstance(marked, bool):
-        draft.faults.append(f"{where} query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
+        draft.fault(where, f"query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
     answerable = bool(marked) and metadata.get("type") != "unanswerable"
     return Query(query_id, text, answerable, str(answer or ""), metadata)
 

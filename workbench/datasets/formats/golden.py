@@ -37,7 +37,10 @@ def read_golden(path: Path, documents: Path | None, split: str | None) -> Datase
 def _folder(folder: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
     read_documents(documents or documents_of(folder), draft)
     file = find_in(folder, ("questions.jsonl", "questions.json"), "questions")
-    return json_lines(file, draft) if file.suffix == ".jsonl" else _numbered(_json_file(file, draft), f"{file} question", draft)
+    if file.suffix == ".jsonl":
+        return json_lines(file, draft)
+    content = _json_file(file, draft)
+    return _numbered(content.get("questions", content) if isinstance(content, dict) else content, f"{file} question", draft)
 
 
 def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
@@ -69,8 +72,10 @@ def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
 
 def _numbered(rows: Any, what: str, draft: DatasetDraft) -> Rows:
     """Yield rows of a JSON list with their places. An item that is not an object is a fault."""
-    listed = rows if isinstance(rows, list) else [rows]
-    return objects(((row, f"{what} {number}") for number, row in enumerate(listed, 1)), draft)
+    if not isinstance(rows, list):
+        draft.fault(what, f"list is {json_kind(rows)}, not a list of objects")
+        return ()
+    return objects(((row, f"{what} {number}") for number, row in enumerate(rows, 1)), draft)
 
 
 def _json_file(path: Path, draft: DatasetDraft) -> Any:

@@ -66,7 +66,8 @@ def _json(key: str, value: str, where: str, draft: DatasetDraft) -> Any:
     try:
         return parse_json(value)
     except ValueError as error:
-        draft.fault(where, f"has {key!r} that is not JSON ({reason(error)})")
+        fix = "; give a text in 'relevant_chunks'" if key == "evidence" else ""
+        draft.fault(where, f"has {key!r} that is not JSON ({reason(error)}){fix}")
         return []
 
 

@@ -40,10 +40,12 @@ def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: DatasetDraft) -> bool:
     """Add faults for missing columns and for misspelt ones, and return whether all needed columns exist."""
     wrong, missing = misspelt(tuple(columns), (*needed, *others)), [name for name in needed if name not in columns]
-    if not columns and str(path) in draft.faulty:
+    if not columns:
+        if str(path) not in draft.faulty:
+            draft.fault(str(path), f"is empty; its first line should be {','.join(needed)}")
         return False
     draft.faults += [f"{path}:1 {rename('column', column, name)}" for column, name in wrong.items()]
-    listed = ", ".join(map(repr, columns)) or "none"
+    listed = ", ".join(map(repr, columns))
     draft.faults += [f"{path}:1 has no column {name!r}; its columns are {listed}" for name in missing if name not in wrong.values()]
     draft.unread.update((str(path), "(column without a name)") for column in columns if not column)
     return not missing

@@ -98,7 +98,8 @@ def _qrels(path: Path, draft: DatasetDraft) -> Iterator[tuple[Qrel, str]]:
         try:
             yield Qrel(cells[0], cells[2], _whole_number(cells[3])), where
         except ValueError:
-            draft.fault(where, f"has the relevance {cells[3]!r}, not a whole number")
+            fix = "; remove the header" if where == f"{path}:1" and cells[3].isalpha() else ""
+            draft.fault(where, f"has the relevance {cells[3]!r}, not a whole number{fix}")
 
 
 def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
