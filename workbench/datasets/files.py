@@ -62,7 +62,10 @@ def nearest_path(path: Path) -> Path | None:
     if known is None:
         return None
     folder = Path(*parts[:known])
-    close = nearest_word(parts[known], _names(folder), likeness=0.7)
+    try:
+        close = nearest_word(parts[known], _names(folder), likeness=0.7)
+    except PermissionError:
+        return None
     whole = folder.joinpath(close, *parts[known + 1 :]) if close else None
     return (whole if whole.exists() else folder / close) if whole and close else None
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from workbench.records import Document, Span
 _QUOTES, _APOSTROPHES, _DASHES = '"“”„‟«»″', "'‘’‚‛′`´", "-‐‑‒–—―−"
 _SIGNS = {sign: signs for signs in (_QUOTES, _APOSTROPHES, _DASHES) for sign in signs}
 # What a text may differ in and still be the same to a reader, each with the form in which it does not.
-_FORMS = {
+_FORMS: dict[str, Callable[[str], str]] = {
     "white space": lambda text: " ".join(text.split()),
     "upper and lower case": str.casefold,
     "quotation marks, apostrophes or dashes": lambda text: text.translate({ord(sign): signs[0] for sign, signs in _SIGNS.items()}),
