@@ -74,7 +74,8 @@ class Registry(Mapping[str, T], Generic[T]):
             wanted, given = ("a class", "an instance") if classes else ("an instance", "a class")
             yield f"is {given} of {base}", f"let the entry point name {wanted}"
         elif inspect.isabstract(component):
-            yield f"does not define {', '.join(sorted(getattr(kind, '__abstractmethods__', ())))}", "define it in the class"
+            missing = sorted(getattr(kind, "__abstractmethods__", ()))
+            yield f"does not define {', '.join(missing)}", "define it in the class"
         # The kind of a component with settings, the name of a stage.
         field = getattr(kind, "model_fields", {}).get("kind")
         declared = field.default if field else getattr(component, "name", name)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.records import Chunk
+from workbench.records import Chunk, Document
 from workbench.retrieval.base import Corpus, QueryBatch
 from workbench.retrieval.chroma_index import build_index
 from workbench.retrieval.rank import Floats, tie_breakers
