@@ -1,4 +1,5 @@
 # The public names, each from the module that defines it, which is imported when the name is first used.
+from . import testing as testing
 from .api.datasets import chunk_table as chunk_table
 from .api.datasets import load_dataset as load_dataset
 from .api.datasets import save_dataset as save_dataset

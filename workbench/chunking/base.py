@@ -35,10 +35,10 @@ class Chunker(Component, ABC):
     examples: ClassVar[tuple[Mapping[str, Any], ...]]
 
     tokens: Literal["model", "cl100k", "characters"] = Field(
-        "model", description="The unit of sizes: the embedder's tokens, cl100k tokens or code points."
+        default="model", description="The unit of sizes: the embedder's tokens, cl100k tokens or code points."
     )
-    enrich: bool = Field(False, description="Whether title and headings are embedded before the text of every chunk.")
-    model: str = Field(MINILM, description="The model whose vocabulary counts sizes; an experiment sets it to the embedder's.")
+    enrich: bool = Field(default=False, description="Whether title and headings are embedded before the text of every chunk.")
+    model: str = Field(default=MINILM, description="The model whose vocabulary counts sizes; an experiment sets it to the embedder's.")
 
     @property
     def vocabulary(self) -> str:
@@ -104,7 +104,7 @@ class SlidingChunker(CuttingChunker, ABC):
     """A chunker with a size and an overlap of neighbouring chunks, both in the same tokens."""
 
     size: Size
-    overlap: int = Field(0, ge=0, description="The size that a chunk shares with the one before it; less than `size`.")
+    overlap: int = Field(default=0, ge=0, description="The size that a chunk shares with the one before it; less than `size`.")
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:

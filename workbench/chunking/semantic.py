@@ -41,8 +41,8 @@ class SemanticChunker(CuttingChunker):
 
     kind: Literal["semantic"] = "semantic"
     size: Size
-    percentile: int = Field(_PERCENTILE, ge=1, le=99, description="The percentage of sentence boundaries that are not breaks.")
-    window: int = Field(_WINDOW, ge=1, le=50, description="The number of sentences compared on either side of a boundary.")
+    percentile: int = Field(default=_PERCENTILE, ge=1, le=99, description="The percentage of sentence boundaries that are not breaks.")
+    window: int = Field(default=_WINDOW, ge=1, le=50, description="The number of sentences compared on either side of a boundary.")
 
     @property
     def name(self) -> str:

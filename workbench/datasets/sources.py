@@ -26,7 +26,7 @@ from workbench.records import Dataset
 class Source(Component, ABC):
     """The place of a dataset and the split to read, or None to read every question."""
 
-    split: str | None = Field(None, description="The split to read, with the questions that have none; by default all.")
+    split: str | None = Field(default=None, description="The split to read, with the questions that have none; by default all.")
 
     @abstractmethod
     def _draft(self) -> DatasetDraft: ...
@@ -53,7 +53,7 @@ class Source(Component, ABC):
 class EvidenceSource(Source):
     """A source of evidence spans. `recurrences` makes other verbatim occurrences of a span alternatives."""
 
-    recurrences: bool = Field(False, description="Whether other verbatim occurrences of evidence become alternatives.")
+    recurrences: bool = Field(default=False, description="Whether other verbatim occurrences of evidence become alternatives.")
 
     def dataset(self, draft: DatasetDraft) -> Dataset:
         """Make the dataset of a draft, with recurrences if requested. Raises DatasetError with every fault."""
@@ -66,7 +66,7 @@ class GoldenSource(EvidenceSource):
 
     kind: Literal["golden"] = "golden"
     path: str = Field(description="The folder or JSON file.")
-    documents: str | None = Field(None, description="The documents, if they are in another place: a folder or a JSON Lines file.")
+    documents: str | None = Field(default=None, description="The documents, if they are in another place: a folder or a JSON Lines file.")
 
     def _draft(self) -> DatasetDraft:
         return read_golden(expand(self.path), _place(self.documents), self.split)
@@ -88,7 +88,7 @@ class BeirSource(EvidenceSource):
 
     kind: Literal["beir"] = "beir"
     path: str = Field(description="The folder with corpus.jsonl, queries.jsonl and qrels/.")
-    split: str | None = Field("test", description="The split to read: qrels/SPLIT.tsv.")
+    split: str | None = Field(default="test", description="The split to read: qrels/SPLIT.tsv.")
 
     def _draft(self) -> DatasetDraft:
         return read_beir(expand(self.path), self.split)
@@ -98,9 +98,9 @@ class NfcorpusSource(Source):
     """NFCorpus, by default from WORKBENCH_DATA, the cache or the network. `subset: five` keeps the five named queries."""
 
     kind: Literal["nfcorpus"] = "nfcorpus"
-    path: str | None = Field(None, description="The folder; by default WORKBENCH_DATA, then the cache, then a download.")
-    split: str | None = Field("test", description="The split to read.")
-    subset: Literal["five"] | None = Field(None, description="`five` keeps five named questions.")
+    path: str | None = Field(default=None, description="The folder; by default WORKBENCH_DATA, then the cache, then a download.")
+    split: str | None = Field(default="test", description="The split to read.")
+    subset: Literal["five"] | None = Field(default=None, description="`five` keeps five named questions.")
 
     def _draft(self) -> DatasetDraft:
         return read_nfcorpus(_place(self.path), self.split, self.subset == "five")
@@ -111,8 +111,8 @@ class TrecSource(Source):
 
     kind: Literal["trec"] = "trec"
     path: str = Field(description="The topics file, or a folder with topics, qrels and documents.")
-    qrels: str | None = Field(None, description="The judgements, if `path` is a file.")
-    documents: str | None = Field(None, description="The documents, if `path` is a file.")
+    qrels: str | None = Field(default=None, description="The judgements, if `path` is a file.")
+    documents: str | None = Field(default=None, description="The documents, if `path` is a file.")
 
     def _draft(self) -> DatasetDraft:
         return read_trec(expand(self.path), _place(self.qrels), _place(self.documents), self.split)
@@ -123,7 +123,7 @@ class TableSource(EvidenceSource):
 
     kind: Literal["table"] = "table"
     path: str = Field(description="The CSV or parquet file, or a folder with questions and documents.")
-    documents: str | None = Field(None, description="The documents, if `path` is a file: a table, a JSON Lines file or a folder.")
+    documents: str | None = Field(default=None, description="The documents, if `path` is a file: a table, a JSON Lines file or a folder.")
 
     def _draft(self) -> DatasetDraft:
         return read_table(expand(self.path), _place(self.documents), self.split)

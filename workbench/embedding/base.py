@@ -51,7 +51,7 @@ class Embedder(Component, ABC):
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
     model: str = Field(description="The model: a folder, or a name on the Hugging Face Hub or the server.")
-    max_tokens: int | None = Field(None, ge=8, description="The window: text beyond it is truncated. Default: the model's.")
+    max_tokens: int | None = Field(default=None, ge=8, description="The window: text beyond it is truncated. Default: the model's.")
 
     @property
     def vocabulary(self) -> str:

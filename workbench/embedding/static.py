@@ -43,8 +43,8 @@ class StaticEmbedder(Embedder):
     """
 
     kind: Literal["static"] = "static"
-    model: str = Field(MINILM, description="The sentence-transformers model that the vectors are distilled from.")
-    dimensions: int = Field(256, ge=8, description="The length of a vector, at most the model's own.")
+    model: str = Field(default=MINILM, description="The sentence-transformers model that the vectors are distilled from.")
+    dimensions: int = Field(default=256, ge=8, description="The length of a vector, at most the model's own.")
 
     def identity(self, role: Role) -> dict[str, Any]:
         """Return the distilled weights, the distillation and the window."""

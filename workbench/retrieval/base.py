@@ -101,7 +101,7 @@ class Retriever(Component, ABC):
     # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
 
-    k: int = Field(10, ge=1, le=1000, description="The number of chunks to deliver.")
+    k: int = Field(default=10, ge=1, le=1000, description="The number of chunks to deliver.")
 
     def models(self) -> tuple[str, ...]:
         """Return the models that the retriever loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""

@@ -19,10 +19,10 @@ class BM25Retriever(Retriever):
     """
 
     kind: Literal["bm25"] = "bm25"
-    k1: float = Field(1.5, gt=0, description="How slowly repetitions of a word lose weight.")
-    b: float = Field(0.75, ge=0, le=1, description="How much long chunks are penalised.")
-    stopwords: Literal["english", "none"] = Field("english", description="The words that are ignored.")
-    stemmer: Literal["english", "none"] = Field("english", description="The language whose endings are removed from words.")
+    k1: float = Field(default=1.5, gt=0, description="How slowly repetitions of a word lose weight.")
+    b: float = Field(default=0.75, ge=0, le=1, description="How much long chunks are penalised.")
+    stopwords: Literal["english", "none"] = Field(default="english", description="The words that are ignored.")
+    stemmer: Literal["english", "none"] = Field(default="english", description="The language whose endings are removed from words.")
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""

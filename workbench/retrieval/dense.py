@@ -15,7 +15,9 @@ class DenseRetriever(Retriever):
     uses_vectors: ClassVar[bool] = True
 
     kind: Literal["dense"] = "dense"
-    search: Literal["exact", "ann"] = Field("exact", description="The search to evaluate: all vectors, or Chroma's approximate index.")
+    search: Literal["exact", "ann"] = Field(
+        default="exact", description="The search to evaluate: all vectors, or Chroma's approximate index."
+    )
 
     @property
     def evaluated(self) -> str:

@@ -33,7 +33,7 @@ class ForeignChunker(CuttingChunker, ABC):
 
     covers: ClassVar[bool] = False
 
-    arguments: Arguments = Field({}, description="Further arguments of the splitter or function, passed on unchanged.")
+    arguments: Arguments = Field(default={}, description="Further arguments of the splitter or function, passed on unchanged.")
 
     def __hash__(self) -> int:
         """Hash by content, since a dictionary in a field has no hash."""

@@ -27,8 +27,10 @@ class LibraryChunker(ForeignChunker, ABC):
     excluded: ClassVar[tuple[str, ...]]
     reserved: ClassVar[tuple[str, ...]]
 
-    size: Size | None = Field(None, description="The largest size of a chunk, if the library's class has one.")
-    overlap: int = Field(0, ge=0, description="The size that a chunk shares with the one before it, if the library's class has one.")
+    size: Size | None = Field(default=None, description="The largest size of a chunk, if the library's class has one.")
+    overlap: int = Field(
+        default=0, ge=0, description="The size that a chunk shares with the one before it, if the library's class has one."
+    )
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
