@@ -1,8 +1,8 @@
-"""Run benchmarks by name, or all. Each prints ratios against what one would otherwise run and stores them in benchmarks/results/.
+"""Run benchmarks by name, or all. Each prints ratios against the usual alternative and stores them in benchmarks/results/.
 
-`python -m benchmarks sweep --documents all`. A benchmark is a module here with `run() -> dict`, a line in `BENCHMARKS`, `NEEDS` where it
-reads big sets (without them it is left out), and `claims` in what it returns where something must hold. Exit 1 if one failed or
-a claim does not hold; the others run all the same.
+`python -m benchmarks sweep --documents all`. A benchmark is a module in this folder with `run() -> dict` and a line in `BENCHMARKS`. If it
+reads large datasets, they are listed in `NEEDS`, and it is skipped without them; requirements are listed under `claims` in its result. Exits
+with 1 if a benchmark failed or a claim does not hold; the other benchmarks still run.
 """
 
 import argparse
@@ -32,8 +32,8 @@ BENCHMARKS = {
     "metrics": "ten metrics of 10,000 questions, against pytrec_eval",
     "parts": "where a sweep's time goes outside encoding",
     "search": "exact search, against Chroma's index",
-    "memory": "what a million chunks hold",
-    "scaling": "workers, and what each stage costs as a corpus grows",
+    "memory": "memory of a million chunks",
+    "scaling": "workers, and the cost of each stage as a corpus grows",
     "screening": "how often screening keeps the true best",
 }
 _FINE = ("done", "left out")
@@ -50,9 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
     listed = "; ".join(f"{name}: {about}" for name, about in BENCHMARKS.items())
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks", description="Measure Workbench against what one would otherwise run.", epilog=listed
-    )
+    parser = argparse.ArgumentParser("python -m benchmarks", description="Measure Workbench against the usual alternatives.", epilog=listed)
     parser.add_argument("names", nargs="*", metavar="NAME", help="the benchmarks to run; default all")
     parser.add_argument(
         "--documents", type=_documents, help="the number of documents of the benchmark sweep, or all; other benchmarks ignore it"
@@ -64,7 +62,7 @@ def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     for name in given.names:
         if name not in BENCHMARKS:
-            parser.error(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+            parser.error(f"there is no benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")
     return given
 
 
@@ -77,7 +75,7 @@ def _documents(text: str) -> int:
 
 
 def _ended(name: str, given: argparse.Namespace) -> str:
-    """Run one benchmark, store and print its figures, and say how it ended."""
+    """Run one benchmark, store and print its figures, and return its outcome."""
     print(f"\n{name}: {BENCHMARKS[name]}", flush=True)
     try:
         module = importlib.import_module(f"benchmarks.{name}")
@@ -86,7 +84,7 @@ def _ended(name: str, given: argparse.Namespace) -> str:
             print(f"left out: {', '.join(absent)} is not in {data_folder()}; set WORKBENCH_DATA")
             return "left out"
         found = _measured(module, given)
-    except Exception:  # whatever is wrong with one benchmark, the others run
+    except Exception:  # a failure of one benchmark must not stop the others
         traceback.print_exc()
         return "FAILED"
     given.results.mkdir(parents=True, exist_ok=True)
@@ -96,7 +94,7 @@ def _ended(name: str, given: argparse.Namespace) -> str:
 
 
 def _measured(module: ModuleType, given: argparse.Namespace) -> dict[str, Any]:
-    """Run a benchmark. Return its figures behind the machine, versions, commit and time of the measurement."""
+    """Run a benchmark and return its figures, after the machine, versions, commit and time of the measurement."""
     takes = inspect.signature(module.run).parameters
     options = {name: value for name in ("documents", "loops") if (value := getattr(given, name)) and name in takes}
     before, date, started = load(), datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()

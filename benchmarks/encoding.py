@@ -1,10 +1,10 @@
-"""Encoding on this machine's CPU against `SentenceTransformer.encode`, all ways in one process, taking turns.
+"""Compare encoding on this machine's CPU with `SentenceTransformer.encode`, in one process, methods taking turns.
 
-The texts are chunks of 64 and 256 tokens of the handbook in the order of a shuffled pile, with all-MiniLM-L6-v2. The machine may be
-busy, so every round runs each way once, and the figure is the median over the rounds of its ratio to that round's
-`SentenceTransformer.encode` (batch 32). `tuned` is what one would write by hand: the same library, batches of 4,096 padded tokens, longest
-first. `cpu_ratio` is the same of the processor's seconds, which other work
-moves less. `others` says how much of the machine other processes took: on a quiet one it is near 0. Two to three minutes there.
+The texts are shuffled chunks of 64 and 256 tokens of the handbook, embedded with all-MiniLM-L6-v2. Because the machine may be
+busy, every round runs each method once, and the figure is the median over the rounds of its ratio to that round's
+`SentenceTransformer.encode` (batch 32). `tuned` is a hand-written loop: the same library, batches of 4,096 padded tokens, longest
+first. `cpu_ratio` is the same ratio of CPU seconds, which other work affects less. `others` is the share of the machine used by other
+processes, near 0 on a quiet machine. Takes two to three minutes there.
 """
 
 import os
@@ -42,7 +42,7 @@ HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
 
 
 def run() -> dict[str, object]:
-    """Tokens a second, ratios, the smallest cosine to float32, and what the backend changes in the handbook's metrics."""
+    """Tokens a second, ratios, the smallest cosine to float32, and the backend's effect on the handbook's metrics."""
     chosen = texts()
     tokens = int(np.minimum(input_lengths(chosen, MINILM), WINDOW).sum())
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +69,7 @@ def run() -> dict[str, object]:
 
 
 def texts() -> list[str]:
-    """Chunks of two sizes, in no order."""
+    """Chunks of two sizes, shuffled."""
     chunkers = [FixedChunker(size=size) for size in (64, 256)]
     documents = GoldenSource(path=str(HANDBOOK)).load().documents
     found = [embedded_text(document, chunk) for chunker in chunkers for document in documents for chunk in chunker.split(document)]
@@ -77,7 +77,7 @@ def texts() -> list[str]:
 
 
 def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]:
-    """Each way to the same vectors; `workbench` goes through the cache of vectors, into a new one every time."""
+    """The methods, which give the same vectors; `workbench` writes to a new vector cache every time."""
     model = SentenceTransformer(str(locate(MINILM)), device="cpu")
     graph = conversion_of(MINILM).graph
     precisions: list[openvino_model.Precision] = ["float32", "bfloat16"] if openvino_model.has_bfloat16() else ["float32"]
@@ -127,7 +127,7 @@ def metrics(folder: Path) -> dict[str, dict[str, float]]:
 
 
 class Spent(NamedTuple):
-    """Seconds on the clock and of the processor, by all threads."""
+    """Wall seconds and CPU seconds of all threads."""
 
     wall: float
     processor: float
@@ -140,11 +140,11 @@ def spent(work: Callable[[], object]) -> Spent:
 
 
 def turns(ways: dict[str, Callable[[], Vectors]], number: int) -> list[tuple[str, Callable[[], Vectors]]]:
-    """All ways in another order every round, so that none always runs behind the same one."""
+    """All methods in another order every round, so that none always follows the same one."""
     return random.Random(number).sample(list(ways.items()), len(ways))
 
 
 def processor_seconds() -> float:
-    """What all processes of the machine have used."""
+    """The CPU seconds that all processes of the machine have used."""
     user, nice, system, _, _, *interrupts = [int(ticks) for ticks in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:8]]
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")

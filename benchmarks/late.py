@@ -1,7 +1,7 @@
-"""Seven chunkings of covid-qa embedded both ways, in one process, taking turns: each chunking's texts, or each document once (`pooling: late`).
+"""Seven chunkings of covid-qa embedded in both ways, in one process, taking turns: each chunking's texts, or each document once (`pooling: late`).
 
-The same documents, windows and cache of vectors on both sides, chunking and search on neither. Chunks of 400 tokens have a window of
-512 where they are embedded by themselves, so that nothing is truncated. What it does to retrieval: benchmarks/late_quality.py.
+Both sides use the same documents, windows and vector cache; chunking and search are not timed. Chunks of 400 tokens that are embedded
+separately have a window of 512, so that nothing is truncated. benchmarks/late_quality.py measures the effect on retrieval.
 """
 
 import json
@@ -67,7 +67,7 @@ def late(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[
         pd.DataFrame([(doc, one.start, one.end, one.header) for doc, found in enumerate(chunks) for one in found], columns=columns)
         for chunks in chunkings.values()
     ]
-    # What is pooled is read from the documents, so no chunk needs a text of its own.
+    # Pooling reads the documents, so the chunks need no texts.
     started, tokens = time.perf_counter(), 0
     for place, table in enumerate(tables):
         chunks, peers = EncoderChunks(documents, table, ()), partial(tuple, tables[place + 1 :])

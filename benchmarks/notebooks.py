@@ -1,7 +1,7 @@
 """Ten notebooks of a sweep whose results are all in the store: plain papermill, forked kernels, and two forked kernels at once.
 
-The notebooks are the configuration pages of BM25 over fixed chunks of the handbook, development questions. The three ways take
-turns, and each round's ratios are to its own plain run, since a machine that others use is never twice as fast.
+The notebooks show configurations of BM25 over fixed chunks of the handbook on the development questions. The three methods take
+turns, and each round's ratios refer to its own plain run, since the speed of a shared machine varies.
 """
 
 import os
@@ -30,7 +30,7 @@ sweep: {chunking: [{kind: fixed, size: [48, 64, 96, 128, 160], overlap: [0, 16]}
 
 
 def run() -> dict[str, object]:
-    """Seconds of wall and of CPU (kernels included) for ten notebooks, and how many times less than plain ones take."""
+    """Seconds of wall and of CPU (kernels included) for ten notebooks, and the ratios to plain ones."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ten.yaml"
         path.write_text(EXPERIMENT.replace("HANDBOOK", str(Path(__file__).parents[1] / "experiments" / "handbook")))

@@ -1,8 +1,8 @@
-"""What a sweep costs as its corpus grows, and what that makes of 10^6, 10^8 and 10^10 tokens: the figures of docs/scaling.md.
+"""Measure the cost of a sweep as its corpus grows, and extrapolate it to 10^6, 10^8 and 10^10 tokens: the figures of docs/scaling.md.
 
-Real documents of NFCorpus: 1/64, 1/16, 1/4 and all of a share of them (the first argument, default 1), the same questions at every
-size. The stages beside encoding are timed with static vectors of as many dimensions, so that all documents take seconds. A quiet
-machine takes some ten minutes for the whole; a busy one takes a share.
+The corpus is 1/64, 1/16, 1/4 and all of a share of NFCorpus's documents (the first argument, default 1), with the same questions at every
+size. All stages but encoding are timed with static vectors of the same dimension, so that all documents take seconds. The
+whole takes about ten minutes on a quiet machine; use a smaller share on a busy one.
 """
 
 import functools
@@ -40,7 +40,7 @@ SHARES = (1 / 64, 1 / 16, 1 / 4, 1)
 QUESTIONS = 50
 SIZE = 128
 SCALES = (10**6, 10**8, 10**10)
-# An exponent up to it counts as linear: clocks of a machine that others use are not better than that.
+# An exponent up to this counts as linear, the precision of timings on a shared machine.
 LINEAR = 1.1
 _BATCHES = 400
 
@@ -59,7 +59,7 @@ print(tokens / (time.perf_counter() - started))
 
 
 def run(share: float = 1.0) -> dict[str, Any]:
-    """The costs of each stage by size with their exponents, of encoding, notebooks, the driver and sweeps on workers, and what follows."""
+    """The costs of each stage by size with their exponents, of encoding, notebooks, the driver and workers, and the extrapolation."""
     whole = SOURCES["nfcorpus"].model_validate({"kind": "nfcorpus"}).load()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -118,7 +118,7 @@ def sweep(path: Path, outputs: Path, jobs: int | None = None) -> Outcome:
 
 
 def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
-    """Seconds of each stage at one size; `encoding` is the vectors' stage with the model, `gather` when the cache holds all vectors."""
+    """Seconds of each stage at one size; `encoding` is the stage `vectors` with the model, `gather` the same with all vectors cached."""
     path = experiment(whole, share, folder, embedding=STATIC)
     (result,) = sweep(path, folder).results
     chunks, vectors = len(result.chunks_table), result.entry("vectors").folder
@@ -142,7 +142,7 @@ def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
 
 
 def bytes_a_chunk(result: Result, chunks: int) -> dict[str, int]:
-    """What each stage leaves on disk, and the cache of vectors."""
+    """The bytes on disk of each stage and of the vector cache."""
     store = result.entry("vectors").folder.parents[1]
     found = {
         stage: round(sum(folder_bytes(entry.folder) for entry in entries.values()) / chunks)
@@ -180,12 +180,12 @@ def encoder_rates(whole: Dataset, folder: Path) -> dict[str, float]:
 
 
 def batch_of_vectors(_: object, number: int) -> "np.ndarray[Any, Any]":
-    """What an encode task gives, without the work."""
+    """The result of an encoding task, without the work."""
     return np.full((64, 384), number, dtype=np.float32)
 
 
 def driver_rates(folder: Path) -> dict[str, float]:
-    """Batches of 64 vectors a second that the driver takes from two workers, and vectors a second that the cache of vectors writes and reads."""
+    """Batches of 64 vectors a second that the driver receives from two workers, and vectors a second that the cache writes and reads."""
     with connected(2, None) as workers:
         workers.share(None, "bench")
         tasks = [Task(f"batch-{number}", batch_of_vectors, functools.partial(tuple, [number])) for number in range(_BATCHES)]
@@ -209,7 +209,7 @@ def driver_rates(folder: Path) -> dict[str, float]:
 
 
 def sweeps(whole: Dataset, share: float, folder: Path) -> dict[str, float]:
-    """Two chunkings cold: in one process, and on one and two workers with what starting them takes."""
+    """Two chunkings without stored results: in one process, and on one and two workers, their start included."""
     path = experiment(whole, share, folder / "sweeps", "{kind: fixed, size: [64, 128]}")
     found = {"one process": elapsed(lambda: sweep(path, folder / "alone"))}
     for jobs in (1, 2):
@@ -218,7 +218,7 @@ def sweeps(whole: Dataset, share: float, folder: Path) -> dict[str, float]:
 
 
 def notebook_seconds(whole: Dataset, share: float, folder: Path) -> float:
-    """Of one notebook, where five are executed, results in the store."""
+    """The seconds of one of five notebooks, with all results in the store."""
     path = experiment(whole, share, folder, "{kind: fixed, size: [64, 128, 192, 256]}")
     outcome = sweep(path, folder)
     run, store = RunTables.read(outcome.folder), outcome.context.workspace.store

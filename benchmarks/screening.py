@@ -1,10 +1,10 @@
-"""How often screening keeps the true best, and what it saves; the truth is the whole sweep with the real embedder.
+"""Measure how often screening keeps the true best, and how much it saves. The full sweep with the real embedder defines the true best.
 
-The sets are real: the handbook's two splits, chroma-chunking, and half of covid-qa's articles, with 17 to 20 chunkings each. A draw
-halves the documents (where they are fewer than ten, the questions): a sample of one half's questions is screened by proxy, and the
-true best is what comes first by the real embedder on the other half, which the screening never saw. `kept` is the share of draws in which
-it was not put aside; `lost` how much worse the best that was left is on that half. Random dropping puts as many aside, whichever.
-The margin was chosen on the handbook's dev split and chroma-chunking. The test split has dev's documents, so covid-qa is what judges it.
+The datasets are real: the handbook's two splits, chroma-chunking, and half of covid-qa's articles, with 17 to 20 chunkings each. A draw
+halves the documents (or the questions, if there are fewer than ten documents). A sample of one half's questions is screened by proxy; the
+true best is the leader by the real embedder on the other half, which the screening does not see. `kept` is the share of draws in which
+it was not screened out, `lost` how much worse the best remaining one is on that half. Random dropping drops as many, at random.
+The margin was chosen on the handbook's dev split and chroma-chunking. The test split shares dev's documents, so covid-qa is the test of it.
 """
 
 import json
@@ -106,7 +106,7 @@ def about(name: str, one: Measured) -> dict[str, object]:
 
 
 def error(one: Measured) -> dict[str, float]:
-    """How far the proxy's differences of means are from the true ones, over all pairs; and the correlation of the means."""
+    """The error of the proxy's differences of means over all pairs, and the correlation of the means."""
     truth, proxy = one.truth.mean(axis=1), one.proxy.mean(axis=1)
     first, second = np.triu_indices(len(truth), 1)
     off = (proxy[first] - proxy[second]) - (truth[first] - truth[second])
@@ -131,7 +131,7 @@ def rates(one: Measured, margin: float, draws: int = DRAWS) -> dict[str, float]:
 
 
 def draw(one: Measured, margin: float, rng: np.random.Generator) -> tuple[float, ...]:
-    """Of one draw: was the true best kept, how likely so by chance, the shares of configurations and of tokens dropped, the value lost."""
+    """One draw: whether the true best was kept, its probability by chance, the shares of configurations and tokens dropped, the value lost."""
     codes = units(one.clusters).codes
     order = rng.permutation(int(codes.max()) + 1)
     seen = np.isin(codes, order[: len(order) // 2])
@@ -172,8 +172,8 @@ def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, A
 
 
 def measured(one: Experiment, outputs: Path, proxy: Callable[[Configuration], Configuration] = proxy_of) -> Measured:
-    """All configurations by the real embedder and by proxy; what is in the store is not computed again."""
-    # Without a primary metric nothing is explained: only what the values need is run and timed.
+    """All configurations by the real embedder and by proxy. Stored results are reused."""
+    # Without a primary metric nothing is explained, so only the stages that the values need are run and timed.
     run = replace(context_of(one, outputs), indexed=False, primary=None)
     graph = Graph(run)
     parts: list[tuple[Floats, Floats, int, float, float]] = []

@@ -1,4 +1,4 @@
-"""How often the 95 % interval of a mean holds the true mean."""
+"""The coverage of the 95 % interval of a mean."""
 
 from collections.abc import Callable
 
@@ -20,10 +20,10 @@ def mean_interval(values: npt.ArrayLike, clusters: npt.ArrayLike, *, proportion:
 
 
 def coverage(sizes: np.ndarray, kind: str, mean: float, correlation: float, runs: int, seed: int = 1, *, given: bool = False) -> float:
-    """The share of `runs` samples whose interval holds the true mean.
+    """The share of `runs` samples whose interval contains the true mean.
 
     Each document has its own chance of success, drawn from a beta distribution with `mean` and the `correlation` of its questions.
-    `given` draws the chances once, so that only the questions vary: what is promised where documents are few.
+    `given` draws the chances once, so that only the questions vary, as in the claims about few documents.
     """
     random, codes = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes)
     strength, held = (1 - correlation) / correlation, 0

@@ -1,4 +1,4 @@
-"""The same decisions by one who knows the true covariance of the means, and so the exact critical values."""
+"""The decisions of an oracle that knows the true covariance of the means, and so the exact critical values."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.verdict.worlds import Floats, World
 
 _DRAWS = 40_000
-# A rival this many standard errors behind, in truth, is known to be behind.
+# A rival whose true mean is this many standard errors behind is known to be behind.
 _FAR = 4.0
 
 
