@@ -46,8 +46,8 @@ def recall(dataset: Dataset, delivered: Mapping[str, Sequence[Place]]) -> dict[s
     for query_id, span in spans.items():
         here = [(start, end) for doc_id, start, end in delivered[query_id][:K] if doc_id == span.doc_id]
         documents += bool(here)
-        held = {place for start, end in here for place in range(max(start, span.start), min(end, span.end))}
-        characters += len(held) / (span.end - span.start)
+        covered = {place for start, end in here for place in range(max(start, span.start), min(end, span.end))}
+        characters += len(covered) / (span.end - span.start)
     return {"documents@5": documents / len(spans), "spans@5": characters / len(spans)}
 
 

@@ -46,11 +46,11 @@ def run() -> dict[str, object]:
     chosen = texts()
     tokens = int(np.minimum(input_lengths(chosen, MINILM), WINDOW).sum())
     with tempfile.TemporaryDirectory() as folder:
-        ways = ways_of(chosen, Path(folder))
-        found = {name: way() for name, way in ways.items()}  # not measured: loading and the first shapes
-        began, own = (time.perf_counter(), processor_seconds()), time.process_time()
-        rounds = [{name: spent(way) for name, way in turns(ways, number)} for number in range(ROUNDS)]
-        others = processor_seconds() - began[1] - (time.process_time() - own)
+        methods = methods_of(chosen, Path(folder))
+        found = {name: method() for name, method in methods.items()}  # not measured: loading and the first shapes
+        began, own_processor = (time.perf_counter(), processor_seconds()), time.process_time()
+        rounds = [{name: spent(method) for name, method in turns(methods, number)} for number in range(ROUNDS)]
+        others = processor_seconds() - began[1] - (time.process_time() - own_processor)
         others /= (time.perf_counter() - began[0]) * (os.cpu_count() or 1)
         quality = metrics(Path(folder))
     plain = found[PLAIN]
@@ -60,9 +60,11 @@ def run() -> dict[str, object]:
         "threads": torch.get_num_threads(),
         "rounds": ROUNDS,
         "others": round(others, 2),
-        "tokens_a_second": {name: round(tokens / statistics.median(one[name].wall for one in rounds)) for name in ways},
-        "ratio": {name: round(statistics.median(one[PLAIN].wall / one[name].wall for one in rounds), 2) for name in ways},
-        "cpu_ratio": {name: round(statistics.median(one[PLAIN].processor / one[name].processor for one in rounds), 2) for name in ways},
+        "tokens_a_second": {name: round(tokens / statistics.median(times[name].wall for times in rounds)) for name in methods},
+        "ratio": {name: round(statistics.median(times[PLAIN].wall / times[name].wall for times in rounds), 2) for name in methods},
+        "cpu_ratio": {
+            name: round(statistics.median(times[PLAIN].processor / times[name].processor for times in rounds), 2) for name in methods
+        },
         "smallest_cosine": {name: round(float((vectors * plain).sum(axis=1).min()), 6) for name, vectors in found.items()},
         "handbook": quality,
     }
@@ -76,7 +78,7 @@ def texts() -> list[str]:
     return random.Random(0).sample(found, TEXTS)
 
 
-def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]:
+def methods_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]:
     """The methods, which give the same vectors; `workbench` writes to a new vector cache every time."""
     model = SentenceTransformer(str(locate(MINILM)), device="cpu")
     graph = conversion_of(MINILM).graph
@@ -139,9 +141,9 @@ def spent(work: Callable[[], object]) -> Spent:
     return Spent(time.perf_counter() - wall, time.process_time() - processor)
 
 
-def turns(ways: dict[str, Callable[[], Vectors]], number: int) -> list[tuple[str, Callable[[], Vectors]]]:
+def turns(methods: dict[str, Callable[[], Vectors]], number: int) -> list[tuple[str, Callable[[], Vectors]]]:
     """All methods in another order every round, so that none always follows the same one."""
-    return random.Random(number).sample(list(ways.items()), len(ways))
+    return random.Random(number).sample(list(methods.items()), len(methods))
 
 
 def processor_seconds() -> float:

@@ -32,21 +32,21 @@ LATE = SentenceTransformersEmbedder(pooling="late")
 def run(count: int = DOCUMENTS, rounds: int = ROUNDS) -> dict[str, object]:
     """Seconds, tokens encoded and the ratio of each round: standard to late, and late to one chunking of 256 tokens alone."""
     documents = BeirSource(path="$WORKBENCH_DATA/covid-qa").load().documents[:count]
-    chunkings = {size: [FixedChunker(size=size[0], overlap=size[1]).split(one) for one in documents] for size in SIZES}
+    chunkings = {size: [FixedChunker(size=size[0], overlap=size[1]).split(document) for document in documents] for size in SIZES}
     with tempfile.TemporaryDirectory() as folder:
         warm = VectorCache(Path(folder) / "warm.sqlite")
         standard(documents[:1], {size: chunks[:1] for size, chunks in chunkings.items()}, warm)
         late(documents[:1], {size: chunks[:1] for size, chunks in chunkings.items()}, warm)
         found = []
         for number in range(rounds):
-            each = VectorCache(Path(folder) / f"{number}-standard.sqlite"), VectorCache(Path(folder) / f"{number}-late.sqlite")
-            found.append({"standard": standard(documents, chunkings, each[0]), "late": late(documents, chunkings, each[1])})
+            caches = VectorCache(Path(folder) / f"{number}-standard.sqlite"), VectorCache(Path(folder) / f"{number}-late.sqlite")
+            found.append({"standard": standard(documents, chunkings, caches[0]), "late": late(documents, chunkings, caches[1])})
     return {
         "documents": len(documents),
         "chunkings": [f"fixed {size}/{overlap}" for size, overlap in SIZES],
-        "tokens_encoded": {way: found[0][way][1] for way in found[0]},
-        "seconds": [{way: round(seconds, 2) for way, (seconds, _) in one.items()} for one in found],
-        "ratio": round(statistics.median(one["standard"][0] / one["late"][0] for one in found), 2),
+        "tokens_encoded": {side: found[0][side][1] for side in found[0]},
+        "seconds": [{side: round(seconds, 2) for side, (seconds, _) in row.items()} for row in found],
+        "ratio": round(statistics.median(row["standard"][0] / row["late"][0] for row in found), 2),
     }
 
 

@@ -34,17 +34,17 @@ LARGE = ((400, 0), (400, 200))
 
 def run(outputs: Path, sets: tuple[str, ...] = tuple(SETS)) -> dict[str, Any]:
     """For each set, a row for each chunking and one for their mean; `non_inferior` if all chunkings are."""
-    found = {}
+    results = {}
     for name in sets:
         rows = compared(name, outputs)
         passed = all(row["low"] > -MARGIN for row in rows[:-1])
-        found[name] = {"rows": rows, "non_inferior": passed}
+        results[name] = {"rows": rows, "non_inferior": passed}
         print(
             pd.DataFrame(rows).to_string(index=False),
             f"\n{name}: {'' if passed else 'not '}shown non-inferior in every chunking\n",
             flush=True,
         )
-    return found
+    return results
 
 
 def compared(name: str, outputs: Path) -> list[dict[str, Any]]:

@@ -47,10 +47,10 @@ class SentenceSplitter(TextSplitter):
         """The chunks of a text."""
         edges = [0, *(start for start, _ in sentences(text) if start), len(text)]
         words = _words(self._chunk_size, 0, self._length_function, strip=False)
-        found: list[str] = []
+        parts: list[str] = []
         for sentence in (text[start:end] for start, end in itertools.pairwise(edges)):
-            found += [sentence] if self._length_function(sentence) <= self._chunk_size else words.split_text(sentence)
-        return self._merge_splits(found, "")
+            parts += [sentence] if self._length_function(sentence) <= self._chunk_size else words.split_text(sentence)
+        return self._merge_splits(parts, "")
 
 
 def splitter_of(chunking: Chunking, length: Callable[[str], int]) -> TextSplitter:

@@ -42,12 +42,12 @@ def run() -> dict[str, object]:
     labels, retrieved = world()
     # Cached properties, which a sweep's chunker has filled before.
     _ = labels.token_starts, labels.blanks
-    there = dictionaries(labels, retrieved)
+    ready = dictionaries(labels, retrieved)
     sides: dict[str, Callable[[], object]] = {
         "workbench, ten metrics": lambda: evaluate(labels, retrieved, [Metric.parse(name) for name in (*TREC, *SPANS)]),
         "workbench, document metrics": lambda: evaluate(labels, retrieved, [Metric.parse(name) for name in TREC]),
         "pytrec_eval, script": lambda: script(labels, retrieved),
-        "pytrec_eval, dictionaries there": lambda: trec(*there),
+        "pytrec_eval, dictionaries there": lambda: trec(*ready),
     }
     rounds = [{name: seconds(side) for name, side in sides.items()} for _ in range(ROUNDS)]
     largest = difference(labels, retrieved)
@@ -56,9 +56,11 @@ def run() -> dict[str, object]:
         "queries": QUERIES,
         "hits": HITS,
         "metrics": [*TREC, *SPANS],
-        "seconds": {name: round(median(one[name] for one in rounds), 3) for name in sides},
+        "seconds": {name: round(median(times[name] for times in rounds), 3) for name in sides},
         "ratios": {
-            f"workbench, document metrics / {name}": round(median(one["workbench, document metrics"] / one[name] for one in rounds), 2)
+            f"workbench, document metrics / {name}": round(
+                median(times["workbench, document metrics"] / times[name] for times in rounds), 2
+            )
             for name in list(sides)[2:]
         },
         "largest difference": largest,

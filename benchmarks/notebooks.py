@@ -37,12 +37,12 @@ def run() -> dict[str, object]:
         outcome = run_experiment(read_experiment(path, ()), Path(folder) / "outputs", lambda _: None)
         jobs = notebook_jobs(write_outputs(outcome))[:-1]
         execute_all(outcome, jobs, *WAYS["forked"])  # not measured: papermill's import
-        rounds = [{name: execute_all(outcome, jobs, *way) for name, way in WAYS.items()} for _ in range(ROUNDS)]
+        rounds = [{name: execute_all(outcome, jobs, *options) for name, options in WAYS.items()} for _ in range(ROUNDS)]
     return {
         "notebooks": len(outcome.results),
         "rounds": rounds,
         "ratios": {
-            f"plain / {name}, {kind}": statistics.median(one["plain"][kind] / one[name][kind] for one in rounds)
+            f"plain / {name}, {kind}": statistics.median(times["plain"][kind] / times[name][kind] for times in rounds)
             for name in list(WAYS)[1:]
             for kind in ("wall", "cpu")
         },

@@ -86,7 +86,7 @@ def run() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         cold = Path(folder) / "cold.yaml"
         cold.write_text(COLD)
-        found: dict[str, object] = {}
+        figures: dict[str, object] = {}
         for name, experiment in {"again, quickstart": ROOT / "experiments" / "quickstart.yaml", "cold, covid-qa": cold}.items():
             outputs = Path(folder) / name
             sweep = "from workbench.cli.main import run; run()"
@@ -95,14 +95,14 @@ def run() -> dict[str, object]:
                 outputs = _only_vectors(outputs, Path(folder) / "vectors")
             command = [sys.executable, "-m", "benchmarks.parts", str(experiment), str(outputs)]
             done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-            found[name] = json.loads(done.stdout.splitlines()[-1])
-    return found
+            figures[name] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
-def _only_vectors(outputs: Path, fresh: Path) -> Path:
-    (fresh / ".store").mkdir(parents=True)
-    shutil.copy(outputs / ".store" / "vectors.sqlite", fresh / ".store")
-    return fresh
+def _only_vectors(outputs: Path, target: Path) -> Path:
+    (target / ".store").mkdir(parents=True)
+    shutil.copy(outputs / ".store" / "vectors.sqlite", target / ".store")
+    return target
 
 
 def profiled(experiment: str, outputs: str) -> dict[str, float]:
@@ -127,13 +127,13 @@ def profiled(experiment: str, outputs: str) -> dict[str, float]:
     return {name: round(seconds, 2) for name, seconds in times.items()}
 
 
-def _seconds(found: dict[tuple[str, int, str], tuple[Any, ...]], place: str) -> float:
+def _seconds(profile: dict[tuple[str, int, str], tuple[Any, ...]], place: str) -> float:
     """The cumulative time of a function of the package; 0 if it was never called."""
     file, function = place.split(" ", 1)
     return float(
         sum(
             row[3]
-            for (path, _, name), row in found.items()
+            for (path, _, name), row in profile.items()
             if name == function and path.endswith(f"{os.sep}{file}") and "workbench" in path
         )
     )

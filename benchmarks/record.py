@@ -39,13 +39,13 @@ def machine() -> dict[str, object]:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the installed packages on either side of the ratios."""
-    found = {"python": platform.python_version(), "workbench": __version__}
+    installed = {"python": platform.python_version(), "workbench": __version__}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:  # only one side of a ratio is installed
             continue
-    return found
+    return installed
 
 
 def commit() -> str | None:

@@ -67,7 +67,7 @@ def run(share: float = 1.0) -> dict[str, Any]:
         for name, embedding in {"warm-static": STATIC, "warm": MINILM}.items():
             sweep(experiment(whole, SHARES[0] * share, place / name, embedding=embedding), place / name)
         sizes = [size_costs(whole, part * share, place / f"size{number}") for number, part in enumerate(SHARES)]
-        found = {
+        figures = {
             "documents": sizes[-1]["documents"],
             "encoder_tokens_a_second": encoder_rates(whole, place),
             "sizes": sizes,
@@ -77,8 +77,8 @@ def run(share: float = 1.0) -> dict[str, Any]:
             "sweep_seconds": sweeps(whole, share / 4, place),
             "notebook_seconds": notebook_seconds(whole, share / 16, place / "notebooks"),
         }
-    linear = [at_most(f"exponent of {stage}", found["exponents"][stage], LINEAR) for stage in ("chunks", "encoding")]
-    return found | {"scales": {f"{tokens:.0e}": takes(tokens, found) for tokens in SCALES}, "claims": linear}
+    linear = [at_most(f"exponent of {stage}", figures["exponents"][stage], LINEAR) for stage in ("chunks", "encoding")]
+    return figures | {"scales": {f"{tokens:.0e}": takes(tokens, figures) for tokens in SCALES}, "claims": linear}
 
 
 STATIC = "{kind: static, dimensions: 384}"
@@ -225,16 +225,18 @@ def notebook_seconds(whole: Dataset, share: float, folder: Path) -> float:
     return round(elapsed(lambda: run_notebooks(run, outcome.folder, store, lambda _: None)) / 5, 2)
 
 
-def takes(tokens: int, found: dict[str, Any]) -> dict[str, float]:
+def takes(tokens: int, figures: dict[str, Any]) -> dict[str, float]:
     """Extrapolate the costs of one configuration to a number of tokens from the largest size measured."""
-    largest = found["sizes"][-1]
+    largest = figures["sizes"][-1]
     chunks = tokens / largest["tokens"] * largest["chunks"]
     a_chunk = {name: largest["seconds"][name] / largest["chunks"] for name in ("chunks", "gather", "index", "hits")}
-    sizes = found["bytes_a_chunk"]
+    sizes = figures["bytes_a_chunk"]
     return {
         "chunks": chunks,
-        "core_hours_encoding": tokens / found["encoder_tokens_a_second"]["1 threads"] / 3600,
-        "hours_driver_encoding": chunks / min(64 * found["driver"]["batches_a_second"], found["driver"]["vectors_written_a_second"]) / 3600,
+        "core_hours_encoding": tokens / figures["encoder_tokens_a_second"]["1 threads"] / 3600,
+        "hours_driver_encoding": chunks
+        / min(64 * figures["driver"]["batches_a_second"], figures["driver"]["vectors_written_a_second"])
+        / 3600,
         "hours_chunking": chunks * a_chunk["chunks"] / 3600,
         "hours_gather": chunks * a_chunk["gather"] / 3600,
         "hours_index_if_linear": chunks * a_chunk["index"] / 3600,

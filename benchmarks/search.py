@@ -67,10 +67,10 @@ def compared(n: int) -> dict[str, Any]:
     }
 
 
-def _fastest(ways: list[Callable[[Vectors], None]], queries: Vectors) -> tuple[list[float], list[float]]:
+def _fastest(methods: list[Callable[[Vectors], None]], queries: Vectors) -> tuple[list[float], list[float]]:
     """Seconds of each way for all queries together, and for one alone: the fastest of the rounds, the median of the queries."""
-    rounds = [[_seconds(partial(way, queries)) for way in ways] for _ in range(_ROUNDS)]
-    alone = [[_seconds(partial(way, query[None, :])) for way in ways] for query in queries[:_ALONE]]
+    rounds = [[_seconds(partial(method, queries)) for method in methods] for _ in range(_ROUNDS)]
+    alone = [[_seconds(partial(method, query[None, :])) for method in methods] for query in queries[:_ALONE]]
     return np.min(rounds, axis=0).tolist(), np.median(alone, axis=0).tolist()
 
 

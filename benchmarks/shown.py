@@ -6,12 +6,12 @@ from typing import Any
 _WIDEST = 160
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[str]:
+def lines(figures: Mapping[str, Any]) -> Iterator[str]:
     """All figures in order, then the claims with their outcomes."""
-    for name, value in found.items():
+    for name, value in figures.items():
         if name != "claims":
             yield from _part(name, value)
-    for claim in found.get("claims", []):
+    for claim in figures.get("claims", []):
         bound = next(key for key in ("at least", "at most") if key in claim)
         verdict = "holds" if claim["holds"] else "FAILS"
         yield f"{verdict}: {claim['claim']}: {number(claim['found'])} ({bound} {number(claim[bound])})"

@@ -69,7 +69,7 @@ def run(documents: int = DOCUMENTS, loops: Sequence[str] = LOOPS) -> dict[str, A
         more = {"notebooks and report": notebooks(cold)} | later(place, CHUNKINGS, ADDED)
         compared = recalls(dataset, sides, cold)
     seconds = {f"{name} loop": side.seconds for name, side in sides.items()} | {"cold sweep": cold.seconds} | more
-    found = {
+    figures = {
         "loops": list(loops),
         "documents": len(dataset.documents),
         "questions": len(dataset.queries),
@@ -79,7 +79,7 @@ def run(documents: int = DOCUMENTS, loops: Sequence[str] = LOOPS) -> dict[str, A
         "cold sweep by part, seconds": {name: round(value, 2) for name, value in parts(cold).items()},
         "ratios": ratios(seconds),
     }
-    return found | {"claims": claims(found, len(dataset.documents) == len(doc_ids()))}
+    return figures | {"claims": claims(figures, len(dataset.documents) == len(doc_ids()))}
 
 
 @dataclass
@@ -149,31 +149,33 @@ def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[st
             rows = result.hits.table(f"{search}_hits").sort_values("rank", kind="stable")
             of_query = rows["chunk"].groupby(ids[rows["query"]])
             sides[side] = recall(dataset, {str(query_id): [cut[chunk] for chunk in own] for query_id, own in of_query})
-        figures = {f"{side} {measure}": round(value, 4) for side, means in sides.items() for measure, value in means.items()}
+        figures = {f"{side} {name}": round(value, 4) for side, means in sides.items() for name, value in means.items()}
         found[name] = {"chunks": len(ours), "shared": round(len(ours & theirs) / len(ours | theirs), 4), **figures}
     return found
 
 
-def claims(found: Mapping[str, Any], whole: bool) -> list[Claim]:
+def claims(figures: Mapping[str, Any], whole: bool) -> list[Claim]:
     """Claims about recall on any part, within the precision of its number of questions, and about speed on all documents only.
 
     On a part, the costs that do not grow with the documents (tables, intervals, 50 timed questions) weigh too much.
     """
-    rows = found["recall"].values()
+    rows = figures["recall"].values()
     measures = ("documents@5", "spans@5")
-    less = max(row[f"{side} {one}"] - row[f"sweep {one}"] for row in rows for side in found["loops"] for one in measures)
-    apart = max(abs(row[f"{side} {one}"] - row[f"sweep's Chroma {one}"]) for row in rows for side in found["loops"] for one in measures)
-    equal = max(EQUAL, QUESTIONS / found["questions"])
-    made = [
+    less = max(row[f"{side} {name}"] - row[f"sweep {name}"] for row in rows for side in figures["loops"] for name in measures)
+    apart = max(
+        abs(row[f"{side} {name}"] - row[f"sweep's Chroma {name}"]) for row in rows for side in figures["loops"] for name in measures
+    )
+    equal = max(EQUAL, QUESTIONS / figures["questions"])
+    checks = [
         at_most("most that a loop's recall@5 is above the sweep's", round(less, 4), round(equal, 4)),
         at_most("most that a loop's recall@5 differs from that of the sweep's own Chroma index", round(apart, 4), round(equal, 4)),
         at_least("smallest share of chunks that both sides made", min(row["shared"] for row in rows), 0.99),
     ]
-    ratio = found["ratios"]
+    ratio = figures["ratios"]
     more = "one more / its own cost without the questions"
     fast = [
-        *(at_least(f"{side} loop / cold sweep", ratio[f"{side} loop / cold sweep"], FASTER) for side in found["loops"]),
+        *(at_least(f"{side} loop / cold sweep", ratio[f"{side} loop / cold sweep"], FASTER) for side in figures["loops"]),
         at_least("cold sweep / again, nothing changed", ratio["cold sweep / again"], 50.0),
         at_most(more, ratio[more], 1.15),
     ]
-    return made + (fast if whole else [])
+    return checks + (fast if whole else [])

@@ -42,7 +42,7 @@ def table(runs: int) -> str:
 def _run(world: World, screen: str, random: np.random.Generator, seed: int) -> list[float]:
     truth, values, other = np.array(world.means), world.draw(random), world.draw(random)
     sample = random.permutation(values.shape[1])[:SAMPLE]
-    kept = _kept((values + other) / 2 if screen == "a proxy" else values, sample, world, screen)
+    kept = _remaining((values + other) / 2 if screen == "a proxy" else values, sample, world, screen)
     left, codes = values[kept], units(world.codes).codes
     pairs = all_pairs(left, codes, world.codes)
     tests = randomise(pairs, np.ones(len(pairs.a), dtype=bool), seed, FLIPS)
@@ -65,7 +65,7 @@ def _run(world: World, screen: str, random: np.random.Generator, seed: int) -> l
     ]
 
 
-def _kept(values: Floats, sample: NDArray[np.int64], world: World, screen: str) -> NDArray[np.int64]:
+def _remaining(values: Floats, sample: NDArray[np.int64], world: World, screen: str) -> NDArray[np.int64]:
     if screen == "none":
         return np.arange(len(values))
     named = {str(place): row for place, row in enumerate(values[:, sample])}

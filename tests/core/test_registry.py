@@ -61,7 +61,7 @@ def test_a_broken_package_is_one_line_where_it_is_named_and_nothing_elsewhere(tm
     assert told(tmp_path, listed) == "True True True\n"
 
 
-def test_a_package_that_offers_something_else_is_told(tmp_path: Path) -> None:
+def test_a_package_that_offers_something_else_is_an_error(tmp_path: Path) -> None:
     install(tmp_path, "othering", "pages = othering:cut", "def cut(text): return [text]")
     assert "othering:cut is not a workbench.chunking.base.Chunker" in told(tmp_path, EXPERIMENT % {"kind": "pages"})
 

@@ -133,7 +133,7 @@ def test_equal_to_pytrec_eval(queries: list, k: int) -> None:
         assert row.value == pytest.approx(theirs.get(str(row.query_id), {}).get(f"{name}_{k}", 0), abs=1e-12)
 
 
-def test_without_all_judgements_what_cannot_be_known_is_refused_or_not_shown(run: pd.DataFrame, qrels: pd.DataFrame) -> None:
+def test_without_all_judgements_undefined_metrics_are_refused_or_not_shown(run: pd.DataFrame, qrels: pd.DataFrame) -> None:
     frame = run.merge(qrels, how="left")
     known = ["precision@3", "success@3", "mrr@3", "judged@3"]
     ours, full = workbench.score(frame, known), workbench.score(run, known, qrels=qrels[qrels["query_id"] != "c"])
@@ -141,12 +141,12 @@ def test_without_all_judgements_what_cannot_be_known_is_refused_or_not_shown(run
     assert math.isnan(ours.table["attainable"][0])
     assert any("not retrieved are unknown" in note for note in ours.notes)
     for metric in ("recall@3", "recall_cap@3", "ndcg@3", "map@3", "irrelevant@3"):
-        with pytest.raises(InputError, match="not retrieved count too") as error:
+        with pytest.raises(InputError, match="cannot be computed without the judged documents") as error:
             workbench.score(frame, [metric])
         assert "give qrels=, or say all_judged=True" in str(error.value)
 
 
-def test_a_query_of_which_nothing_relevant_was_retrieved_stays_in_the_mean() -> None:
+def test_a_query_without_relevant_results_stays_in_the_mean() -> None:
     frame = pd.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "rank": [1, 2, 1], "relevance": [0, 1, np.nan]})
     assert workbench.score(frame, ["precision@1", "success@2"]).table["value"].tolist() == [0, 0.5]
 
@@ -274,7 +274,7 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         ),
     ],
 )
-def test_what_is_wrong_is_one_line_with_its_fix(columns: dict, options: dict, says: str) -> None:
+def test_invalid_input_is_an_error_of_one_line_with_a_fix(columns: dict, options: dict, says: str) -> None:
     with pytest.raises(InputError) as error:
         workbench.score(pd.DataFrame(columns), **{"metrics": ["precision@5"]} | options)
     assert says in str(error.value)
@@ -282,7 +282,7 @@ def test_what_is_wrong_is_one_line_with_its_fix(columns: dict, options: dict, sa
     assert "\n" not in str(error.value)
 
 
-def test_what_is_no_dataframe_is_refused() -> None:
+def test_other_types_than_dataframes_are_refused() -> None:
     with pytest.raises(InputError, match="the dataframe is of type list; make it a pandas DataFrame"):
         workbench.score([{"retrieved": ["a"], "relevant": ["a"]}], ["recall@5"])  # type: ignore[arg-type]  # wrong on purpose
 

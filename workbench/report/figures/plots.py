@@ -46,13 +46,13 @@ _ROW_POINTS = 11
 
 
 class Difference(NamedTuple):
-    """A difference with its interval. `apart` if it is significant after correction."""
+    """A difference with its interval. `significant` refers to the corrected test."""
 
     name: str
     value: float
     low: float
     high: float
-    apart: bool
+    significant: bool
 
 
 def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure":
@@ -60,9 +60,9 @@ def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure"
     figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
     axes.axvline(0, color=INK, linewidth=0.8)
     for place, row in enumerate(rows):
-        colour = ACCENT if row.apart else MUTED
+        colour = ACCENT if row.significant else MUTED
         axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
-        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.apart else PAPER)
+        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.significant else PAPER)
         note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
         numbers = f"{signed(row.value, digits)} {interval(row.low, row.high, digits)}"
         axes.annotate(numbers, (1, place), (6, 0), ("axes fraction", "data"), **note)
