@@ -67,10 +67,8 @@ def evidence_state(case: Case, extent: EmbeddedExtent, rows: Ints) -> EvidenceSt
     """The state of the alternatives of `rows`."""
     labels, chunks = case.labels, case.retrieved.chunks
     lows, highs = labels.solid(labels.alternative_start[rows]), labels.solid(labels.alternative_end[rows])
-    starts, ends, searched_ends = map(
-        labels.solid, labels.positions(chunks.assign(searched_end=extent.ends), "start", "end", "searched_end")
-    )
-    chunked, embedded = (Union.of(starts, last).covered(lows, highs) == highs - lows for last in (ends, searched_ends))
+    starts, ends, read_ends = map(labels.solid, labels.positions(chunks.assign(read_end=extent.ends), "start", "end", "read_end"))
+    chunked, embedded = (Union.of(starts, last).covered(lows, highs) == highs - lows for last in (ends, read_ends))
     whole = chunked & whole_alternatives(labels, chunks)[rows]
     return EvidenceState(chunked, whole, np.where(whole, _embedded_whole(case, extent, lows, highs), embedded))
 
@@ -103,7 +101,7 @@ def _embedded_whole(case: Case, extent: EmbeddedExtent, lows: Ints, highs: Ints)
     # Each slice has a line of characters with the embedded text of the chunks that deliver it.
     rows = np.flatnonzero(np.isin(table.of_chunk, piece[~intact]))
     origin = table.of_chunk[rows] * labels.width
-    starts, searched_ends = map(labels.solid, labels.positions(chunks.assign(searched_end=extent.ends).iloc[rows], "start", "searched_end"))
-    embedded, row = Union.of(origin + starts, origin + searched_ends), piece * labels.width
+    starts, read_ends = map(labels.solid, labels.positions(chunks.assign(read_end=extent.ends).iloc[rows], "start", "read_end"))
+    embedded, row = Union.of(origin + starts, origin + read_ends), piece * labels.width
     covered = embedded.covered(row + lows[span], row + highs[span]) == (highs - lows)[span]
     return totals(span, intact | covered, len(lows)) > 0

@@ -30,7 +30,7 @@ def test_every_question_is_listed_with_its_values_and_misses(made):
     run = collect(made.ran(3))
     found = drill(run, run.names)
     data = opened(found)
-    assert (found.kept, found.queries) == (120, 120)
+    assert (found.shown, found.queries) == (120, 120)
     for place, name in enumerate(run.names):
         values = per_query(run, name, str(run.primary))
         assert np.allclose([query["v"][place] for query in data["queries"]], values, atol=5e-4)
@@ -60,7 +60,7 @@ def test_questions_that_differ_least_are_left_out_of_a_large_page(made):
     run = collect(made.ran(3))
     whole = drill(run, run.names)
     some = drill(run, run.names, most=len(whole.packed) // 2)
-    assert 0 < some.kept < some.queries
+    assert 0 < some.shown < some.queries
     assert len(some.packed) <= len(whole.packed) // 2
     apart = {query["i"]: max(query["v"]) - min(query["v"]) for query in opened(whole)["queries"]}
     kept = {query["i"] for query in opened(some)["queries"]}
