@@ -122,7 +122,7 @@ def test_without_evidence_equal_context_does_not_apply_and_no_curve_is_drawn(wit
     assert str(without_spans.findings.primary) == "ndcg@10"
     assert without_spans.curves().alt == ""
     assert "The data have no evidence spans" in words(without_spans.curves())
-    assert "There is no other metric to look at" in words(without_spans.exploratory())
+    assert "The run has no other metric" in words(without_spans.exploratory())
     assert "ndcg@10" in words(without_spans.ranking())
 
 

@@ -81,7 +81,7 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
             return f"No winner: {verdict.ranked[0]} is the only configuration to rank."
         case Reason.FEW:
             have = f"{plural(verdict.n, 'question has', 'questions have')} a value for every configuration"
-            return f"No winner: only {have}, but a winner requires {FEWEST_QUERIES}."
+            return f"No winner: only {have}, but at least {FEWEST_QUERIES} are required."
         case Reason.IDENTICAL:
             return f"No winner: {_names(verdict)} have the same {findings.primary} on every question."
         case Reason.TIED:
