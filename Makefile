@@ -12,7 +12,7 @@ help:
 	@echo "make bench       run the benchmarks and write benchmarks/results/; BENCH=\"sweep\" runs only the one named"
 	@echo "make soak        run the long tests: kill and resume, simulations, the wheel in an empty environment (needs a package index)"
 	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
-	@echo "make docs        regenerate docs/reference.md and the chart in docs/architecture.md"
+	@echo "make docs        regenerate docs/reference/ and the chart in docs/architecture.md"
 	@echo "make wheel       build the source distribution and the wheel into dist/"
 
 # Install torch first, pinned: a plain requirement would select the build with gigabytes of CUDA.

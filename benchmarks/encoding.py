@@ -20,14 +20,13 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
 from workbench.core.batching import padded_batches
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding import openvino_model
 from workbench.embedding.embed import embed
 from workbench.embedding.openvino_conversion import conversion_of
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
 from workbench.models.files import MINILM, locate
@@ -74,7 +73,7 @@ def texts() -> list[str]:
     """Chunks of two sizes, shuffled."""
     chunkers = [FixedChunker(size=size) for size in (64, 256)]
     documents = GoldenSource(path=str(HANDBOOK)).load().documents
-    found = [embedded_text(document, chunk) for chunker in chunkers for document in documents for chunk in chunker.split(document)]
+    found = [chunk.embedded_text for chunker in chunkers for document in documents for chunk in chunker.split(document)]
     return random.Random(0).sample(found, TEXTS)
 
 
@@ -93,7 +92,7 @@ def methods_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vector
             found[batch] = model.encode(part, batch_size=len(part), normalize_embeddings=True, show_progress_bar=False)
         return found
 
-    def ours(embedder: SentenceTransformersEmbedder) -> Callable[[], Vectors]:
+    def ours(embedder: SentenceTransformerEmbedder) -> Callable[[], Vectors]:
         return lambda: embed(chosen, embedder, "document", VectorCache(folder / f"{next(numbers)}.sqlite")).vectors
 
     def plainly(precision: openvino_model.Precision) -> Callable[[], Vectors]:
@@ -103,9 +102,9 @@ def methods_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vector
     return {
         PLAIN: lambda: model.encode(chosen, normalize_embeddings=True, show_progress_bar=False),
         "tuned": tuned,
-        "workbench, torch": ours(SentenceTransformersEmbedder(backend="torch")),
+        "workbench, torch": ours(SentenceTransformerEmbedder(backend="torch")),
         **{f"openvino {precision}": plainly(precision) for precision in precisions},
-        "workbench, openvino": ours(SentenceTransformersEmbedder(backend="openvino")),
+        "workbench, openvino": ours(SentenceTransformerEmbedder(backend="openvino")),
     }
 
 

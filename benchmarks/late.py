@@ -14,19 +14,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import BeirSource
 from workbench.embedding.chunk_encoder import EncoderChunks
 from workbench.embedding.embed import embed, in_memory
 from workbench.embedding.registry import chunk_encoder
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.records import Chunk, Document
 from workbench.storage.vector_cache import VectorCache
 
 DOCUMENTS, ROUNDS = 40, 3
 SIZES = ((64, 0), (128, 0), (128, 64), (256, 0), (256, 128), (400, 0), (400, 200))
-LATE = SentenceTransformersEmbedder(pooling="late")
+LATE = SentenceTransformerEmbedder(pooling="late")
 
 
 def run(count: int = DOCUMENTS, rounds: int = ROUNDS) -> dict[str, object]:
@@ -35,12 +34,12 @@ def run(count: int = DOCUMENTS, rounds: int = ROUNDS) -> dict[str, object]:
     chunkings = {size: [FixedChunker(size=size[0], overlap=size[1]).split(document) for document in documents] for size in SIZES}
     with tempfile.TemporaryDirectory() as folder:
         warm = VectorCache(Path(folder) / "warm.sqlite")
-        standard(documents[:1], {size: chunks[:1] for size, chunks in chunkings.items()}, warm)
+        standard({size: chunks[:1] for size, chunks in chunkings.items()}, warm)
         late(documents[:1], {size: chunks[:1] for size, chunks in chunkings.items()}, warm)
         found = []
         for number in range(rounds):
             caches = VectorCache(Path(folder) / f"{number}-standard.sqlite"), VectorCache(Path(folder) / f"{number}-late.sqlite")
-            found.append({"standard": standard(documents, chunkings, caches[0]), "late": late(documents, chunkings, caches[1])})
+            found.append({"standard": standard(chunkings, caches[0]), "late": late(documents, chunkings, caches[1])})
     return {
         "documents": len(documents),
         "chunkings": [f"fixed {size}/{overlap}" for size, overlap in SIZES],
@@ -50,12 +49,12 @@ def run(count: int = DOCUMENTS, rounds: int = ROUNDS) -> dict[str, object]:
     }
 
 
-def standard(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[list[Chunk]]], cache: VectorCache) -> tuple[float, int]:
+def standard(chunkings: dict[tuple[int, int], list[list[Chunk]]], cache: VectorCache) -> tuple[float, int]:
     """Seconds and tokens of embedding each chunking's texts."""
     started, tokens = time.perf_counter(), 0
     for (size, _), chunks in chunkings.items():
-        texts = [embedded_text(document, chunk) for document, found in zip(documents, chunks, strict=True) for chunk in found]
-        embedder = SentenceTransformersEmbedder(max_tokens=512 if size > 256 else None)
+        texts = [chunk.embedded_text for found in chunks for chunk in found]
+        embedder = SentenceTransformerEmbedder(max_tokens=512 if size > 256 else None)
         tokens += embed(texts, embedder, "document", cache).tokens_encoded
     return time.perf_counter() - started, tokens
 

@@ -25,7 +25,7 @@ from workbench.chunking.sentence import SentenceChunker
 from workbench.core import batching
 from workbench.datasets.sources import NfcorpusSource
 from workbench.embedding.base import Embedder, Role
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.metrics.names import Metric
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import Ints, model_tokenizer
@@ -125,7 +125,7 @@ def synthetic(chunks: int, size: int) -> dict[str, Any]:
 def nfcorpus() -> dict[str, Any]:
     """Every stage on NFCorpus in chunks of whole sentences of up to 128 tokens, by the default encoder, with Chroma's index."""
     dataset = NfcorpusSource().load()
-    embedder = SentenceTransformersEmbedder()
+    embedder = SentenceTransformerEmbedder()
     configuration = Configuration("sentence-128", SentenceChunker(size=128), embedder, DenseRetriever())
     seen = Seen()
     with context_on(dataset) as run:

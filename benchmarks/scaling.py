@@ -1,4 +1,4 @@
-"""Measure the cost of a sweep as its corpus grows, and extrapolate it to 10^6, 10^8 and 10^10 tokens: the figures of docs/scaling.md.
+"""Measure the cost of a sweep as its corpus grows, and extrapolate it to 10^6, 10^8 and 10^10 tokens: the figures of docs/explanation/scaling.md.
 
 The corpus is 1/64, 1/16, 1/4 and all of a share of NFCorpus's documents (the first argument, default 1), with the same questions at every
 size. All stages but encoding are timed with static vectors of the same dimension, so that all documents take seconds. The
@@ -47,9 +47,9 @@ _BATCHES = 400
 ENCODE = """
 import json, sys, time
 from pathlib import Path
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 texts = json.loads(Path(sys.argv[1]).read_text())
-embedder = SentenceTransformersEmbedder()
+embedder = SentenceTransformerEmbedder()
 embedder.encode(texts[:8], "document")
 tokens = int(embedder.lengths(texts, "document").clip(max=embedder.window()).sum())
 started = time.perf_counter()

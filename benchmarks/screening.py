@@ -23,7 +23,7 @@ from benchmarks.covid_qa import doc_ids, written
 from workbench.execution.local import context_of
 from workbench.execution.result import Result
 from workbench.execution.screening import QUERIES, proxy_of
-from workbench.experiment.read import Experiment, experiment_of
+from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import input_lengths
@@ -167,7 +167,7 @@ def measured_sets(outputs: Path) -> dict[str, Measured]:
     }
 
 
-def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, Any]], window: int) -> Experiment:
+def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, Any]], window: int) -> ExperimentSpec:
     """Chunkings of a set, none of them beyond the window."""
     settings = {
         "name": name,
@@ -179,7 +179,7 @@ def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, A
     return experiment_of(settings, "benchmark")
 
 
-def measured(experiment: Experiment, outputs: Path, proxy: Callable[[Configuration], Configuration] = proxy_of) -> Measured:
+def measured(experiment: ExperimentSpec, outputs: Path, proxy: Callable[[Configuration], Configuration] = proxy_of) -> Measured:
     """All configurations by the real embedder and by proxy. Stored results are reused."""
     # Without a primary metric nothing is explained, so only the stages that the values need are run and timed.
     run = replace(context_of(experiment, outputs), indexed=False, primary=None)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.records import Chunk
+from workbench.records import Chunk, Document
 from workbench.retrieval.base import Corpus
 from workbench.retrieval.chroma_index import build_index, open_collection
 from workbench.retrieval.exact import longest, nearest
@@ -40,7 +40,7 @@ def run() -> dict[str, Any]:
 def compared(n: int) -> dict[str, Any]:
     """One size: all queries together, and a query alone; without Chroma where it would take too long to build."""
     vectors, queries = clustered(n, seed=0), clustered(QUERIES, seed=1)
-    chunks = [Chunk(f"d{place // _A_DOCUMENT}", 10 * place, 10 * place + 10) for place in range(n)]
+    chunks = [Chunk(Document(f"d{place // _A_DOCUMENT}", ""), 10 * place, 10 * place + 10) for place in range(n)]
     searched, length = searchable(chunks, vectors), longest(vectors)
 
     def exactly(asked: Vectors) -> None:

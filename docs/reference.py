@@ -1,63 +1,179 @@
-"""Write docs/reference.md from the code; with --check, say whether it is stale."""
+"""Write docs/reference/*.md from the code; with --check, name the pages that are stale."""
 
+import inspect
+import re
 import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import BaseModel
 
+import workbench
+from workbench.attribution.causes import CAUSES
 from workbench.chunking.registry import CHUNKERS
 from workbench.cli.main import main as command
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
+from workbench.experiment.expand import DEFAULTS
+from workbench.experiment.read import DEFAULT_METRICS, KEYS
+from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.registry import KINDS
+from workbench.results.history import SCHEMA
 from workbench.retrieval.registry import RETRIEVERS
+from workbench.schemas import SCHEMAS
 
-PAGE = Path(__file__).with_name("reference.md")
+FOLDER = Path(__file__).with_name("reference")
+# Kinds of installed packages are left out.
+STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
+    "dataset": SOURCES,
+    "chunking": CHUNKERS.builtin,
+    "embedding": EMBEDDERS.builtin,
+    "retrieval": RETRIEVERS.builtin,
+}
 # Filled in by the experiment, not by a person.
 INTERNAL = {("chunking", "model")}
+TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
 
 
-def component_lines(stage: str, kind: str, component: type[Any]) -> list[str]:
-    """One component: its sentence and its parameters."""
-    lines = [f"### `{stage}: {{kind: {kind}}}`", "", (component.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " "), ""]
-    lines += ["| parameter | default |", "|---|---|"]
-    for name, field in component.model_fields.items():
-        if name != "kind" and (stage, name) not in INTERNAL:
-            lines.append(f"| `{name}` | {'required' if field.is_required() else f'`{field.default}`'} |")
-    return [*lines, ""]
+def rows(stage: str, component: type[BaseModel]) -> dict[str, tuple[str, ...]]:
+    """By field its type with the allowed range, its default and its meaning."""
+    schema = component.model_json_schema()
+    fields = {name: field for name, field in schema["properties"].items() if name != "kind" and (stage, name) not in INTERNAL}
+    return {
+        name: (
+            type_of(field),
+            "required" if name in schema.get("required", ()) else value_of(field["default"]),
+            field["description"],
+        )
+        for name, field in sorted(fields.items(), key=lambda item: item[0] not in schema.get("required", ()))
+    }
 
 
-def help_lines(group: click.Group, path: str) -> list[str]:
-    """The help of every command."""
-    lines: list[str] = []
+def parts(field: dict[str, Any]) -> list[dict[str, Any]]:
+    """The alternatives of a field's type, null left out."""
+    return [part for part in field.get("anyOf", [field]) if part.get("type") != "null"]
+
+
+def type_of(field: dict[str, Any]) -> str:
+    """The type in words with the allowed range, or the values of an enumeration."""
+    values = [value for part in parts(field) for value in part.get("enum", [part["const"]] if "const" in part else [])]
+    if values:
+        return " ".join(f"`{value}`" for value in values)
+    signs = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "pattern": "`{}`", "minLength": "not empty"}
+    bounds = [sign.format(part[key]) for part in parts(field) for key, sign in signs.items() if key in part]
+    return ", ".join([" or ".join(TYPES[part["type"]] for part in parts(field)), *bounds])
+
+
+def value_of(default: Any) -> str:
+    """A default as YAML; a dash for none."""
+    return "–" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def stages() -> Iterator[dict[str, Any]]:
+    """Each stage with its default, the fields that all its kinds share, and its kinds."""
+    for stage, kinds in STAGES.items():
+        tables = {kind: rows(stage, component) for kind, component in kinds.items()}
+        shared = [name for name in next(iter(tables.values())) if len({table.get(name) for table in tables.values()}) == 1]
+        yield {
+            "name": stage,
+            "default": ", ".join(f"{name}: {value}" for name, value in DEFAULTS.get(stage, {}).items()),
+            "shared": {name: next(iter(tables.values()))[name] for name in shared},
+            "kinds": [
+                (kind, markdown(component), {name: row for name, row in tables[kind].items() if name not in shared})
+                for kind, component in kinds.items()
+            ],
+        }
+
+
+def commands(group: click.Group, path: str) -> Iterator[tuple[str, str]]:
+    """Every command with its help."""
     for name, item in sorted(group.commands.items()):
-        context = click.Context(item, info_name=f"{path} {name}", terminal_width=100)
-        lines += [f"### `{path} {name}`", "", "```text", item.get_help(context), "```", ""]
+        yield f"{path} {name}", item.get_help(click.Context(item, info_name=f"{path} {name}", terminal_width=100))
         if isinstance(item, click.Group):
-            lines += help_lines(item, f"{path} {name}")
-    return lines
+            yield from commands(item, f"{path} {name}")
 
 
-def page() -> str:
-    """The whole page."""
-    lines = ["# Reference", "", "Written by `make docs` from the code; `make check` says when it is stale.", "", "## Commands", ""]
-    lines += help_lines(command, "workbench")
-    lines += ["## Components of an experiment", ""]
-    for stage, table in (("dataset", SOURCES), ("chunking", CHUNKERS), ("embedding", EMBEDDERS), ("retrieval", RETRIEVERS)):
-        for kind, component in table.items():
-            lines += component_lines(stage, kind, component)
-    lines += ["## Metrics", "", "| metric | cut | over | better |", "|---|---|---|---|"]
-    for name, kind in KINDS.items():
-        cut = {"k": "`@k`", "k or tokens": "`@k` or `@Nt`", "none": "none"}[kind.cut]
-        lines.append(f"| `{name}` | {cut} | {kind.family} | {'higher' if kind.higher_is_better else 'lower'} |")
-    return "\n".join(lines) + "\n"
+def markdown(item: Any) -> str:
+    """A numpydoc docstring as Markdown: sections in bold, parameters as list items, examples as a block."""
+    text = re.sub(r"^(\w[\w ]*)\n-{3,}$", r"**\1**\n", inspect.getdoc(item) or "", flags=re.MULTILINE)
+    text = re.sub(r"^(\*{0,2}\w[\w, *]*) : (.+)\n((?:    .+\n?)+)", named, text, flags=re.MULTILINE)
+    text = re.sub(r"^>>> (?:.+\n?)+", lambda match: f"```pycon\n{match[0].rstrip()}\n```\n", text, flags=re.MULTILINE)
+    return text.replace("  # doctest: +SKIP", "").strip()
+
+
+def named(match: re.Match[str]) -> str:
+    """A parameter with its type and its description as a list item."""
+    return f"- `{match[1]}` : {match[2]}. {' '.join(match[3].split())}\n"
+
+
+def signature(item: Any) -> str:
+    """The call of a function without the modules of its types."""
+    plain = inspect.signature(item)
+    plain = plain.replace(parameters=[one for one in plain.parameters.values() if one.name not in ("self", "cls")])
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", str(plain)).replace("'", "")
+
+
+def members(item: type[Any]) -> Iterator[tuple[str, str, str]]:
+    """The public methods and properties of a class that Workbench defines: name, call (empty for a property) and docstring."""
+    for attribute in sorted(inspect.classify_class_attrs(item), key=lambda one: one.name):
+        inside = attribute.defining_class.__module__.startswith("workbench") and not attribute.name.startswith("_")
+        if inside and (attribute.kind == "property" or isinstance(attribute.object, cached_property)):
+            yield attribute.name, "", markdown(attribute.object)
+        elif inside and attribute.kind != "data":
+            yield attribute.name, signature(getattr(item, attribute.name)), markdown(attribute.object)
+
+
+def fields(item: type[Any]) -> str:
+    """The fields of a dataclass or a named tuple."""
+    return signature(item) if is_dataclass(item) or hasattr(item, "_fields") else ""
+
+
+def public() -> Iterator[dict[str, Any]]:
+    """Everything in `workbench.__all__`. A component is described by the experiment file's page."""
+    places = {component: f"{stage}-kind-{kind}" for stage, kinds in STAGES.items() for kind, component in kinds.items()}
+    for name in workbench.__all__:
+        item = getattr(workbench, name)
+        if inspect.isclass(item) and item in places:
+            yield {"name": name, "kind": "component", "text": markdown(item), "place": places[item]}
+        elif inspect.isclass(item):
+            kind, calls = "error" if issubclass(item, Exception) else "class", list(members(item))
+            yield {"name": name, "kind": kind, "text": markdown(item), "members": calls, "fields": "" if calls else fields(item)}
+        elif inspect.isroutine(item):
+            yield {"name": name, "kind": "function", "text": markdown(item), "signature": signature(item)}
+        else:
+            yield {"name": name, "kind": "value", "text": KINDS[name].definition if name in KINDS else str(item), "of": type(item).__name__}
+
+
+def pages() -> dict[Path, str]:
+    """Every page of the reference by its path."""
+    options = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True, "undefined": StrictUndefined}
+    environment = Environment(loader=FileSystemLoader(FOLDER / "templates"), autoescape=False, **options)
+    environment.filters["cell"] = lambda text: str(text).replace("|", r"\|")
+    given = {
+        "commands": commands(command, "workbench"),
+        "keys": KEYS,
+        "stages": list(stages()),
+        "default_metrics": DEFAULT_METRICS,
+        "kinds": KINDS.builtin,
+        "auroc": markdown(answerable_auroc).split("\n\n")[0],
+        "schemas": SCHEMAS,
+        "history": SCHEMA,
+        "causes": CAUSES,
+        "public": list(public()),
+    }
+    names = sorted(environment.list_templates())
+    return {FOLDER / name.removesuffix(".j2"): environment.get_template(name).render(given) for name in names}
 
 
 if __name__ == "__main__":
-    fresh = page()
-    if sys.argv[1:] == ["--check"]:
-        if not PAGE.is_file() or PAGE.read_text("utf-8") != fresh:
-            sys.exit("docs/reference.md is stale: run make docs and commit it")
-    else:
-        PAGE.write_text(fresh, "utf-8")
+    stale = [path for path, text in pages().items() if not path.is_file() or path.read_text("utf-8") != text]
+    if sys.argv[1:] == ["--check"] and stale:
+        sys.exit(f"{', '.join(f'docs/reference/{path.name}' for path in stale)}: stale; run make docs and commit")
+    if sys.argv[1:] != ["--check"]:
+        for path, text in pages().items():
+            path.write_text(text, "utf-8")

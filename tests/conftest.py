@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from workbench.core.environment import cache_folder
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.records import Dataset
 from workbench.results.history import FINGERPRINTS, SCHEMA
 from workbench.storage.vector_cache import Vectors
@@ -184,9 +184,9 @@ def run_python(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., str
 
 
 @pytest.fixture(scope="session")
-def minilm() -> SentenceTransformersEmbedder:
+def minilm() -> SentenceTransformerEmbedder:
     """The default embedder, loaded."""
-    embedder = SentenceTransformersEmbedder()
+    embedder = SentenceTransformerEmbedder()
     embedder.encode(["warm"], "document")
     return embedder
 

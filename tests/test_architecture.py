@@ -22,8 +22,8 @@ PACKAGE = ROOT / "workbench"
 STAGES = [
     ("errors",),
     ("__init__",),
-    ("records", "schemas"),
     ("core",),
+    ("records", "schemas"),
     ("models",),
     ("datasets",),
     ("storage",),

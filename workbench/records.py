@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.core.display import excerpt, table_html
+
+_SHOWN_QUERIES = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -12,6 +16,12 @@ class Document:
     doc_id: str
     text: str
     title: str = ""
+
+    def __repr__(self) -> str:
+        return f"Document({self.doc_id!r}, {excerpt(self.text)!r})"
+
+    def _repr_html_(self) -> str:
+        return table_html(f"{self.doc_id}: {self.title or 'no title'}, {len(self.text):,} characters", [], excerpt(self.text, 600))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +41,26 @@ class Chunk:
     in place of the chunk, or None to deliver the chunk itself.
     """
 
-    doc_id: str
+    document: Document
     start: int
     end: int
     header: str = ""
     parent: tuple[int, int] | None = None
+
+    @property
+    def doc_id(self) -> str:
+        """Return the id of the document."""
+        return self.document.doc_id
+
+    @property
+    def text(self) -> str:
+        """Return the slice of the document, without the header."""
+        return self.document.text[self.start : self.end]
+
+    @property
+    def embedded_text(self) -> str:
+        """Return the text that is embedded and searched: the header, one space, the slice."""
+        return f"{self.header} {self.text}" if self.header else self.text
 
     @property
     def chunk_id(self) -> str:
@@ -46,6 +71,36 @@ class Chunk:
     def delivered(self) -> tuple[int, int]:
         """Return the slice that goes to the context: the parent if the chunk has one."""
         return self.parent or (self.start, self.end)
+
+    def __repr__(self) -> str:
+        return f"Chunk({self.chunk_id!r}, {excerpt(self.text)!r})"
+
+    def _repr_html_(self) -> str:
+        return table_html(self.chunk_id, [], self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A delivered slice of a document for a query, with the retriever's score. `rank` starts at 1."""
+
+    document: Document
+    start: int
+    end: int
+    rank: int
+    score: float
+
+    @property
+    def doc_id(self) -> str:
+        """Return the id of the document."""
+        return self.document.doc_id
+
+    @property
+    def text(self) -> str:
+        """Return the delivered text."""
+        return self.document.text[self.start : self.end]
+
+    def __repr__(self) -> str:
+        return f"Hit({self.rank}, {self.doc_id!r}, [{self.start}, {self.end}), {self.score:.3f}, {excerpt(self.text)!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +133,33 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Consistent documents, queries and labels, made by `workbench.datasets`, which checks them."""
+    """Consistent documents, queries and labels, made by `workbench.datasets`, which checks them.
+
+    `source` has the settings with which an experiment reads the same dataset, or is None for one made in Python.
+    """
 
     name: str
     documents: tuple[Document, ...]
     queries: tuple[Query, ...]
     qrels: tuple[Qrel, ...]
     needs: tuple[Need, ...] = ()
+    source: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {self._sizes()})"
+
+    def _repr_html_(self) -> str:
+        relevant: dict[str, list[str]] = {}
+        for qrel in self.qrels:
+            if qrel.relevance > 0:
+                relevant.setdefault(qrel.query_id, []).append(qrel.doc_id)
+        shown = self.queries[:_SHOWN_QUERIES]
+        rows = [
+            {"query_id": query.query_id, "question": query.text, "relevant": ", ".join(relevant.get(query.query_id, ()))} for query in shown
+        ]
+        note = f"The first {len(rows)} questions." if len(rows) < len(self.queries) else ""
+        return table_html(f"{self.name}: {self._sizes()}", rows, note)
+
+    def _sizes(self) -> str:
+        sizes = ((self.documents, "documents"), (self.queries, "questions"), (self.qrels, "judgements"), (self.needs, "pieces of evidence"))
+        return ", ".join(f"{len(rows):,} {noun}" for rows, noun in sizes)

@@ -3,26 +3,112 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# The pandas types of the columns. Text and numbers represent missing values as NaN.
-_COLUMNS = {
-    "str": "a answer b cause chunk_id chunking condition configuration cut_reason definition doc_id embedding error evidence examples fault "
-    "first metadata metric name pooling proxy query_id reason retrieval search slice state text tokens_counted unit variant",
-    "int64": "alternative chunks cluster clusters end found kept n need of queries rank relevance repeat start tokens unscored",
-    "float64": "attainable context_tokens delivered_tokens difference high judged low margin margin_spread p p_adjusted score tied_queries "
-    "top_score unjudged_high unjudged_low value",
-    "bool": "answerable delivered tied",
-    "Int64": "k overlap size truncated_chunks truncated_tokens window",
-    "boolean": "enrich",
+# The pandas types of the columns, with a phrase for each column. Text and numbers represent missing values as NaN.
+_COLUMNS: dict[str, dict[str, str]] = {
+    "str": {
+        "a": "the first configuration",
+        "answer": "the expected answer",
+        "b": "the second configuration",
+        "cause": "the cause of the miss",
+        "chunk_id": "the chunk that was searched, `doc_id:start-end`",
+        "chunking": "the kind of chunker",
+        "condition": "`retrieved`",
+        "configuration": "the configuration's name",
+        "cut_reason": "why a hit was not delivered, `beyond k` or `same slice delivered`; empty if it was",
+        "definition": "what counts as this fault",
+        "doc_id": "the document",
+        "embedding": "the embedder's model; missing if nothing is embedded",
+        "error": "why a failed configuration failed",
+        "evidence": "the missed evidence as `doc_id:start-end`, or the missed document",
+        "examples": "the first affected places, a JSON list",
+        "fault": "the kind of fault",
+        "first": "the configuration with the best proxy score, which the others are compared with",
+        "metadata": "the question's other fields, a JSON object",
+        "metric": "the metric with its cut-off",
+        "name": "what was measured",
+        "pooling": "`standard` or `late`",
+        "proxy": "what stood in for the embedder",
+        "query_id": "the question",
+        "reason": "why a value is missing",
+        "retrieval": "the kind of retriever",
+        "search": "the search that was evaluated: `exact` or `ann`",
+        "slice": "`all`, or the questions with `field=value`",
+        "state": "`scored`, `unscored` or `not_applicable`",
+        "text": "the text",
+        "tokens_counted": "the unit of sizes: `model`, `cl100k` or `characters`",
+        "unit": "what `found` and `of` count",
+        "variant": "empty",
+    },
+    "int64": {
+        "alternative": "the alternative's number within its need, from 0",
+        "chunks": "the number of chunks",
+        "cluster": "the questions that form one observation have the same number",
+        "clusters": "the number of independent observations",
+        "end": "the end of the slice, in code points",
+        "found": "how many are affected",
+        "kept": "the end of the part that was delivered; `start` if none was",
+        "n": "the number of scored questions",
+        "need": "the piece of evidence, numbered from 0; -1 for a missed document",
+        "of": "of how many",
+        "queries": "the questions that the proxy answered",
+        "rank": "the rank, from 1",
+        "relevance": "the grade: from 1 relevant, 0 not relevant, -1 hard negative",
+        "repeat": "0",
+        "start": "the start of the slice, in code points",
+        "tokens": "the number of tokens",
+        "unscored": "the number of questions without a value",
+    },
+    "float64": {
+        "attainable": "the best possible value",
+        "context_tokens": "mean tokens of a question's context up to the cut-off of the primary metric",
+        "delivered_tokens": "mean tokens of the delivered chunks of a question",
+        "difference": "the mean difference a - b",
+        "high": "upper bound of the 95 % interval",
+        "judged": "the share of the first k documents with a judgement",
+        "low": "lower bound of the 95 % interval",
+        "margin": "score of the best relevant document minus that of the best other one",
+        "margin_spread": "the margin in standard deviations of the question's scores",
+        "p": "p of the clustered paired t test; missing if the pair was not tested",
+        "p_adjusted": "p corrected for all comparisons (max-T)",
+        "score": "the retriever's score",
+        "tied_queries": "the share of questions with tied scores among the delivered chunks",
+        "top_score": "the score of the first hit",
+        "unjudged_high": "the value if all unjudged documents were relevant",
+        "unjudged_low": "the value if no unjudged document were relevant",
+        "value": "the value",
+    },
+    "bool": {
+        "answerable": "whether a document answers the question",
+        "delivered": "whether the hit is among the k delivered chunks",
+        "tied": "whether two delivered chunks have the same score",
+    },
+    "Int64": {
+        "k": "the number of chunks delivered",
+        "overlap": "the overlap of neighbouring chunks",
+        "size": "the largest size of a chunk",
+        "truncated_chunks": "the number of chunks beyond the window",
+        "truncated_tokens": "the number of tokens beyond the window, which are never embedded",
+        "window": "the number of tokens of an input that the embedder reads",
+    },
+    "boolean": {
+        "enrich": "whether title and headings were embedded with every chunk",
+    },
 }
-_DTYPES = {column: dtype for dtype, columns in _COLUMNS.items() for column in columns.split()}
+_DTYPES = {column: dtype for dtype, columns in _COLUMNS.items() for column in columns}
+_PHRASES = {column: phrase for columns in _COLUMNS.values() for column, phrase in columns.items()}
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """The ordered columns of a table with their pandas types. `required` says whether every run has the table."""
+    """The ordered columns of a table with their pandas types.
+
+    `rows` says what a row is, `phrases` what each column holds, and `required` whether every run has the table.
+    """
 
     name: str
+    rows: str
     dtypes: Mapping[str, str]
+    phrases: Mapping[str, str]
     required: bool = True
 
     @property
@@ -31,35 +117,90 @@ class TableSchema:
         return list(self.dtypes)
 
 
-def _schema(table: str, columns: str, required: bool = True, **dtypes: str) -> TableSchema:
-    """Make a schema from its columns. `dtypes` sets the types of columns that differ in this table."""
-    return TableSchema(table, {column: dtypes.get(column, _DTYPES[column]) for column in columns.split()}, required)
+def _schema(table: str, rows: str, columns: str, required: bool = True, **different: tuple[str, str]) -> TableSchema:
+    """Make a schema from its columns. `different` gives type and phrase of the columns that differ in this table."""
+    usual = {column: different.get(column) or (_DTYPES[column], _PHRASES[column]) for column in columns.split()}
+    dtypes, phrases = ({column: both[part] for column, both in usual.items()} for part in (0, 1))
+    return TableSchema(table, rows, dtypes, phrases, required)
 
 
+_FEW = "the number of independent observations; missing for `answerable_auroc`"
 SCHEMAS: dict[str, TableSchema] = {
     schema.name: schema
     for schema in (
-        _schema("metrics", "configuration condition metric slice value low high n clusters unscored attainable", clusters="Int64"),
-        _schema("queries", "configuration condition variant repeat query_id metric value state reason"),
-        _schema("hits", "configuration query_id rank chunk_id doc_id start end score delivered cut_reason"),
+        _schema(
+            "metrics",
+            "configuration, metric and slice of the questions",
+            "configuration condition metric slice value low high n clusters unscored attainable",
+            value=("float64", "the mean over the scored questions"),
+            clusters=("Int64", _FEW),
+        ),
+        _schema(
+            "queries",
+            "configuration, metric and question",
+            "configuration condition variant repeat query_id metric value state reason",
+            value=("float64", "the value; missing unless the state is `scored`"),
+        ),
+        _schema(
+            "hits",
+            "configuration and retrieved chunk",
+            "configuration query_id rank chunk_id doc_id start end score delivered cut_reason",
+            start=("int64", "the start of the slice to deliver, which is the parent's if children are searched"),
+        ),
         _schema(
             "configurations",
+            "configuration, failed ones last",
             "configuration chunking size overlap tokens_counted enrich embedding pooling window retrieval search k chunks tokens "
             "truncated_tokens truncated_chunks delivered_tokens context_tokens tied_queries error",
-            chunks="Int64",
-            tokens="Int64",
+            chunks=("Int64", _PHRASES["chunks"]),
+            tokens=("Int64", "the number of tokens of all chunks' inputs"),
         ),
-        _schema("comparisons", "metric a b difference low high p p_adjusted n clusters"),
-        _schema("timings", "configuration name value"),
-        _schema("questions", "query_id text answerable answer metadata cluster"),
-        _schema("judgements", "query_id doc_id relevance"),
-        _schema("evidence", "query_id need alternative doc_id start end"),
-        _schema("passages", "doc_id start end text"),
-        _schema("context", "configuration query_id rank doc_id start end kept score"),
-        _schema("causes", "configuration condition query_id cause evidence need doc_id rank"),
-        _schema("query_details", "configuration query_id attainable judged unjudged_low unjudged_high margin margin_spread top_score tied"),
-        _schema("chunk_faults", "configuration fault found of unit definition examples"),
-        _schema("chunk_lengths", "configuration tokens chunks"),
-        _schema("screening", "configuration proxy queries metric value first difference low high kept", required=False, kept="bool"),
+        _schema(
+            "comparisons",
+            "metric and pair of configurations, on the questions for which both have a value",
+            "metric a b difference low high p p_adjusted n clusters",
+        ),
+        _schema("timings", "configuration and measurement that varies from run to run", "configuration name value"),
+        _schema(
+            "questions",
+            "question",
+            "query_id text answerable answer metadata cluster",
+            text=("str", "the question's text"),
+        ),
+        _schema("judgements", "judgement of a document for a question", "query_id doc_id relevance"),
+        _schema("evidence", "alternative of a piece of evidence", "query_id need alternative doc_id start end"),
+        _schema("passages", "passage that `context` or `evidence` refers to", "doc_id start end text"),
+        _schema(
+            "context",
+            "configuration and slice of a question's context, or slice that follows it",
+            "configuration query_id rank doc_id start end kept score",
+        ),
+        _schema(
+            "causes",
+            "configuration and missed piece of evidence or document",
+            "configuration condition query_id cause evidence need doc_id rank",
+            rank=("int64", "the best rank of a slice that holds it, or of the document; 0 if none is among the hits"),
+        ),
+        _schema(
+            "query_details",
+            "configuration and question, by the primary metric",
+            "configuration query_id attainable judged unjudged_low unjudged_high margin margin_spread top_score tied",
+        ),
+        _schema("chunk_faults", "configuration and kind of fault", "configuration fault found of unit definition examples"),
+        _schema(
+            "chunk_lengths",
+            "configuration and number of tokens",
+            "configuration tokens chunks",
+            chunks=("int64", "the number of chunks with this many tokens"),
+        ),
+        _schema(
+            "screening",
+            "configuration, after a screening",
+            "configuration proxy queries metric value first difference low high kept",
+            required=False,
+            value=("float64", "the mean by the proxy"),
+            difference=("float64", "the mean difference from `first`, positive if better"),
+            kept=("bool", "whether the configuration ran in full"),
+        ),
     )
 }

@@ -17,7 +17,7 @@ from workbench.datasets.sources import GoldenSource
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.execution.result import Result
-from workbench.experiment.read import Experiment
+from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
@@ -29,7 +29,7 @@ from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.results.run_tables import RunTables
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.result_store import Draft
 
 TEXT = "one two three. four five six. seven ate."
@@ -83,7 +83,7 @@ def made() -> Callable[..., Result]:
             "hits": {"": store.obtain("hits", name, write_hits)},
             "scores": {str(one): store.obtain("scores", f"{name}-{one}", partial(write_scores, one)) for one in context.metrics},
         }
-        return Result(Configuration(name, FixedChunker(size=16), None, Bm25Retriever(k=3)), entries)
+        return Result(Configuration(name, FixedChunker(size=16), None, BM25Retriever(k=3)), entries)
 
     return make
 
@@ -94,7 +94,7 @@ def run_of(context: RunContext, metric: str, *results: Result) -> RunTables:
     explained = [replace(one, entries=explained_entries(explaining, one)) for one in results]
     configurations = tuple(one.configuration for one in results)
     nothing = GoldenSource(path="nowhere")
-    experiment = Experiment("by-hand", nothing, configurations, context.metrics, None, None, "exact", {"name": "by-hand"})
+    experiment = ExperimentSpec("by-hand", nothing, configurations, context.metrics, None, None, "exact", {"name": "by-hand"})
     return collect(Outcome(experiment, Graph(explaining), Metric.parse(metric), explained))
 
 

@@ -1,7 +1,6 @@
 import pytest
 from pydantic import ValidationError
 
-from workbench.chunking.base import embedded_text
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.errors import ModelError
@@ -11,8 +10,8 @@ from workbench.records import Chunk, Document
 
 def test_the_embedded_text_is_header_one_space_and_slice() -> None:
     document = Document("d", "Some text here.", "Title")
-    assert embedded_text(document, Chunk("d", 5, 9, "Title")) == "Title text"
-    assert embedded_text(document, Chunk("d", 5, 9)) == "text"
+    assert Chunk(document, 5, 9, "Title").embedded_text == "Title text"
+    assert Chunk(document, 5, 9).embedded_text == "text"
 
 
 def test_an_overlap_of_the_whole_size_is_refused_with_both_numbers() -> None:

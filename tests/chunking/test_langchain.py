@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from pydantic import ValidationError
 
-from workbench.chunking.base import embedded_text
 from workbench.chunking.foreign import library
 from workbench.chunking.foreign.langchain import LangChainChunker, short_name
 from workbench.chunking.recursive import RecursiveChunker
@@ -48,7 +47,7 @@ def test_the_usual_splitters_give_all_of_covid_qa_within_their_size(corpus) -> N
         for document in corpus("covid-qa")[:30]:
             chunks = chunker.split(document)
             assert covers(document, chunks)
-            assert input_lengths([embedded_text(document, chunk) for chunk in chunks], MINILM).max() <= 256
+            assert input_lengths([chunk.embedded_text for chunk in chunks], MINILM).max() <= 256
 
 
 @pytest.mark.parametrize("overlap", [0, 45, 90])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.chunking.base import Chunker, embedded_text
+from workbench.chunking.base import Chunker
 from workbench.chunking.registry import CHUNKERS
 from workbench.core.fingerprint import fingerprint
 from workbench.models.files import MINILM
@@ -125,7 +125,7 @@ def test_no_embedder_input_is_longer_than_size(kind: type[Chunker], example: dic
     for chunk in chunker.split(document):
         room = size - special_tokens(MINILM) - count(chunk.header, MINILM)
         if room >= max(longest_word, size // 4):
-            assert input_lengths([embedded_text(document, chunk)], MINILM)[0] <= size
+            assert input_lengths([chunk.embedded_text], MINILM)[0] <= size
 
 
 @every

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from workbench.chunking.base import embedded_text
 from workbench.chunking.semantic import SemanticChunker, distances
 from workbench.chunking.text.sentences import sentences
 from workbench.embedding.embed import using_vector_cache
@@ -49,7 +48,7 @@ def test_the_distance_is_one_less_the_cosine_of_the_sentences_on_both_sides() ->
 def test_no_input_is_longer_than_the_size_on_real_documents(corpus) -> None:
     for document in sorted(corpus("covid-qa"), key=lambda document: len(document.text))[:3]:
         chunks = SemanticChunker(size=128).split(document)
-        assert input_lengths([embedded_text(document, chunk) for chunk in chunks], MINILM).max() <= 128
+        assert input_lengths([chunk.embedded_text for chunk in chunks], MINILM).max() <= 128
         starts = {start for start, _ in sentences(document.text)}
         assert np.mean([chunk.start in starts for chunk in chunks]) > 0.9
 

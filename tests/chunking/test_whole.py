@@ -3,7 +3,8 @@ from workbench.records import Chunk, Document
 
 
 def test_the_whole_document_is_one_chunk_under_its_title() -> None:
-    assert WholeChunker().split(Document("d", " Some text.\n", "Title")) == [Chunk("d", 0, 12, "Title")]
+    document = Document("d", " Some text.\n", "Title")
+    assert WholeChunker().split(document) == [Chunk(document, 0, 12, "Title")]
 
 
 def test_its_name_has_no_sizes() -> None:

@@ -14,7 +14,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as models
 
 from workbench.embedding.embed import embed
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder, encoder_of
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder, encoder_of
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
 from workbench.storage.vector_cache import VectorCache
@@ -84,7 +84,7 @@ def small_tokenizer() -> tokenizers.Tokenizer:
 
 def is_as_sentence_transformers_has_it(model: str) -> str:
     """The backend that was taken, once its vectors are those of the library and do not depend on their batch."""
-    embedder = SentenceTransformersEmbedder(model=model)
+    embedder = SentenceTransformerEmbedder(model=model)
     encoder = embedder.encoder()
     ours = embedder.encode(TEXTS, "document")
     theirs = SentenceTransformer(model, device="cpu").encode(TEXTS, prompt=embedder.prompt("document"), normalize_embeddings=True)
@@ -100,7 +100,7 @@ def is_as_sentence_transformers_has_it(model: str) -> str:
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("bert", "gemma3")])
 def test_a_family_of_models_goes_through_openvino(family: str, saved: Callable[..., str]) -> None:
     model = saved(family, pooling="lasttoken" if family in ("qwen3", "gpt2") else "mean")
-    assert SentenceTransformersEmbedder(model=model).window() == POSITIONS
+    assert SentenceTransformerEmbedder(model=model).window() == POSITIONS
     assert is_as_sentence_transformers_has_it(model).startswith("openvino")
 
 
@@ -112,7 +112,7 @@ def test_other_pooling_a_dense_layer_prompts_and_nested_dimensions_are_in_the_ve
     prompts = {"prompts": {"query": "query: ", "document": "passage: "}, "default_prompt_name": "query"}
     model = saved("bert", models.Dense(32, 24), models.Normalize(), pooling="cls", truncate_dim=16, **prompts)
     assert is_as_sentence_transformers_has_it(model).startswith("openvino")
-    embedder = SentenceTransformersEmbedder(model=model)
+    embedder = SentenceTransformerEmbedder(model=model)
     assert embedder.encode(["a"], "query").shape == (1, 16)
     assert not np.allclose(embedder.encode(["a"], "query"), embedder.encode(["a"], "document"), atol=0.01)
 
@@ -120,7 +120,7 @@ def test_other_pooling_a_dense_layer_prompts_and_nested_dimensions_are_in_the_ve
 def test_more_tokens_than_a_family_has_positions_for_are_refused(saved: Callable[..., str]) -> None:
     # Two of RoBERTa's 98 are for padding.
     with pytest.raises(ModelError, match=rf"max_tokens 97 is beyond the {POSITIONS} positions"):
-        SentenceTransformersEmbedder(model=saved("roberta"), max_tokens=97).window()
+        SentenceTransformerEmbedder(model=saved("roberta"), max_tokens=97).window()
 
 
 def test_a_model_without_a_transformer_has_no_window_and_goes_through_torch(
@@ -130,7 +130,7 @@ def test_a_model_without_a_transformer_has_no_window_and_goes_through_torch(
     torch.manual_seed(0)
     model = str(tmp_path / "static")
     SentenceTransformer(modules=[models.StaticEmbedding(small_tokenizer, embedding_dim=32)], device="cpu").save(model)
-    embedder = SentenceTransformersEmbedder(model=model)
+    embedder = SentenceTransformerEmbedder(model=model)
     assert encoder_of(model, "auto").why.endswith("is none of Transformer, Pooling, Dense, Normalize")
     texts = [text for text in TEXTS if text]
     found = embed(texts, embedder, "document", VectorCache(tmp_path / "vectors.sqlite")).vectors

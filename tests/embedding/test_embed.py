@@ -9,7 +9,7 @@ import pytest
 
 from workbench.core import batching
 from workbench.embedding.embed import embed, missing_batches, text_keys
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.models.tokenizers import input_lengths
 from workbench.storage.vector_cache import VectorCache
 
@@ -21,9 +21,9 @@ import json, sys
 from pathlib import Path
 from workbench.storage.vector_cache import VectorCache
 from workbench.embedding.embed import embed
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 texts = json.loads(Path(sys.argv[1]).read_text())
-embed(texts, SentenceTransformersEmbedder(), "document", VectorCache(Path(sys.argv[2])))
+embed(texts, SentenceTransformerEmbedder(), "document", VectorCache(Path(sys.argv[2])))
 """
 
 
@@ -33,7 +33,7 @@ def cache(tmp_path: Path) -> VectorCache:
 
 
 def test_vectors_come_in_the_order_of_the_texts_and_equal_texts_have_equal_ones(
-    minilm: SentenceTransformersEmbedder, cache: VectorCache
+    minilm: SentenceTransformerEmbedder, cache: VectorCache
 ) -> None:
     made = embed(TEXTS, minilm, "document", cache)
     assert made.vectors.shape == (5, 384)
@@ -44,7 +44,7 @@ def test_vectors_come_in_the_order_of_the_texts_and_equal_texts_have_equal_ones(
     assert (made.vectors @ alone.T).argmax(axis=1).tolist() == [0, 1, 0, 3, 4]
 
 
-def test_only_what_is_missing_is_encoded(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+def test_only_what_is_missing_is_encoded(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
     first = embed(TEXTS, minilm, "document", cache)
     assert first.lengths.tolist() == input_lengths(TEXTS, minilm.model).tolist()
     assert first.tokens_encoded == first.lengths.sum() - first.lengths[2]
@@ -55,13 +55,13 @@ def test_only_what_is_missing_is_encoded(minilm: SentenceTransformersEmbedder, c
     assert embed(TEXTS, minilm, "query", cache).tokens_encoded == 0
 
 
-def test_no_texts_have_no_vectors(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+def test_no_texts_have_no_vectors(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
     made = embed([], minilm, "document", cache)
     assert (len(made.vectors), len(made.lengths), made.tokens_encoded) == (0, 0, 0)
 
 
-def test_a_prompt_changes_keys_vectors_and_lengths(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
-    asking = SentenceTransformersEmbedder(query_prompt="query: ")
+def test_a_prompt_changes_keys_vectors_and_lengths(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
+    asking = SentenceTransformerEmbedder(query_prompt="query: ")
     assert text_keys(TEXTS, asking, "document") == text_keys(TEXTS, minilm, "document")
     assert not set(text_keys(TEXTS, asking, "query")) & set(text_keys(TEXTS, minilm, "query"))
     plain, prompted = embed(TEXTS, minilm, "query", cache), embed(TEXTS, asking, "query", cache)
@@ -71,10 +71,8 @@ def test_a_prompt_changes_keys_vectors_and_lengths(minilm: SentenceTransformersE
     np.testing.assert_allclose(prompted.vectors, written.vectors, atol=1e-6)
 
 
-def test_the_window_changes_keys_and_vectors_and_lengths_tell_what_was_cut(
-    minilm: SentenceTransformersEmbedder, cache: VectorCache
-) -> None:
-    narrow = SentenceTransformersEmbedder(max_tokens=8)
+def test_the_window_changes_keys_and_vectors_and_lengths_tell_what_was_cut(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
+    narrow = SentenceTransformerEmbedder(max_tokens=8)
     texts = ["one two three four five six seven eight nine ten", "short"]
     assert not set(text_keys(texts, narrow, "document")) & set(text_keys(texts, minilm, "document"))
     cut, whole = embed(texts, narrow, "document", cache), embed(texts, minilm, "document", cache)
@@ -86,7 +84,7 @@ def test_the_window_changes_keys_and_vectors_and_lengths_tell_what_was_cut(
 
 
 def test_a_run_killed_midway_resumes_to_the_vectors_of_an_undisturbed_one(
-    minilm: SentenceTransformersEmbedder, tmp_path: Path, start: Callable
+    minilm: SentenceTransformerEmbedder, tmp_path: Path, start: Callable
 ) -> None:
     texts = [f"number {number} of many" for number in range(400)]
     (tmp_path / "texts.json").write_text(json.dumps(texts))
@@ -109,7 +107,7 @@ def test_a_run_killed_midway_resumes_to_the_vectors_of_an_undisturbed_one(
 
 
 def test_texts_in_blocks_are_embedded_as_all_at_once(
-    minilm: SentenceTransformersEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    minilm: SentenceTransformerEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [f"text {number % 60} of many" + " and more" * (number % 5) for number in range(150)]
     whole = embed(texts, minilm, "document", VectorCache(tmp_path / "one.sqlite"))
@@ -127,7 +125,7 @@ def test_texts_in_blocks_are_embedded_as_all_at_once(
     )
 
 
-def test_what_is_missing_is_named_once_where_it_comes_first(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+def test_what_is_missing_is_named_once_where_it_comes_first(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
     sequences = [TEXTS[:2], [], [*TEXTS, "new, and longer than all the others"]]
     embed(["short"], minilm, "document", cache)
     batches = missing_batches(sequences, minilm, "document", cache)
@@ -140,7 +138,7 @@ def test_what_is_missing_is_named_once_where_it_comes_first(minilm: SentenceTran
     assert missing_batches([[]], minilm, "document", cache) == []
 
 
-def test_missing_texts_are_counted_without_keeping_them_in_memory(minilm: SentenceTransformersEmbedder, cache: VectorCache) -> None:
+def test_missing_texts_are_counted_without_keeping_them_in_memory(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
     class Long(Sequence[str]):
         """Texts of 2,000 characters, made when they are asked for."""
 

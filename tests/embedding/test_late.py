@@ -13,7 +13,7 @@ import pytest
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
 from workbench.embedding.late.windows import OVERLAP, Pool, frame_of, window_starts
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.torch_model import load
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
@@ -24,8 +24,8 @@ from workbench.storage.vector_cache import VectorCache, Vectors
 from ..conftest import ROOT
 from .conftest import copy_model
 
-TORCH = SentenceTransformersEmbedder(pooling="late", backend="torch")
-FAST = SentenceTransformersEmbedder(pooling="late", backend="openvino", max_tokens=48)
+TORCH = SentenceTransformerEmbedder(pooling="late", backend="torch")
+FAST = SentenceTransformerEmbedder(pooling="late", backend="openvino", max_tokens=48)
 
 # Pools the slices of one document of a JSON file after the other into a cache.
 POOL = """
@@ -33,9 +33,9 @@ import json, sys
 from pathlib import Path
 from workbench.storage.vector_cache import VectorCache
 from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.records import Document
-embedder = SentenceTransformersEmbedder(pooling="late", backend="openvino", max_tokens=48)
+embedder = SentenceTransformerEmbedder(pooling="late", backend="openvino", max_tokens=48)
 wanted = [DocumentSlices(Document(*document), [Slice(*each) for each in slices]) for document, slices in json.loads(Path(sys.argv[1]).read_text())]
 pool(wanted, reader_of(embedder), VectorCache(Path(sys.argv[2])))
 """
@@ -52,7 +52,7 @@ def vectors(tmp_path: Path) -> Callable[..., Vectors]:
     """The vectors of slices, each call into a cache of its own."""
     numbers = iter(range(100))
 
-    def of(asked: DocumentSlices, embedder: SentenceTransformersEmbedder = FAST, beside: tuple[DocumentSlices, ...] = ()) -> Vectors:
+    def of(asked: DocumentSlices, embedder: SentenceTransformerEmbedder = FAST, beside: tuple[DocumentSlices, ...] = ()) -> Vectors:
         cache = VectorCache(tmp_path / f"{next(numbers)}.sqlite")
         pool([*beside, asked], reader_of(embedder), cache)
         keys = reader_of(embedder).keys(asked)
@@ -256,20 +256,20 @@ def test_a_model_whose_tokens_are_not_its_vector_is_refused_in_one_line(tmp_path
         return str(folder)
 
     usual = ["Transformer", "Pooling", "Normalize"]
-    first = SentenceTransformersEmbedder(model=model("cls", usual, {"pooling_mode_cls_token": True}), pooling="late")
+    first = SentenceTransformerEmbedder(model=model("cls", usual, {"pooling_mode_cls_token": True}), pooling="late")
     with pytest.raises(
         ModelError, match=r"pooling: late is not possible with .*: it pools by cls_token, not by the mean; choose pooling: standard"
     ):
         first.encoder()
     dense = model("dense", ["Transformer", "Pooling", "Dense"], {"pooling_mode": "mean"})
     with pytest.raises(ModelError, match="it is Transformer, Pooling, Dense, not a transformer with mean pooling"):
-        SentenceTransformersEmbedder(model=dense, pooling="late").encoder()
+        SentenceTransformerEmbedder(model=dense, pooling="late").encoder()
     with pytest.raises(ModelError, match="it pools by lasttoken"):
-        SentenceTransformersEmbedder(model=model("last", usual, {"pooling_mode": "lasttoken"}), pooling="late").encoder()
+        SentenceTransformerEmbedder(model=model("last", usual, {"pooling_mode": "lasttoken"}), pooling="late").encoder()
     short = model("short", usual, {"pooling_mode": "mean"})
     (Path(short) / "config_sentence_transformers.json").write_text(json.dumps({"truncate_dim": 64}))
     with pytest.raises(ModelError, match="it keeps only the first of its dimensions"):
-        SentenceTransformersEmbedder(model=short, pooling="late").encoder()
+        SentenceTransformerEmbedder(model=short, pooling="late").encoder()
     with pytest.raises(ModelError, match="the prompt leaves no room in its 8 tokens"):
-        SentenceTransformersEmbedder(document_prompt="word " * 9, max_tokens=8, pooling="late").encoder()
-    assert SentenceTransformersEmbedder(model=model("mean", usual[:2], {"pooling_mode": "mean"}), pooling="late", backend="torch").encoder()
+        SentenceTransformerEmbedder(document_prompt="word " * 9, max_tokens=8, pooling="late").encoder()
+    assert SentenceTransformerEmbedder(model=model("mean", usual[:2], {"pooling_mode": "mean"}), pooling="late", backend="torch").encoder()

@@ -16,7 +16,7 @@ from workbench.datasets.sources import GoldenSource
 from workbench.embedding import openvino_model
 from workbench.embedding.embed import text_keys
 from workbench.embedding.openvino_conversion import conversion_of
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder, encoder_of, sees_gpu
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder, encoder_of, sees_gpu
 from workbench.errors import ModelError, StoreError
 from workbench.models.files import MINILM, locate
 
@@ -24,20 +24,20 @@ from ..conftest import ROOT
 from .conftest import copy_model
 
 ODD = ["", "word", "😀 naïve café", "日本語のテキスト", "Ada wrote it.\r\nBob read it.", "\x00\t \n", "word " * 600, "No. " * 255]
-FAST, SAME = SentenceTransformersEmbedder(backend="openvino"), SentenceTransformersEmbedder(backend="torch")
+FAST, SAME = SentenceTransformerEmbedder(backend="openvino"), SentenceTransformerEmbedder(backend="torch")
 
 # Prints what encodes the default model here, and what was imported that reports home.
 RESOLVE = """
 import json, sys
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-embedder = SentenceTransformersEmbedder()
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
+embedder = SentenceTransformerEmbedder()
 vectors = embedder.encode(["a text"], "document")
 print(json.dumps([embedder.encoder(), vectors[0, :3].tolist(), sys.modules.get("openvino_telemetry") is None]))
 """
 PRINT_VECTORS = """
 import hashlib
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
-print(hashlib.sha256(SentenceTransformersEmbedder(backend="openvino").encode(["a text", "word " * 300], "document").tobytes()).hexdigest())
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
+print(hashlib.sha256(SentenceTransformerEmbedder(backend="openvino").encode(["a text", "word " * 300], "document").tobytes()).hexdigest())
 """
 
 # What a backend asked for is where OpenVINO is not installed.
@@ -130,7 +130,7 @@ def test_prompts_are_before_the_texts(passages: list[str]) -> None:
 
 def test_auto_is_openvino_on_a_processor_and_definite() -> None:
     assert not sees_gpu()
-    encoder = SentenceTransformersEmbedder().encoder()
+    encoder = SentenceTransformerEmbedder().encoder()
     assert encoder == encoder_of(MINILM, "openvino")
     assert encoder.name == f"openvino {'bfloat16' if openvino_model.has_bfloat16() else 'float32'}"
     assert encoder_of(MINILM, "torch").name == "torch float32"
@@ -144,7 +144,7 @@ def test_without_the_package_auto_is_torch_and_asking_for_it_says_what_to_instal
 
 
 def test_auto_shares_its_vectors_with_what_it_resolves_to_and_torch_keeps_its_keys() -> None:
-    assert text_keys(ODD, SentenceTransformersEmbedder(), "document") == text_keys(ODD, FAST, "document")
+    assert text_keys(ODD, SentenceTransformerEmbedder(), "document") == text_keys(ODD, FAST, "document")
     assert SAME.identity("document")["precision"] == "float32"
     shared = FAST.encoder().precision == "float32"
     assert (text_keys(ODD, SAME, "document") == text_keys(ODD, FAST, "document")) is shared
@@ -172,16 +172,16 @@ def test_a_model_of_other_parts_falls_back_to_torch_and_says_why_once(
     changed: Callable[..., str], capsys: pytest.CaptureFixture[str], settings: dict[str, object], reason: str
 ) -> None:
     model = changed(**settings)
-    encoder = SentenceTransformersEmbedder(model=model).encoder()
+    encoder = SentenceTransformerEmbedder(model=model).encoder()
     assert encoder.name == "torch float32"
     assert reason in encoder.why
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert told.startswith(f"workbench: {model} is embedded with torch, not with openvino: its module")
-    assert SentenceTransformersEmbedder(model=model).encoder() == encoder
+    assert SentenceTransformerEmbedder(model=model).encoder() == encoder
     assert capsys.readouterr().err == ""
     with pytest.raises(ModelError, match=r"backend: openvino cannot run .*; choose backend: torch"):
-        SentenceTransformersEmbedder(model=model, backend="openvino").encoder()
+        SentenceTransformerEmbedder(model=model, backend="openvino").encoder()
 
 
 def test_a_model_that_would_get_other_vectors_falls_back_to_torch(changed: Callable[..., str]) -> None:
@@ -189,7 +189,7 @@ def test_a_model_that_would_get_other_vectors_falls_back_to_torch(changed: Calla
     tokenizer = json.loads((locate(MINILM) / "tokenizer.json").read_text("utf-8"))
     tokenizer["normalizer"] = {"type": "NFC"}
     model = changed(**{"tokenizer.json": tokenizer, "sentence_bert_config.json": {"max_seq_length": 256, "do_lower_case": True}})
-    embedder = SentenceTransformersEmbedder(model=model)
+    embedder = SentenceTransformerEmbedder(model=model)
     assert embedder.encoder().backend == "torch"
     assert "its vectors would differ" in embedder.encoder().why
     assert embedder.encode(["A Text"], "document").shape == (1, 384)
@@ -208,7 +208,7 @@ def test_a_model_in_half_precision_is_converted_in_float32(changed: Callable[...
     model = changed(**{"modules.json": json.loads((locate(MINILM) / "modules.json").read_text())})
     half = Path(model).with_name("half")
     SentenceTransformer(model, device="cpu").half().save(str(half))
-    embedder = SentenceTransformersEmbedder(model=str(half))
+    embedder = SentenceTransformerEmbedder(model=str(half))
     assert embedder.encoder().backend == "openvino"
     assert (embedder.encode(ODD, "document") * FAST.encode(ODD, "document")).sum(axis=1).min() > 0.999
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from workbench.embedding.registry import EMBEDDERS
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import ModelError
 from workbench.models.files import MINILM, locate
 
@@ -34,7 +34,7 @@ def test_vectors_are_those_of_the_library() -> None:
     from sentence_transformers import SentenceTransformer
 
     theirs = SentenceTransformer(str(locate(MINILM)), device="cpu").encode(TEXTS, normalize_embeddings=True)
-    ours = SentenceTransformersEmbedder(backend="torch").encode(TEXTS, "document")
+    ours = SentenceTransformerEmbedder(backend="torch").encode(TEXTS, "document")
     assert ours.dtype == np.float32
     assert (np.sum(ours * theirs, axis=1) >= 0.99999).all()
     np.testing.assert_allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-6)
@@ -46,25 +46,25 @@ def test_the_table_names_every_embedder_by_its_kind() -> None:
 
 def test_an_embedder_refuses_what_it_does_not_have() -> None:
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        SentenceTransformersEmbedder(max_token=5)  # type: ignore[call-arg]  # wrong on purpose
+        SentenceTransformerEmbedder(max_token=5)  # type: ignore[call-arg]  # wrong on purpose
     with pytest.raises(ValidationError, match="greater than or equal to 8"):
-        SentenceTransformersEmbedder(max_tokens=7)
+        SentenceTransformerEmbedder(max_tokens=7)
 
 
 def test_the_window_is_the_models_own_unless_another_is_chosen() -> None:
-    assert SentenceTransformersEmbedder().window() == 256
-    assert SentenceTransformersEmbedder(max_tokens=512).window() == 512
+    assert SentenceTransformerEmbedder().window() == 256
+    assert SentenceTransformerEmbedder(max_tokens=512).window() == 512
     with pytest.raises(ModelError, match="max_tokens 513 is beyond the 512 positions of all-MiniLM-L6-v2; choose at most 512"):
-        SentenceTransformersEmbedder(max_tokens=513).window()
+        SentenceTransformerEmbedder(max_tokens=513).window()
 
 
 def test_an_identity_holds_all_that_decides_a_vector(variant: Callable[..., str]) -> None:
-    plain = SentenceTransformersEmbedder()
-    assert plain.identity("document") == SentenceTransformersEmbedder(max_tokens=256).identity("query")
+    plain = SentenceTransformerEmbedder()
+    assert plain.identity("document") == SentenceTransformerEmbedder(max_tokens=256).identity("query")
     others = [
-        SentenceTransformersEmbedder(max_tokens=128),
-        SentenceTransformersEmbedder(document_prompt="passage: "),
-        SentenceTransformersEmbedder(model=variant(**{"config_sentence_transformers.json": {}})),
+        SentenceTransformerEmbedder(max_tokens=128),
+        SentenceTransformerEmbedder(document_prompt="passage: "),
+        SentenceTransformerEmbedder(model=variant(**{"config_sentence_transformers.json": {}})),
     ]
     assert all(other.identity("document") != plain.identity("document") for other in others)
 
@@ -74,12 +74,12 @@ def test_prompts_are_the_models_own_unless_chosen_or_turned_off(variant: Callabl
 
     prompts = {"query": "find: ", "document": "", "other": "strange: "}
     model = variant(**{"config_sentence_transformers.json": {"prompts": prompts, "default_prompt_name": "other"}})
-    own = SentenceTransformersEmbedder(model=model, backend="torch")
+    own = SentenceTransformerEmbedder(model=model, backend="torch")
     off = own.model_copy(update={"query_prompt": "", "document_prompt": ""})
     assert (own.prompt("query"), own.prompt("document")) == ("find: ", "")
     assert (off.prompt("query"), off.prompt("document")) == ("", "")
     library = SentenceTransformer(model, device="cpu")
-    plain = SentenceTransformersEmbedder(backend="torch").encode(TEXTS[:1], "query")
+    plain = SentenceTransformerEmbedder(backend="torch").encode(TEXTS[:1], "query")
     for embedder, role, expected in (
         (own, "query", library.encode_query(TEXTS[:1], normalize_embeddings=True)),
         (own, "document", library.encode_document(TEXTS[:1], normalize_embeddings=True)),
@@ -91,7 +91,7 @@ def test_prompts_are_the_models_own_unless_chosen_or_turned_off(variant: Callabl
 
 
 def test_lengths_are_counted_with_the_prompt_before_anything_is_cut() -> None:
-    embedder = SentenceTransformersEmbedder(document_prompt="text: ")
+    embedder = SentenceTransformerEmbedder(document_prompt="text: ")
     assert embedder.lengths(["one", "word " * 600], "document").tolist() == [5, 604]
     assert embedder.lengths(["one"], "query").tolist() == [3]
 
@@ -99,7 +99,7 @@ def test_lengths_are_counted_with_the_prompt_before_anything_is_cut() -> None:
 def test_a_folder_that_holds_no_usable_model_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelError) as caught:
-        SentenceTransformersEmbedder(model=str(tmp_path)).encode(["text"], "document")
+        SentenceTransformerEmbedder(model=str(tmp_path)).encode(["text"], "document")
     (line,) = caught.value.lines
     assert line.startswith(f"the model {tmp_path} cannot be loaded (")
     assert line.endswith("; name another model or folder")
@@ -110,7 +110,7 @@ def test_a_damaged_model_folder_is_one_line_that_names_the_file(tmp_path: Path, 
     folder = tmp_path / "model"
     shutil.copytree(locate(MINILM), folder, ignore=shutil.ignore_patterns("*.safetensors"))
     (folder / name).write_text("{ not json")
-    embedder = SentenceTransformersEmbedder(model=str(folder))
+    embedder = SentenceTransformerEmbedder(model=str(folder))
     use = {"window": embedder.window, "lengths": lambda: embedder.lengths(["text"], "document")}[used]
     with pytest.raises(ModelError, match=name):
         use()

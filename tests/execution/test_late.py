@@ -11,13 +11,13 @@ import pytest
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.embedding.late.pooling import reader_of
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import ExperimentError
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.execution.plan import plan_experiment
-from workbench.experiment.read import Experiment, experiment_of
+from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.records import Dataset
 
 from ..conftest import ROOT
@@ -42,15 +42,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def experiment(pages: Path) -> Callable[..., Experiment]:
-    def make(**sweep: Any) -> Experiment:
+def experiment(pages: Path) -> Callable[..., ExperimentSpec]:
+    def make(**sweep: Any) -> ExperimentSpec:
         settings = {"name": "late", "dataset": {"kind": "golden", "path": str(pages)}, "pipeline": {"embedding": LATE}, "sweep": sweep}
         return experiment_of(settings | {"metrics": ["span_recall@500t", "recall@1"]}, "test")
 
     return make
 
 
-def run(experiment: Experiment, outputs: Path) -> Outcome:
+def run(experiment: ExperimentSpec, outputs: Path) -> Outcome:
     outcome = run_experiment(experiment, outputs, lambda _: None)
     assert not outcome.failures
     return outcome
@@ -63,14 +63,14 @@ def tokens_encoded(outcome: Outcome) -> dict[str, float]:
 
 def one_pass(outcome: Outcome) -> int:
     embedder = outcome.experiment.configurations[0].embedding
-    assert isinstance(embedder, SentenceTransformersEmbedder)
+    assert isinstance(embedder, SentenceTransformerEmbedder)
     return sum(reader_of(embedder).tokens(document) for document in outcome.context.dataset.documents)
 
 
 FIXED = {"kind": "fixed", "size": [32, 200], "overlap": 0}
 
 
-def test_one_pass_serves_all_chunkings_and_one_added_later_costs_one(experiment: Callable[..., Experiment], tmp_path: Path) -> None:
+def test_one_pass_serves_all_chunkings_and_one_added_later_costs_one(experiment: Callable[..., ExperimentSpec], tmp_path: Path) -> None:
     chunking = [FIXED, {"kind": "sentence", "size": 48}, {"kind": "whole"}]
     planned = plan_experiment(experiment(chunking=chunking), tmp_path)
     outcome = run(experiment(chunking=chunking), tmp_path)
@@ -90,7 +90,9 @@ def test_one_pass_serves_all_chunkings_and_one_added_later_costs_one(experiment:
     assert plan_experiment(added, tmp_path).complete
 
 
-def test_a_configuration_alone_gets_the_vectors_that_it_gets_beside_others(experiment: Callable[..., Experiment], tmp_path: Path) -> None:
+def test_a_configuration_alone_gets_the_vectors_that_it_gets_beside_others(
+    experiment: Callable[..., ExperimentSpec], tmp_path: Path
+) -> None:
     beside = run(experiment(chunking=[FIXED, {"kind": "markdown", "size": 64}]), tmp_path / "beside")
     alone = run(experiment(chunking={"kind": "markdown", "size": 64}), tmp_path / "alone")
     found, expected = (outcome.results[-1].entry("vectors") for outcome in (beside, alone))
@@ -98,7 +100,7 @@ def test_a_configuration_alone_gets_the_vectors_that_it_gets_beside_others(exper
     np.testing.assert_array_equal(found.array("lengths"), expected.array("lengths"))
 
 
-def test_both_poolings_stand_side_by_side_under_readable_names(experiment: Callable[..., Experiment], tmp_path: Path) -> None:
+def test_both_poolings_stand_side_by_side_under_readable_names(experiment: Callable[..., ExperimentSpec], tmp_path: Path) -> None:
     swept = experiment(chunking=FIXED, embedding=[{"pooling": "standard", "max_tokens": 64}, {"pooling": "late", "max_tokens": 64}])
     assert [one.name for one in swept.configurations] == ["fixed-32-0", "fixed-32-0-late", "fixed-200-0", "fixed-200-0-late"]
     outcome = run(swept, tmp_path)
@@ -113,7 +115,7 @@ def test_both_poolings_stand_side_by_side_under_readable_names(experiment: Calla
 
 
 def test_a_chunker_that_fails_leaves_the_others_their_pass(
-    experiment: Callable[..., Experiment], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    experiment: Callable[..., ExperimentSpec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "breaks.py").write_text("def split(text):\n    raise RuntimeError('no')\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -123,7 +125,7 @@ def test_a_chunker_that_fails_leaves_the_others_their_pass(
     assert tokens_encoded(outcome) == {"fixed-32-0": one_pass(outcome), "fixed-200-0": 0}
 
 
-def test_settings_that_late_pooling_rules_out_are_refused_when_the_experiment_is_read(experiment: Callable[..., Experiment]) -> None:
+def test_settings_that_late_pooling_rules_out_are_refused_when_the_experiment_is_read(experiment: Callable[..., ExperimentSpec]) -> None:
     with pytest.raises(ExperimentError) as caught:
         experiment(chunking={"kind": "fixed", "size": 64, "enrich": True})
     assert "pooling: late does not go with enrich: true" in str(caught.value)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.execution.plan import assumed_rate, measured_rate
 from workbench.storage.result_store import Draft, Store
@@ -28,8 +28,8 @@ def test_before_anything_was_measured_the_slowest_encoder_decides() -> None:
     fast, plain, static = (
         embedder.encoder().name
         for embedder in (
-            SentenceTransformersEmbedder(backend="openvino"),
-            SentenceTransformersEmbedder(backend="torch"),
+            SentenceTransformerEmbedder(backend="openvino"),
+            SentenceTransformerEmbedder(backend="torch"),
             StaticEmbedder(),
         )
     )

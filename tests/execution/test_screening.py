@@ -5,6 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from workbench.api.results import load
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import InputError, StoreError
 from workbench.execution.local import context_of, run_experiment
@@ -13,7 +14,6 @@ from workbench.execution.plan import plan_experiment
 from workbench.execution.screening import as_screened, proxies_of, proxy_of, screen
 from workbench.experiment.read import experiment_of
 from workbench.report.comparison import ComparisonView
-from workbench.report.open import open_comparison
 from workbench.report.render.html import write_report
 from workbench.report.render.terminal import summary_lines
 from workbench.report.text.sentences import screened_lines
@@ -112,7 +112,7 @@ def test_notebooks_and_report_know_the_screening_until_a_sweep_without_it(spec, 
     # Of another experiment under the same name nothing is known.
     other = spec(baseline="fixed-128-0")
     assert as_screened(other, outputs) == other
-    assert "Screened out" in str(open_comparison(outputs / "screened").ranking().html)
+    assert "Screened out" in str(load(outputs / "screened").comparison().ranking().html)
     plain = replace(whole, configurations=whole.configurations[1:])
     write_outputs(run_experiment(plain, outputs, silent))
     assert not (outputs / "screened" / "screening.parquet").exists()

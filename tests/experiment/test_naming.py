@@ -6,10 +6,10 @@ import pytest
 from pydantic import JsonValue
 
 from workbench.chunking.fixed import FixedChunker
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.experiment.naming import named
 from workbench.pipeline.configuration import Configuration
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 
 
@@ -78,19 +78,19 @@ def test_values_that_look_alike_get_different_names(values: tuple[JsonValue, ...
 
 
 def test_models_of_one_name_from_two_makers_are_told_apart() -> None:
-    embeddings = [SentenceTransformersEmbedder(model=model) for model in ("one/small", "two/small")]
+    embeddings = [SentenceTransformerEmbedder(model=model) for model in ("one/small", "two/small")]
     assert names(embeddings=embeddings) == ["fixed-64-0-one_small", "fixed-64-0-two_small"]
-    assert names(embeddings=[*embeddings[:1], SentenceTransformersEmbedder(model="two/large")]) == ["fixed-64-0-small", "fixed-64-0-large"]
+    assert names(embeddings=[*embeddings[:1], SentenceTransformerEmbedder(model="two/large")]) == ["fixed-64-0-small", "fixed-64-0-large"]
 
 
 def test_a_plugins_retriever_is_named_by_what_varies() -> None:
     weighted = [WeightedRetriever(weights={"title": weight}) for weight in (0.5, 2.0)]
     assert names(retrievals=weighted) == ["fixed-64-0-weightstitle_0.5", "fixed-64-0-weightstitle_2.0"]
-    assert names(retrievals=[Bm25Retriever(), Bm25Retriever(b=0.5)]) == ["fixed-64-0-b0.75", "fixed-64-0-b0.5"]
+    assert names(retrievals=[BM25Retriever(), BM25Retriever(b=0.5)]) == ["fixed-64-0-b0.75", "fixed-64-0-b0.5"]
 
 
 def test_the_same_configuration_twice_is_a_fault() -> None:
     faults: list[str] = []
-    one = Configuration("fixed-64-0", FixedChunker(size=64), None, Bm25Retriever())
+    one = Configuration("fixed-64-0", FixedChunker(size=64), None, BM25Retriever())
     named([one, one], faults)
     assert faults == ["configuration 'fixed-64-0' occurs 2 times; remove the repetitions"]

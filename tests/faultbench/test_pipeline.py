@@ -10,8 +10,8 @@ from workbench.context.packing import DELIVERED
 from workbench.faultbench.cases import IndexedChunk
 from workbench.faultbench.pipeline import contains, deliver
 from workbench.faultbench.readers import Reading, read_perfectly
-from workbench.faultbench.run import Index
-from workbench.records import Chunk, Query, Span
+from workbench.faultbench.run import BenchIndex
+from workbench.records import Chunk, Document, Query, Span
 
 TEXT = "ab cd  ef g   hij k"
 SPANS = st.tuples(st.integers(0, len(TEXT)), st.integers(0, len(TEXT))).map(lambda pair: Span("d", min(pair), max(pair)))
@@ -34,10 +34,11 @@ def test_the_context_is_packed_by_rank_and_the_last_chunk_cut_at_a_token(costs, 
     starts = np.arange(sum(costs), dtype=np.int64) * 2
     edges = [0, *np.cumsum(costs).tolist()]
     text = "ab" * sum(costs)
-    chunks = [Chunk("d", 2 * first, 2 * last) for first, last in itertools.pairwise(edges)]
+    document = Document("d", text)
+    chunks = [Chunk(document, 2 * first, 2 * last) for first, last in itertools.pairwise(edges)]
     entries = tuple(IndexedChunk(chunk, chunk.end, cost) for chunk, cost in zip(chunks, costs, strict=True))
     places = np.arange(len(costs))
-    index = Index({"d": text}, {"d": starts}, entries, places, None, {"q": (places, np.ones(len(costs)))})
+    index = BenchIndex({"d": text}, {"d": starts}, entries, places, None, {"q": (places, np.ones(len(costs)))})
     hits, context = deliver(index, "q", k, budget)
     assert len(hits) == len(costs)
     # The chunks lie in the order of their ranks, so the context is a piece of the text.

@@ -160,7 +160,7 @@ def test_a_forked_kernel_sees_what_a_plain_one_sees(tmp_path, kernels, plain):
 
 
 def test_libraries_with_threads_work_in_forked_kernels(tmp_path):
-    with Kernels(["workbench.report.open", "torch", "chromadb"], lambda _: None) as kernels:
+    with Kernels(["workbench.api.results", "torch", "chromadb"], lambda _: None) as kernels:
         for _ in range(3):
             assert run(tmp_path, kernels, HEAVY)[-1].text == "100000 1\n"
         assert kernels.forks

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.chunking.base import Chunker, embedded_text
+from workbench.chunking.base import Chunker
 from workbench.chunking.hierarchical import HierarchicalChunker
 from workbench.chunking.sentence import SentenceChunker
 from workbench.core import batching
@@ -33,7 +33,9 @@ def test_a_table_holds_the_chunks_of_all_documents_however_many_are_cut_at_once(
     assert list(chunks) == chunks[:] == expected
     assert list(chunks.ids) == [chunk.chunk_id for chunk in expected]
     texts = {document.doc_id: document for document in DOCUMENTS}
-    assert list(chunks.inputs) == [embedded_text(texts[chunk.doc_id], chunk) for chunk in expected]
+    slices = [texts[chunk.doc_id].text[chunk.start : chunk.end] for chunk in expected]
+    headers = [f"{chunk.header} " if chunk.header else "" for chunk in expected]
+    assert list(chunks.inputs) == [header + text for header, text in zip(headers, slices, strict=True)]
     starts = {document.doc_id: tokenise([document.text], BUDGET_VOCABULARY)[0].starts for document in DOCUMENTS}
     counted = [np.searchsorted(starts[chunk.doc_id], chunk.delivered) for chunk in expected]
     assert table["tokens"].tolist() == [last - first for first, last in counted]
@@ -60,4 +62,4 @@ def test_one_item_is_found_from_either_end() -> None:
 
 def test_records_are_the_tables_rows() -> None:
     rows = {"doc": [0, 1], "start": [0, 5], "end": [4, 9], "delivered_start": [0, 0], "delivered_end": [4, 20], "header": ["Animals", ""]}
-    assert list(Chunks(DOCUMENTS, pd.DataFrame(rows))) == [Chunk("d0", 0, 4, "Animals"), Chunk("d1", 5, 9, "", (0, 20))]
+    assert list(Chunks(DOCUMENTS, pd.DataFrame(rows))) == [Chunk(DOCUMENTS[0], 0, 4, "Animals"), Chunk(DOCUMENTS[1], 5, 9, "", (0, 20))]

@@ -14,7 +14,7 @@ from workbench.pipeline.graph import Graph
 from workbench.pipeline.registry import STAGES
 from workbench.pipeline.stages.chunks import ChunksStage
 from workbench.pipeline.stages.vectors import VectorsStage
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 
 DENSE = Configuration("dense", FixedChunker(size=64), StaticEmbedder(), DenseRetriever())
@@ -65,7 +65,7 @@ def test_a_version_changes_the_keys_of_its_stage_and_of_those_behind_it(keys: Ke
 
 
 def test_without_vectors_there_is_no_stage_that_needs_them(keys: Keys) -> None:
-    lexical = Configuration("bm25", DENSE.chunking, None, Bm25Retriever())
+    lexical = Configuration("bm25", DENSE.chunking, None, BM25Retriever())
     assert set(keys(DENSE)) == set(keys(lexical)) | {"vectors", "queries", "index"}
     assert keys(lexical)["chunks"] == keys(DENSE)["chunks"]
 

@@ -4,11 +4,11 @@ import re
 import numpy as np
 import pytest
 
+from workbench.api.results import load
 from workbench.errors import InputError
 from workbench.execution.collect import collect
 from workbench.report.comparison import ComparisonView
 from workbench.report.model import Figure, Table
-from workbench.report.open import open_comparison
 from workbench.report.records import MIME
 from workbench.report.render.html import write_report
 from workbench.report.render.notebook import Shown
@@ -159,10 +159,10 @@ def test_the_record_carries_the_conclusions_under_the_runs_id(view):
 def test_a_run_is_opened_from_any_folder_below_the_one_it_is_named_in(shown, view, monkeypatch):
     outputs = shown.folder.parent
     monkeypatch.chdir(shown.folder / "notebooks")
-    again = open_comparison(f"{outputs.name}/{shown.folder.name}")
+    again = load(f"{outputs.name}/{shown.folder.name}")
     assert words(again.ranking()) == words(view.ranking())
     with pytest.raises(InputError, match="nothing/here"):
-        open_comparison("nothing/here")
+        load("nothing/here")
 
 
 def test_it_shows_the_same_tables_as_the_page(view, shown):

@@ -3,15 +3,15 @@ import re
 
 import pytest
 
+from workbench.api.results import load
 from workbench.errors import InputError
 from workbench.execution.collect import collect
 from workbench.report.configuration import ConfigurationView
-from workbench.report.open import open_configuration
 
 
 @pytest.fixture(scope="module")
 def view(shown):
-    return open_configuration(shown.folder, shown.run.names[0])
+    return load(shown.folder).configuration(shown.run.names[0])
 
 
 def words(shown) -> str:
@@ -71,9 +71,9 @@ def test_latency_and_gap_of_the_index_are_shown(view):
 def test_an_unknown_name_is_refused_with_the_one_meant(shown):
     name = shown.run.names[0]
     with pytest.raises(InputError, match=f"did you mean {name}"):
-        open_configuration(shown.folder, name + "x")
+        load(shown.folder).configuration(name + "x")
 
 
 def test_a_configuration_that_fails_says_why(shown):
     with pytest.raises(InputError, match=r"fixed-16-0-broken failed: .*cannot be loaded"):
-        open_configuration(shown.folder, "fixed-16-0-broken")
+        load(shown.folder).configuration("fixed-16-0-broken")

@@ -8,7 +8,7 @@ import pytest
 from workbench.errors import InputError, StoreError
 from workbench.notebook_runner.run_notebooks import write_trends
 from workbench.report.figures.plots import label_rows
-from workbench.report.open import open_trends
+from workbench.report.trends import load_history
 from workbench.storage.result_store import Store
 
 NOISE = np.random.default_rng(3).normal(0, 0.004, 12).round(4)
@@ -36,14 +36,14 @@ def rows(shown) -> list[list[str]]:
 
 
 def test_the_last_experiment_and_its_primary_metric_are_the_default(outputs):
-    view = open_trends(outputs)
+    view = load_history(outputs)
     assert (view.experiment, view.metric) == ("mine", "recall@5")
     assert [one.name for one in view.trends] == ["dense", "bm25"]
     assert "12 runs of mine from 2026-03-01 to 2026-03-12, by recall@5: a change of level was found in dense" in said(view.overview())
 
 
 def test_another_metric_is_shown_for_the_configurations_that_have_it(outputs):
-    assert [one.name for one in open_trends(outputs, "mine", "mrr@10").trends] == ["bm25"]
+    assert [one.name for one in load_history(outputs, "mine", "mrr@10").trends] == ["bm25"]
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_another_metric_is_shown_for_the_configurations_that_have_it(outputs):
 )
 def test_an_unknown_experiment_or_metric_is_an_error_that_lists_the_known_ones(outputs, experiment, metric, told):
     with pytest.raises(InputError, match=told):
-        open_trends(outputs, experiment, metric)
+        load_history(outputs, experiment, metric)
 
 
 def test_without_a_history_and_with_a_corrupt_one_there_is_one_clear_line(tmp_path):
     with pytest.raises(InputError, match=r"history\.parquet does not exist"):
-        open_trends(tmp_path)
+        load_history(tmp_path)
     (tmp_path / "history.parquet").write_bytes(b"PAR1")
     with pytest.raises(StoreError, match="is corrupt"):
-        open_trends(tmp_path)
+        load_history(tmp_path)
 
 
 def test_a_notebook_finds_the_outputs_beside_its_own_folder(outputs, tmp_path, monkeypatch):
@@ -68,31 +68,31 @@ def test_a_notebook_finds_the_outputs_beside_its_own_folder(outputs, tmp_path, m
     (tmp_path / "notebooks").mkdir()
     (outputs / "history.parquet").rename(tmp_path / "outputs" / "history.parquet")
     monkeypatch.chdir(tmp_path / "notebooks")
-    assert open_trends("outputs").experiment == "mine"
+    assert load_history("outputs").experiment == "mine"
 
 
 def test_levels_are_shown_with_the_changes_of_their_run(outputs):
-    found = rows(open_trends(outputs).levels())
+    found = rows(load_history(outputs).levels())
     assert [(row[0], row[1], row[5]) for row in found] == [("7", "dense", "model"), ("10", "bm25", "no fingerprint")]
 
 
 def test_changes_name_what_was_changed_in_words(outputs):
-    found = rows(open_trends(outputs).changes())
+    found = rows(load_history(outputs).changes())
     assert [(row[0], row[1], row[3]) for row in found] == [("4", "dense", "labels"), ("4", "bm25", "labels"), ("7", "dense", "model")]
 
 
 def test_a_further_stage_is_named_as_it_is(past):
     runs = [{"run": run, "value": 0.5, "stages": f'{{"reranking": "{run}"}}'} for run in range(2)]
-    assert [row[3] for row in rows(open_trends(past(runs)).changes())] == ["reranking"]
+    assert [row[3] for row in rows(load_history(past(runs)).changes())] == ["reranking"]
 
 
 def test_a_value_that_changes_without_a_reason_is_listed_with_both_commits(outputs):
-    found = [row for row in rows(open_trends(outputs).unexplained()) if row[1] == "bm25"]
+    found = [row for row in rows(load_history(outputs).unexplained()) if row[1] == "bm25"]
     assert found == [["10", "bm25", "2026-03-10 09:00", "0.5100", "+0.0100", "00000000", "00000000"]]
 
 
 def test_the_last_two_runs_are_compared_by_their_intervals(outputs):
-    dense, bm25 = rows(open_trends(outputs).last_two())
+    dense, bm25 = rows(load_history(outputs).last_two())
     assert bm25[1:] == ["11, 12", "0.510", "0.510", "0.000", "–", "nothing, identical"]
     low, high = (float(bound.replace("−", "-")) for bound in dense[5].strip("[]").split(", "))
     # Square-and-add: both bounds are sqrt(0.05² + 0.04²) from the difference.
@@ -101,13 +101,13 @@ def test_the_last_two_runs_are_compared_by_their_intervals(outputs):
 
 
 def test_few_runs_claim_nothing(past):
-    view = open_trends(past([{"run": run, "value": 0.5 + 0.4 * (run > 1)} for run in range(4)]))
+    view = load_history(past([{"run": run, "value": 0.5 + 0.4 * (run > 1)} for run in range(4)]))
     assert "fewer than 9 runs" in said(view.overview())
     assert "finding one takes 9 runs" in said(view.levels())
 
 
 def test_one_run_is_shown_and_has_nothing_before_it(past):
-    view = open_trends(past([{"run": 0, "value": 0.5}]))
+    view = load_history(past([{"run": 0, "value": 0.5}]))
     assert view.chart().alt
     assert "No configuration has two runs" in said(view.last_two())
     assert "Nothing changed between runs" in said(view.changes())
@@ -116,7 +116,7 @@ def test_one_run_is_shown_and_has_nothing_before_it(past):
 
 def test_the_chart_says_what_it_shows_and_what_it_leaves_out(past):
     many = [{"run": run, "value": 0.5, "configuration": f"c{name}"} for run in range(70) for name in range(10)]
-    view = open_trends(past(many))
+    view = load_history(past(many))
     assert view.chart().alt.startswith("recall@5 by run from run 11: c0 0.50")
     assert "10 older runs not drawn" in said(view.left_out())
     assert "Not drawn: c8 and c9" in said(view.left_out())
@@ -124,20 +124,20 @@ def test_the_chart_says_what_it_shows_and_what_it_leaves_out(past):
 
 def test_a_long_name_fits_above_its_panel_and_is_whole_in_the_key(past):
     name = "w" * 80
-    (figure,) = open_trends(past([{"run": run, "value": 0.5, "configuration": name} for run in range(3)])).chart().blocks
+    (figure,) = load_history(past([{"run": run, "value": 0.5, "configuration": name} for run in range(3)])).chart().blocks
     figure.drawing.canvas.draw()
     assert figure.drawing.get_tightbbox().x1 <= figure.drawing.get_figwidth() + 0.01
     assert [whole for _, whole in figure.key] == [name]
 
 
 def test_of_many_changes_the_last_are_listed(past):
-    view = open_trends(past([{"run": run, "value": 0.5, "labels": str(run)} for run in range(70)]))
+    view = load_history(past([{"run": run, "value": 0.5, "labels": str(run)} for run in range(70)]))
     assert "(the last 40 of 69)" in said(view.changes())
     assert [row[0] for row in rows(view.changes())] == [str(run) for run in range(31, 71)]
 
 
 def test_a_metric_that_was_never_scored_is_reported(past):
-    assert "scored in no run" in said(open_trends(past([{"run": 0, "value": float("nan")}])).chart())
+    assert "scored in no run" in said(load_history(past([{"run": 0, "value": float("nan")}])).chart())
 
 
 def test_labels_that_would_meet_stand_above_each_other():
@@ -152,6 +152,6 @@ def test_the_notebook_runs_and_is_rendered_as_a_page(outputs):
     text = page.read_text("utf-8")
     assert "mine: since when is it better or worse?" in text
     assert text.count('role="img"') == 1
-    assert "open_trends" not in text
+    assert "load_history" not in text
     executed = nbformat.read(outputs / "mine" / "trends.ipynb", as_version=4)
     assert "recorded: 2 changes of level in 12 runs" in executed.cells[-1].outputs[0].data["text/plain"]

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.datasets.sources import BeirSource
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.rank import tie_breakers
 
 TEXTS = [
@@ -34,7 +34,7 @@ def world(texts: list[str], docs: list[int] | None = None) -> Corpus:
 
 
 def search(queries: list[str], texts: list[str] = TEXTS, docs: list[int] | None = None, **settings: object) -> Ranking:
-    return Bm25Retriever(**settings).retrieve(QueryBatch(queries), world(texts, docs), SearchDepth(10, 0, 10))
+    return BM25Retriever(**settings).retrieve(QueryBatch(queries), world(texts, docs), SearchDepth(10, 0, 10))
 
 
 def found(ranked: Ranking, query: int = 0) -> list[int]:
@@ -100,7 +100,7 @@ def test_nfcorpus_gives_the_published_figure(big_data: Callable[[str], Path]) ->
 
     dataset = BeirSource(path=str(big_data("nfcorpus"))).load()
     texts = [f"{document.title} {document.text}" for document in dataset.documents]
-    ranked = Bm25Retriever().retrieve(QueryBatch([query.text for query in dataset.queries]), world(texts), SearchDepth(10, 0, 10))
+    ranked = BM25Retriever().retrieve(QueryBatch([query.text for query in dataset.queries]), world(texts), SearchDepth(10, 0, 10))
     ends = [len(document.text) for document in dataset.documents]
     chunks = pd.DataFrame({"doc": np.arange(len(ends)), "start": 0, "end": ends, "delivered_start": 0, "delivered_end": ends})
     retrieved = Retrieved(chunks, ranked.hits, ranked.ranking, ranked.queries["spread"].to_numpy())

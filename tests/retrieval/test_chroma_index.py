@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import IndexBuildError
-from workbench.records import Chunk
+from workbench.records import Chunk, Document
 from workbench.retrieval.chroma_index import COLLECTION, SPACE, _client, build_index, folder_bytes, index_recipe, open_collection
 from workbench.storage.vector_cache import Vectors
 
@@ -19,14 +19,14 @@ import sys
 from pathlib import Path
 import numpy as np
 from workbench.retrieval.chroma_index import build_index
-from workbench.records import Chunk
+from workbench.records import Chunk, Document
 vectors = np.load(sys.argv[2])
-print(build_index(Path(sys.argv[1]), [Chunk(f"d{n}", n, n + 10) for n in range(len(vectors))], vectors))
+print(build_index(Path(sys.argv[1]), [Chunk(Document(f"d{n}", ""), n, n + 10) for n in range(len(vectors))], vectors))
 """
 
 
 def chunks(n: int) -> list[Chunk]:
-    return [Chunk(f"d{number}", number, number + 10) for number in range(n)]
+    return [Chunk(Document(f"d{number}", ""), number, number + 10) for number in range(n)]
 
 
 def nearest(folder: Path, vectors: Vectors) -> list[str]:
@@ -112,7 +112,7 @@ def test_one_chunk_is_enough(folder: Path, like_embeddings: Callable) -> None:
 
 
 def test_ids_are_any_text(folder: Path, like_embeddings: Callable) -> None:
-    odd = [Chunk(name, 0, 5) for name in ("../../etc/passwd", "<script>", "a b\tc", "日本語", "d:0-5")]
+    odd = [Chunk(Document(name, ""), 0, 5) for name in ("../../etc/passwd", "<script>", "a b\tc", "日本語", "d:0-5")]
     assert build_index(folder, odd, like_embeddings(5))
     assert nearest(folder, like_embeddings(5)) == [chunk.chunk_id for chunk in odd]
 

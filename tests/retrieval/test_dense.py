@@ -8,7 +8,7 @@ import pytest
 
 from workbench.core import batching
 from workbench.errors import RunError
-from workbench.records import Chunk
+from workbench.records import Chunk, Document
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import build_index, open_collection
 from workbench.retrieval.dense import DenseRetriever, approximate, exact
@@ -20,7 +20,7 @@ WIDE = SearchDepth(slices=10, tokens=0, documents=10)
 
 def world(vectors: Vectors, docs: list[int], group: list[int] | None = None, index: Path | None = None) -> Corpus:
     """Chunks of these documents, ten tokens each."""
-    chunks = [Chunk(f"d{doc}", 10 * place, 10 * place + 10) for place, doc in enumerate(docs)]
+    chunks = [Chunk(Document(f"d{doc}", ""), 10 * place, 10 * place + 10) for place, doc in enumerate(docs)]
     ids = [chunk.chunk_id for chunk in chunks]
     if index is not None:
         build_index(index, chunks, vectors)

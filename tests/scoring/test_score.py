@@ -13,7 +13,7 @@ import workbench
 from workbench.errors import InputError
 from workbench.retrieval.rank import tie_breakers
 
-PAGE = Path(__file__).parents[2] / "docs" / "scoring.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "score_another_program.md"
 ALL = ["recall@3", "precision@3", "success@3", "mrr@3", "ndcg@3", "map@3", "recall_cap@3", "judged@3", "irrelevant@3"]
 TREC = {"recall": "recall", "precision": "P", "success": "success", "ndcg": "ndcg_cut", "map": "map_cut"}
 
@@ -228,9 +228,9 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         (
             ONE,
             {"metrics": ["span_recall@5"]},
-            "span_recall@5 needs the documents and their chunks, not only ids; measure it in an experiment",
+            "span_recall@5 needs the documents and their chunks, not only ids; measure it with workbench.evaluate",
         ),
-        (ONE, {"metrics": ["margin"]}, "measure it in an experiment"),
+        (ONE, {"metrics": ["margin"]}, "measure it with workbench.evaluate"),
         (ONE, {"all_judged": True}, "all_judged is for a frame of one row per document"),
         (ONE, {"qrels": JUDGED}, "given twice, in the column relevant and in qrels"),
         ({}, {}, "the dataframe is empty; give at least one row"),

@@ -2,15 +2,21 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 
 import pandas as pd
 
 from workbench.analysis.findings import Findings, findings
 from workbench.analysis.questions.miss_causes import cause_meanings
+from workbench.api.plots import Plots
+from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant
 from workbench.errors import InputError
+from workbench.report.comparison import ComparisonView
+from workbench.report.configuration import ConfigurationView
+from workbench.report.render.html import write_report
+from workbench.report.render.notebook import show
+from workbench.report.sections.ranking import ranking_table
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Verdict
 
@@ -30,6 +36,12 @@ class Results:
     """
 
     tables: RunTables
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path) -> "Results":
+        """Open the results in a folder. Raises InputError if it contains no run, or one of an older version."""
+        return cls(RunTables.read(folder), folder)
 
     @property
     def name(self) -> str:
@@ -75,6 +87,11 @@ class Results:
     def failures(self) -> dict[str, str]:
         """The error of each failed configuration."""
         return self.tables.failures
+
+    @cached_property
+    def plot(self) -> Plots:
+        """The figures of the run, such as `results.plot.leaderboard()`."""
+        return Plots(self._findings)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -133,17 +150,53 @@ class Results:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file."""
-        # Deferred: it imports matplotlib.
-        from workbench.report.render.html import write_report
-
         return write_report(self.tables, Path(path))
 
+    def export(self, configuration: str, folder: str | Path | None = None) -> Path:
+        """Export a configuration as a folder that answers questions without Workbench, and return the folder.
+
+        The folder contains the Chroma collection or the BM25 index, the settings, the model and `retrieve.py`. It is
+        `<outputs>/export/<configuration>` by default.
+
+        Raises
+        ------
+        InputError: the configuration does not exist, its results are not in the store beside the run, or the folder exists.
+
+        Examples
+        --------
+        >>> folder = results.export("fixed-256-0", "taxi_finder")
+        >>> (folder / "retrieve.py").is_file()
+        True
+        """
+        # Deferred: opening and reading a run needs neither models nor a store.
+        from workbench.export.export import export_configuration
+
+        return export_configuration(self.folder, self._known(configuration), Path(folder) if folder else None)
+
+    def comparison(self) -> ComparisonView:
+        """Show the sections of the report one by one, as the comparison notebook does.
+
+        Examples
+        --------
+        >>> type(results.comparison().ranking()).__name__
+        'Shown'
+        """
+        return ComparisonView(self.tables)
+
+    def configuration(self, name: str) -> ConfigurationView:
+        """Show one configuration question by question, as its notebook does.
+
+        Errors: InputError for a name that is no finished configuration.
+
+        Examples
+        --------
+        >>> type(results.configuration("fixed-128-0").worst()).__name__
+        'Shown'
+        """
+        return ConfigurationView(self.tables, self._known(name))
+
     def _repr_html_(self) -> str:
-        verdict = self.verdict
-        message = f"{verdict.winner} wins" if verdict and verdict.winner else "no winner"
-        reason = f": {verdict.reason}" if verdict and verdict.reason else ""
-        sentence = escape(f"{message} by {self.tables.primary}{reason}")
-        return f"<p><b>{escape(self.name)}</b>: {sentence}</p>{self.leaderboard().to_html(float_format='{:.3f}'.format)}"
+        return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()
 
     def __repr__(self) -> str:
         return f"Results({self.name!r}, {len(self.tables.names)} configurations by {self.tables.primary})"
@@ -156,12 +209,24 @@ class Results:
         known = self.tables.names
         if name in known:
             return name
+        if name in self.failures:
+            raise InputError(f"the configuration {name} failed: {self.failures[name]}")
         raise InputError(f"the run {self.name} has no finished configuration {name!r}{meant(name, known)}", f"they are {', '.join(known)}")
 
 
 def load(path: str | Path) -> Results:
     """Open the results of a finished sweep, `outputs/<name>`, on any machine.
 
-    Errors: InputError if the folder contains no run, or one of an older version.
+    A relative path is resolved against the working directory, then each of its parents, as for a notebook in a folder of the project.
+
+    Raises
+    ------
+    InputError: the folder contains no run, or one of an older version.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.load("outputs/sizes")
+    Results('sizes', 2 configurations by span_recall@2000t)
     """
-    return Results(RunTables.read(path))
+    return Results.open(find_upwards(path) or Path(path))

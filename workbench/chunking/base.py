@@ -4,9 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from workbench.chunking.text.headers import Headers, TokenBudget
+from workbench.core.component import Component
 from workbench.embedding.base import Embedder
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Tokens, tokenise, vocabulary_digest
@@ -15,18 +16,17 @@ from workbench.records import Chunk, Document
 # start, end, and the parent's (start, end) if the chunk has a parent
 Cut = tuple[int, int, tuple[int, int] | None]
 
-# Below this, a model's special tokens and a title leave almost no room for text.
-Size = Annotated[int, Field(ge=8)]
+# Below 8, a model's special tokens and a title leave almost no room for text.
+Size = Annotated[int, Field(ge=8, description="The largest size of a chunk, in units of `tokens`.")]
 
 
-class Chunker(BaseModel, ABC):
+class Chunker(Component, ABC):
     """A way to split documents. `tokens` is the unit of sizes, and `enrich` puts title and heading path before every chunk.
 
     With `tokens: model`, sizes count the embedder's input: special tokens + header + content, in the vocabulary of `model`,
     which the experiment sets. Otherwise sizes count only the content, in cl100k tokens or code points.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     # Increased when the same settings begin to give other chunks.
     version: ClassVar[int] = 1
     # Whether chunks always cover every character that is not blank and keep to their size, which foreign code need not.
@@ -34,10 +34,11 @@ class Chunker(BaseModel, ABC):
     # Settings that the law tests try.
     examples: ClassVar[tuple[Mapping[str, Any], ...]]
 
-    kind: str
-    tokens: Literal["model", "cl100k", "characters"] = "model"
-    enrich: bool = False
-    model: str = MINILM
+    tokens: Literal["model", "cl100k", "characters"] = Field(
+        "model", description="The unit of sizes: the embedder's tokens, cl100k tokens or code points."
+    )
+    enrich: bool = Field(False, description="Whether title and headings are embedded before the text of every chunk.")
+    model: str = Field(MINILM, description="The model whose vocabulary counts sizes; an experiment sets it to the embedder's.")
 
     @property
     def vocabulary(self) -> str:
@@ -91,7 +92,7 @@ class CuttingChunker(Chunker, ABC):
         chunks: dict[tuple[int, int], Chunk] = {}
         for start, end, parent in self._cuts(document, headers):
             if (start, end) not in chunks and document.text[start:end].strip():
-                chunks[start, end] = Chunk(document.doc_id, start, end, headers.at(start), parent)
+                chunks[start, end] = Chunk(document, start, end, headers.at(start), parent)
         return list(chunks.values())
 
     @abstractmethod
@@ -103,7 +104,7 @@ class SlidingChunker(CuttingChunker, ABC):
     """A chunker with a size and an overlap of neighbouring chunks, both in the same tokens."""
 
     size: Size
-    overlap: Annotated[int, Field(ge=0)] = 0
+    overlap: int = Field(0, ge=0, description="The size that a chunk shares with the one before it; less than `size`.")
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
@@ -115,9 +116,3 @@ class SlidingChunker(CuttingChunker, ABC):
         if self.overlap >= self.size:
             raise ValueError(f"overlap {self.overlap} is not smaller than size {self.size}; lower overlap")
         return self
-
-
-def embedded_text(document: Document, chunk: Chunk) -> str:
-    """Return the text of a chunk that is embedded and searched: its header, one space, its slice of the document."""
-    content = document.text[chunk.start : chunk.end]
-    return f"{chunk.header} {content}" if chunk.header else content

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from workbench.chunking.base import Cut, CuttingChunker, Size
 from workbench.chunking.recursive import Splitter
@@ -17,8 +17,8 @@ class HierarchicalChunker(CuttingChunker):
     examples: ClassVar = ({"child": 32, "parent": 96}, {"child": 16, "parent": 24})
 
     kind: Literal["hierarchical"] = "hierarchical"
-    child: Size
-    parent: Size  # counts only the content
+    child: Size = Field(description="The largest size of a chunk that is searched.")
+    parent: Size = Field(description="The largest size of a delivered chunk, counting only its content; more than `child`.")
 
     @property
     def name(self) -> str:

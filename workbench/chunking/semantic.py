@@ -1,7 +1,7 @@
 """Cut documents at topic changes, measured by sentence embeddings."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from workbench.chunking.text.packing import Pieces, Slice
 from workbench.chunking.text.sentences import cut_long, sentences
 from workbench.embedding.base import Embedder
 from workbench.embedding.embed import text_vectors
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K
 from workbench.records import Document
@@ -41,8 +41,8 @@ class SemanticChunker(CuttingChunker):
 
     kind: Literal["semantic"] = "semantic"
     size: Size
-    percentile: Annotated[int, Field(ge=1, le=99)] = _PERCENTILE
-    window: Annotated[int, Field(ge=1, le=50)] = _WINDOW
+    percentile: int = Field(_PERCENTILE, ge=1, le=99, description="The percentage of sentence boundaries that are not breaks.")
+    window: int = Field(_WINDOW, ge=1, le=50, description="The number of sentences compared on either side of a boundary.")
 
     @property
     def name(self) -> str:
@@ -64,7 +64,7 @@ class SemanticChunker(CuttingChunker):
         """Return the experiment's model, or all-MiniLM-L6-v2 if that model is on a server."""
         # An embedder on a server provides a vocabulary to count in, but no sentence-transformers model.
         elsewhere = self.model in (CL100K, CHARACTERS)
-        return SentenceTransformersEmbedder(model=MINILM if elsewhere else self.model)
+        return SentenceTransformerEmbedder(model=MINILM if elsewhere else self.model)
 
     def compared(self, document: Document) -> list[str]:
         """Return the sentences of a document. Two sentences give none, since their only seam cannot be compared with others."""

@@ -63,3 +63,18 @@ def find_upwards(path: str | Path) -> Path | None:
     """Return a relative path as found in the working directory or its nearest parent, or None."""
     candidates = (folder / Path(path).expanduser() for folder in (Path(), *Path.cwd().parents))
     return next((candidate for candidate in candidates if candidate.exists()), None)
+
+
+def project_folder() -> Path:
+    """Return the working directory or its nearest parent that has an `experiments` or an `outputs` folder.
+
+    A notebook in a folder of the project changes to it, because the paths of experiments are relative to the working directory.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> (wb.project_folder() / "experiments").is_dir()
+    True
+    """
+    found = find_upwards("experiments") or find_upwards("outputs")
+    return found.resolve().parent if found else Path.cwd()

@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, ValidationError
 
+from workbench.core.component import Component
 from workbench.core.environment import expand
 from workbench.datasets.anchoring import with_recurrences
 from workbench.datasets.checks import dataset_of
@@ -20,12 +21,10 @@ from workbench.errors import InputError
 from workbench.records import Dataset
 
 
-class Source(BaseModel, ABC):
+class Source(Component, ABC):
     """The place of a dataset and the split to read, or None to read every question."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    kind: str
-    split: str | None = None
+    split: str | None = Field(None, description="The split to read, with the questions that have none; by default all.")
 
     @abstractmethod
     def _draft(self) -> DatasetDraft: ...
@@ -49,7 +48,7 @@ class Source(BaseModel, ABC):
 class EvidenceSource(Source):
     """A source of evidence spans. `recurrences` makes other verbatim occurrences of a span alternatives."""
 
-    recurrences: bool = False
+    recurrences: bool = Field(False, description="Whether other verbatim occurrences of evidence become alternatives.")
 
     def dataset(self, draft: DatasetDraft) -> Dataset:
         """Make the dataset of a draft, with recurrences if requested. Raises DatasetError with every fault."""
@@ -61,8 +60,8 @@ class GoldenSource(EvidenceSource):
     """The project's own format: a folder or a JSON file. `documents` gives the path of documents outside it."""
 
     kind: Literal["golden"] = "golden"
-    path: str
-    documents: str | None = None
+    path: str = Field(description="The folder or JSON file.")
+    documents: str | None = Field(None, description="The documents, if they are in another place: a folder or a JSON Lines file.")
 
     def _draft(self) -> DatasetDraft:
         return read_golden(expand(self.path), _place(self.documents), self.split)
@@ -72,8 +71,8 @@ class ListSource(EvidenceSource):
     """A plain JSON list of {query, relevant_doc_ids, irrelevant_doc_ids} and the documents it is about."""
 
     kind: Literal["list"] = "list"
-    path: str
-    documents: str
+    path: str = Field(description="The JSON file with the list.")
+    documents: str = Field(description="The documents: a folder or a JSON Lines file.")
 
     def _draft(self) -> DatasetDraft:
         return read_golden(expand(self.path), expand(self.documents), self.split)
@@ -83,8 +82,8 @@ class BeirSource(EvidenceSource):
     """A BEIR folder."""
 
     kind: Literal["beir"] = "beir"
-    path: str
-    split: str | None = "test"
+    path: str = Field(description="The folder with corpus.jsonl, queries.jsonl and qrels/.")
+    split: str | None = Field("test", description="The split to read: qrels/SPLIT.tsv.")
 
     def _draft(self) -> DatasetDraft:
         return read_beir(expand(self.path), self.split)
@@ -94,9 +93,9 @@ class NfcorpusSource(Source):
     """NFCorpus, by default from WORKBENCH_DATA, the cache or the network. `subset: five` keeps the five named queries."""
 
     kind: Literal["nfcorpus"] = "nfcorpus"
-    path: str | None = None
-    split: str | None = "test"
-    subset: Literal["five"] | None = None
+    path: str | None = Field(None, description="The folder; by default WORKBENCH_DATA, then the cache, then a download.")
+    split: str | None = Field("test", description="The split to read.")
+    subset: Literal["five"] | None = Field(None, description="`five` keeps five named questions.")
 
     def _draft(self) -> DatasetDraft:
         return read_nfcorpus(_place(self.path), self.split, self.subset == "five")
@@ -106,9 +105,9 @@ class TrecSource(Source):
     """TREC topics with qrels and documents. `path` is the topics file, or a folder with all three under their usual names."""
 
     kind: Literal["trec"] = "trec"
-    path: str
-    qrels: str | None = None
-    documents: str | None = None
+    path: str = Field(description="The topics file, or a folder with topics, qrels and documents.")
+    qrels: str | None = Field(None, description="The judgements, if `path` is a file.")
+    documents: str | None = Field(None, description="The documents, if `path` is a file.")
 
     def _draft(self) -> DatasetDraft:
         return read_trec(expand(self.path), _place(self.qrels), _place(self.documents), self.split)
@@ -118,8 +117,8 @@ class TableSource(EvidenceSource):
     """A table of questions, CSV or parquet, and the documents it is about, or a folder with both."""
 
     kind: Literal["table"] = "table"
-    path: str
-    documents: str | None = None
+    path: str = Field(description="The CSV or parquet file, or a folder with questions and documents.")
+    documents: str | None = Field(None, description="The documents, if `path` is a file: a table, a JSON Lines file or a folder.")
 
     def _draft(self) -> DatasetDraft:
         return read_table(expand(self.path), _place(self.documents), self.split)

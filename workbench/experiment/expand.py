@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from workbench.chunking.registry import CHUNKERS
-from workbench.embedding.registry import EMBEDDERS, chunk_encoder
+from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.naming import named
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
 from workbench.pipeline.configuration import Configuration
@@ -34,11 +34,9 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
     for chunking, (number, embedding), retrieval in itertools.product(chunkings, enumerate(embeddings), retrievals):
         # A retriever without vectors makes one configuration, no matter how many embedders are swept.
         if retrieval.uses_vectors or number == 0:
-            # `tokens: model` counts in the vocabulary of the embedding model.
-            counted = chunking.model_copy(update={"model": embedding.vocabulary})
-            configurations.append(Configuration(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval))
-            if retrieval.uses_vectors and chunking.enrich and (fault := chunk_encoder(embedding).refuses_headers()):
-                faults.append(fault)
+            configurations.append(Configuration.of(chunking, embedding, retrieval))
+            if configurations[-1].fault:
+                faults.append(configurations[-1].fault)
     return named(configurations, faults)
 
 

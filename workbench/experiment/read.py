@@ -19,13 +19,22 @@ from workbench.pipeline.configuration import Configuration
 from workbench.statistics.screening import Screening
 
 DEFAULT_METRICS = ("span_recall@2000t", "span_precision@2000t", "recall@5", "precision@5", "mrr@10", "ndcg@10")
-_KEYS = ("name", "dataset", "pipeline", "sweep", "metrics", "primary", "baseline", "spans")
+KEYS = {
+    "name": "the name of the experiment and of its folder under the outputs: lower-case letters, digits, `.`, `_` and `-`; required",
+    "dataset": "documents, questions and labels; required",
+    "pipeline": "the settings of each stage unless `sweep` varies them: `chunking`, `embedding`, `retrieval`",
+    "sweep": "the alternatives of each stage; the alternatives of several stages, and lists in fields, multiply",
+    "metrics": "the metrics to compute",
+    "primary": "the metric that decides; by default the first of `metrics`, or `ndcg@10` for a span metric without evidence",
+    "baseline": "the configuration that the others are tested against; by default all pairs are tested",
+    "spans": "the definition of span metrics: `exact`, or `chroma` for that of the Chroma report",
+}
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _LARGEST = 200_000
 
 
 @dataclass(frozen=True)
-class Experiment:
+class ExperimentSpec:
     """Configurations to compare, their dataset and metrics. `primary` defaults by the data; `screening` has configurations set aside."""
 
     name: str
@@ -39,16 +48,16 @@ class Experiment:
     screening: Screening | None = None
 
 
-def read_experiment(path: Path, overrides: Sequence[str] = ()) -> Experiment:
+def read_experiment(path: Path, overrides: Sequence[str] = ()) -> ExperimentSpec:
     """Read an experiment file with `path.to.key=value` overrides. Raises ExperimentError with every fault."""
     settings = _read_yaml(path)
     faults = apply_overrides(settings, overrides)
     return experiment_of(settings, str(path), faults)
 
 
-def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> Experiment:
+def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> ExperimentSpec:
     """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults."""
-    faults = [*known, *(unknown("the experiment", key, _KEYS) for key in settings if key not in _KEYS)]
+    faults = [*known, *(unknown("the experiment", key, tuple(KEYS)) for key in settings if key not in KEYS)]
     name = settings.get("name")
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         faults.append(f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'")
@@ -65,7 +74,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
         faults.append(f"baseline {baseline!r} is not a configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
-    return Experiment(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
+    return ExperimentSpec(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -98,5 +107,5 @@ def _read_yaml(path: Path) -> Settings:
         line = f":{mark.line + 1}" if mark else ""
         raise InputError(f"{path}{line} is not YAML ({getattr(error, 'problem', None) or error})") from None
     if not is_mapping(settings):
-        raise InputError(f"{path} is not a mapping of keys to values", f"it starts with name: and has the keys {', '.join(_KEYS)}")
+        raise InputError(f"{path} is not a mapping of keys to values", f"it starts with name: and has the keys {', '.join(KEYS)}")
     return dict(settings)

@@ -13,18 +13,18 @@ import numpy as np
 
 from workbench.context import packing
 from workbench.core.files import store_errors
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
 from workbench.execution.local import context_of
 from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
-from workbench.experiment.read import Experiment, experiment_of
+from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.models.files import locate
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.records import Chunk
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.chroma_index import build_index
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
@@ -56,7 +56,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
     return target
 
 
-def _chosen(output: Path, name: str | None) -> tuple[Experiment, Configuration]:
+def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configuration]:
     manifest = output / "manifest.json"
     if not manifest.is_file():
         raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
@@ -75,11 +75,11 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     chunks = run.chunks(result.entry("chunks"))
     # This order breaks ties.
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
-    if isinstance(retrieval, Bm25Retriever):
+    if isinstance(retrieval, BM25Retriever):
         settings, needed = retrieval.model_dump(), ["bm25s", "PyStemmer"]
         texts = list(chunks.inputs)
         retrieval.index([texts[place] for place in order]).save(str(folder / "index"))
-    elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformersEmbedder):
+    elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformerEmbedder):
         settings = retrieval.model_dump() | {"window": result.configuration.window, "query_prompt": embedding.prompt("query")}
         needed = ["chromadb", "sentence-transformers", "torch"]
         shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))

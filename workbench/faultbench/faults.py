@@ -7,7 +7,7 @@ from workbench.faultbench.cases import Observation, overlap
 from workbench.faultbench.indexes import Base
 from workbench.faultbench.pipeline import Change, Question, complete, in_one_chunk, retrieved, span_of
 from workbench.faultbench.readers import Reader, accepted, add_unsupported, answer_anyway, contradict, miss_the_point, read_worded, refuse
-from workbench.faultbench.run import Index
+from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Need, Span
 
 _LOTS = 2
@@ -117,7 +117,7 @@ def _needed(question: Question, base: Base) -> int | None:
     return next(enough, None) if question.needs and question.query.answer else None
 
 
-def _best(index: Index, question: Question, base: Base) -> list[Chunk]:
+def _best(index: BenchIndex, question: Question, base: Base) -> list[Chunk]:
     return retrieved(index, question.query.query_id, base.sound.k)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.chunking.base import Chunker
-from workbench.faultbench.pipeline import Pipeline
-from workbench.faultbench.run import Bench, BrokenChunker, Index, WindowedBm25Retriever
+from workbench.faultbench.pipeline import BenchPipeline
+from workbench.faultbench.run import Bench, BenchIndex, BrokenChunker, WindowedBM25Retriever
 from workbench.records import Dataset, Document, Span
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 
 DEEPEST = 20
 _BATCHES = 6
@@ -19,11 +19,11 @@ _WINDOWS = (16, 32, 64, 128)
 _COPIES = 3
 # The depth that the largest k needs with copies of every chunk.
 LISTED = DEEPEST * _COPIES
-_SOUND = Bm25Retriever(k=DEEPEST)
+_SOUND = BM25Retriever(k=DEEPEST)
 # Unchanged words and raw term counts, like a naive hand-written search.
 _WORSE = {
-    "words-as-they-stand": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none"),
-    "raw-counts": Bm25Retriever(k=DEEPEST, stopwords="none", stemmer="none", k1=100.0, b=0.0),
+    "words-as-they-stand": BM25Retriever(k=DEEPEST, stopwords="none", stemmer="none"),
+    "raw-counts": BM25Retriever(k=DEEPEST, stopwords="none", stemmer="none", k1=100.0, b=0.0),
 }
 
 
@@ -31,8 +31,8 @@ class Base(NamedTuple):
     """A sound pipeline, named by its chunks and k, and the broken indexes, by cause and variant, that can replace its index."""
 
     name: str
-    sound: Pipeline
-    broken: Mapping[str, Mapping[str, Index]]
+    sound: BenchPipeline
+    broken: Mapping[str, Mapping[str, BenchIndex]]
 
 
 def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int], seed: int) -> list[Base]:
@@ -44,17 +44,17 @@ def bases_of(dataset: Dataset, chunkers: Sequence[Chunker], depths: Sequence[int
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(dataset, Path(folder), LISTED)
         indexed = [(chunker.name, bench.index(chunker, _SOUND), _broken(bench, chunker, seed)) for chunker in chunkers]
-    return [Base(f"{name}-k{k}", Pipeline(sound, k), broken) for k in depths for name, sound, broken in indexed]
+    return [Base(f"{name}-k{k}", BenchPipeline(sound, k), broken) for k in depths for name, sound, broken in indexed]
 
 
-def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, Index]]:
+def _broken(bench: Bench, chunker: Chunker, seed: int) -> dict[str, dict[str, BenchIndex]]:
     batches = enumerate(_batches(bench.dataset.documents, seed))
     chunkers = {
         "not_indexed": {f"batch-{number}": BrokenChunker(chunker=chunker, left_out=frozenset(batch)) for number, batch in batches},
         "boundary": {name: BrokenChunker(chunker=chunker, cuts=_cuts(bench.dataset, share)) for name, share in _FRACTIONS.items()},
         "duplicate": {f"{_COPIES}-copies": BrokenChunker(chunker=chunker, copies=_COPIES)},
     }
-    windows = {f"{window}-tokens": WindowedBm25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
+    windows = {f"{window}-tokens": WindowedBM25Retriever(k=DEEPEST, window=window) for window in _WINDOWS}
     broken = {cause: {name: bench.index(variant, _SOUND) for name, variant in variants.items()} for cause, variants in chunkers.items()}
     for cause, retrievers in (("window", windows), ("rank", _WORSE)):
         broken[cause] = {name: bench.index(chunker, retriever) for name, retriever in retrievers.items()}

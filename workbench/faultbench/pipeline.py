@@ -10,7 +10,7 @@ import numpy as np
 from workbench.context.packing import BEYOND_K, pack
 from workbench.faultbench.cases import IndexedChunk, Observation, RankedChunk
 from workbench.faultbench.readers import Reader, Reading, read_perfectly
-from workbench.faultbench.run import Index
+from workbench.faultbench.run import BenchIndex
 from workbench.records import Chunk, Need, Query, Span
 
 
@@ -27,10 +27,10 @@ BUDGET = 6000
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class BenchPipeline:
     """Every stage that can be broken: the index with its ranking, the chunks k, the tokens of the context, the reader."""
 
-    index: Index
+    index: BenchIndex
     k: int
     budget: int = BUDGET
     reader: Reader = read_perfectly
@@ -44,7 +44,7 @@ class Change(NamedTuple):
     fields: Mapping[str, Any]
 
 
-def observe(pipeline: Pipeline, question: Question) -> Observation | None:
+def observe(pipeline: BenchPipeline, question: Question) -> Observation | None:
     """Run a query through a pipeline. Returns None if the reader has no answer."""
     index, (query, needs, texts) = pipeline.index, question
     hits, context = deliver(index, query.query_id, pipeline.k, pipeline.budget)
@@ -55,7 +55,7 @@ def observe(pipeline: Pipeline, question: Question) -> Observation | None:
     return Observation(query, needs, index.documents, index.window, index.entries, pipeline.k, hits, pipeline.budget, context, *answer)
 
 
-def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:
+def deliver(index: BenchIndex, query_id: str, k: int, budget: int) -> tuple[tuple[RankedChunk, ...], tuple[Span, ...]]:
     """The chunks listed for a query, and the context packed from them."""
     places, scores = index.best[query_id]
     entries = [index.entries[place] for place in places.tolist()]
@@ -67,7 +67,7 @@ def deliver(index: Index, query_id: str, k: int, budget: int) -> tuple[tuple[Ran
     return tuple(RankedChunk(entry.chunk, rank, score, reason) for rank, (entry, score, reason) in enumerate(hits, 1)), context
 
 
-def _delivered(index: Index, entry: IndexedChunk, tokens: int) -> Span:
+def _delivered(index: BenchIndex, entry: IndexedChunk, tokens: int) -> Span:
     start, end = entry.chunk.delivered
     if tokens < entry.tokens:
         starts = index.token_starts[entry.chunk.doc_id]
@@ -75,12 +75,12 @@ def _delivered(index: Index, entry: IndexedChunk, tokens: int) -> Span:
     return Span(entry.chunk.doc_id, start, end)
 
 
-def retrieved(index: Index, query_id: str, k: int) -> list[Chunk]:
+def retrieved(index: BenchIndex, query_id: str, k: int) -> list[Chunk]:
     """The first k chunks listed for a query."""
     return [hit.chunk for hit in deliver(index, query_id, k, BUDGET)[0] if hit.cut_reason != BEYOND_K]
 
 
-def proven(question: Question, sound: Pipeline, faults: Sequence[Change]) -> Observation | None:
+def proven(question: Question, sound: BenchPipeline, faults: Sequence[Change]) -> Observation | None:
     """The observation with all the faults, if the query succeeds without them and fails with any of them, else None.
 
     Thus a single fault is the only cause of failure, and repairing one of two faults does not repair the query.
@@ -94,7 +94,7 @@ def proven(question: Question, sound: Pipeline, faults: Sequence[Change]) -> Obs
     return observation
 
 
-def changed(sound: Pipeline, changes: Iterable[Change]) -> Pipeline:
+def changed(sound: BenchPipeline, changes: Iterable[Change]) -> BenchPipeline:
     """The pipeline with these stages replaced."""
     return replace(sound, **{name: value for change in changes for name, value in change.fields.items()})
 

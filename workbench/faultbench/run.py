@@ -21,7 +21,7 @@ from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.records import Chunk, Dataset, Document
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 
 _FIRST_WORD = re.compile(r"\S+\s+")
 
@@ -54,24 +54,24 @@ class BrokenChunker(Chunker):
         if document.doc_id in self.left_out:
             return []
         places = sorted(place for doc_id, place in self.cuts if doc_id == document.doc_id)
-        parts = [part for chunk in self.chunker.split(document) for part in _parts(document.text, chunk, places)]
-        return sorted((copy for part in parts for copy in _copies(document.text, part, self.copies)), key=lambda chunk: chunk.start)
+        parts = [part for chunk in self.chunker.split(document) for part in _parts(chunk, places)]
+        return sorted((copy for part in parts for copy in _copies(part, self.copies)), key=lambda chunk: chunk.start)
 
 
-def _parts(text: str, chunk: Chunk, cuts: list[int]) -> list[Chunk]:
+def _parts(chunk: Chunk, cuts: list[int]) -> list[Chunk]:
     edges = [chunk.start, *(cut for cut in cuts if chunk.start < cut < chunk.end), chunk.end]
-    parts = [(start, end) for start, end in itertools.pairwise(edges) if text[start:end].strip()]
-    return [Chunk(chunk.doc_id, start, end, chunk.header if start == chunk.start else "") for start, end in parts]
+    parts = [(start, end) for start, end in itertools.pairwise(edges) if chunk.document.text[start:end].strip()]
+    return [Chunk(chunk.document, start, end, chunk.header if start == chunk.start else "") for start, end in parts]
 
 
-def _copies(text: str, chunk: Chunk, copies: int) -> list[Chunk]:
+def _copies(chunk: Chunk, copies: int) -> list[Chunk]:
     chunks = [chunk]
-    while len(chunks) < copies and (word := _FIRST_WORD.match(text, chunks[-1].start, chunk.end)):
-        chunks.append(Chunk(chunk.doc_id, word.end(), chunk.end, chunk.header))
+    while len(chunks) < copies and (word := _FIRST_WORD.match(chunk.document.text, chunks[-1].start, chunk.end)):
+        chunks.append(Chunk(chunk.document, word.end(), chunk.end, chunk.header))
     return chunks
 
 
-class WindowedBm25Retriever(Bm25Retriever):
+class WindowedBM25Retriever(BM25Retriever):
     """BM25 over the first `window` tokens of each text, as an embedder with a window reads it."""
 
     kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]  # a literal kind, like every component
@@ -86,7 +86,7 @@ class WindowedBm25Retriever(Bm25Retriever):
 
 
 @dataclass(frozen=True)
-class Index:
+class BenchIndex:
     """Documents, their searched chunks, and for each query_id the positions in `entries` of the listed hits, with their scores.
 
     `token_starts` are the starts of each document's tokens, `slices` (entries) the number of the slice that each entry delivers.
@@ -108,7 +108,7 @@ class Bench:
         self._graph = Graph(RunContext(Workspace(folder, folder / "store"), dataset, metrics, "exact", indexed=False))
         self.dataset = dataset
 
-    def index(self, chunker: Chunker, retriever: Bm25Retriever) -> Index:
+    def index(self, chunker: Chunker, retriever: BM25Retriever) -> BenchIndex:
         """Run the stages up to the hits with these components."""
         entries = self._graph.walk(Configuration("bench", chunker, None, retriever), ("chunks", "hits"))
         table, hits = entries["chunks"][""].table("chunks"), entries["hits"][""].table("exact_hits")
@@ -117,7 +117,7 @@ class Bench:
         texts = {document.doc_id: document.text for document in self.dataset.documents if document.doc_id not in left_out}
         starts = dict(zip(texts, (tokens.starts for tokens in tokenise(list(texts.values()), BUDGET_VOCABULARY)), strict=True))
         window, ends = None, table["end"].to_numpy(np.int64)
-        if isinstance(retriever, WindowedBm25Retriever):
+        if isinstance(retriever, WindowedBM25Retriever):
             window, inputs = retriever.window, list(chunks.inputs)
             lengths = np.array([len(tokens.starts) for tokens in tokenise(inputs, BUDGET_VOCABULARY)], dtype=np.int64)
             ends = embedded_ends(table, np.maximum(lengths - window, 0), inputs, BUDGET_VOCABULARY)
@@ -126,4 +126,4 @@ class Bench:
         borders = np.searchsorted(numbers, np.arange(len(self.dataset.queries) + 1)).tolist()
         rows = itertools.starmap(slice, itertools.pairwise(borders))
         best = {query.query_id: (places[part], scores[part]) for query, part in zip(self.dataset.queries, rows, strict=True)}
-        return Index(texts, starts, entry, slice_numbers(table), window, best)
+        return BenchIndex(texts, starts, entry, slice_numbers(table), window, best)

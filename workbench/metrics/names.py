@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from workbench.core.display import table_html
 from workbench.core.formatting import nearest_word
 from workbench.errors import InputError
 from workbench.metrics.case import Cut
@@ -55,6 +56,12 @@ class Metric:
     def __str__(self) -> str:
         return f"{self.name}{self._cut_text}"
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return table_html(f"{self}: {self.kind.definition}", [], f"Source: {self.kind.source}")
+
     @property
     def cut(self) -> Cut:
         """The cut of the results."""
@@ -90,6 +97,45 @@ class Metric:
         if self.tokens is not None:
             return f"@{self.tokens}t"
         return "" if self.k is None else f"@{self.k}"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCut:
+    """A cut after this many tokens of delivered text."""
+
+    tokens: int
+
+
+def tokens(count: int) -> TokenCut:
+    """Return a cut after `count` tokens of delivered text, in the vocabulary of all-MiniLM-L6-v2 whatever the embedder.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.span_recall @ wb.tokens(2000)
+    span_recall@2000t
+    """
+    return TokenCut(count)
+
+
+@dataclass(frozen=True, slots=True)
+class UncutMetric:
+    """A metric that needs a cut: `recall @ 5` is the metric `recall@5`."""
+
+    name: str
+
+    def __matmul__(self, cut: int | TokenCut) -> Metric:
+        if isinstance(cut, TokenCut):
+            return Metric(self.name, tokens=cut.tokens)
+        if isinstance(cut, bool) or not isinstance(cut, int):
+            raise InputError(f"the cut of {self.name} is {cut!r}", f"write {self.name} @ 5")
+        return Metric(self.name, k=cut)
+
+    def __repr__(self) -> str:
+        return f"{self.name} (needs a cut, such as {self.name} @ 5)"
+
+    def _repr_html_(self) -> str:
+        return table_html(f"{self.name}: {KINDS[self.name].definition}", [], f"It needs a cut, such as {self.name} @ 5.")
 
 
 def _suggestion(name: str, cut: str) -> str:

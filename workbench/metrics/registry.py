@@ -36,7 +36,7 @@ class Kind:
     """A metric without a cut: `compute(case, cut)`, the allowed cuts, the applicable queries, and how to read its values.
 
     Raise `version` when `compute` returns different values, because it is part of the key of stored scores. `definition` is the metric in a
-    sentence, `source` its origin.
+    sentence, `formula` its value for one question in the symbols of docs/reference/metrics.md, `source` its origin.
     """
 
     compute: Callable[[Case, Cut], MetricValues]
@@ -44,6 +44,7 @@ class Kind:
     cut: Literal["k", "k or tokens", "none"]
     requires: Requirement
     definition: str = "defined by the package that provides it"
+    formula: str = "–"
     source: str = "–"
     higher_is_better: bool = True
     proportion: bool = True
@@ -54,31 +55,85 @@ _TREC = "trec_eval, over distinct documents, each ranked by its best chunk; rele
 _GAIN = f"{_TREC}; Järvelin and Kekäläinen 2002"
 _SMITH = "Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval"
 _TEST_CODE = "as in most test code"
+_HERE = "here"
 _BUILTIN: dict[str, Kind] = {
-    "recall": Kind(recall, "documents", "k", RELEVANT, "share of the relevant documents among the first k documents", _TREC),
-    "precision": Kind(precision, "documents", "k", RELEVANT, "share of the first k documents that are relevant", _TREC),
-    "success": Kind(success, "documents", "k", RELEVANT, "1 if a relevant document is among the first k: the hit rate", _TREC),
-    "mrr": Kind(mrr, "documents", "k", RELEVANT, "1 / rank of the first relevant document among the first k, else 0", _TREC),
-    "ndcg": Kind(ndcg, "documents", "k", RELEVANT, "discounted gain of the first k documents, divided by the largest possible", _GAIN),
-    "map": Kind(
-        average_precision, "documents", "k", RELEVANT, "mean of the precision at each relevant document's rank among the first k", _TREC
+    "recall": Kind(recall, "documents", "k", RELEVANT, "share of the relevant documents among the first k documents", "found / R", _TREC),
+    "precision": Kind(precision, "documents", "k", RELEVANT, "share of the first k documents that are relevant", "found / k", _TREC),
+    "success": Kind(
+        success, "documents", "k", RELEVANT, "1 if a relevant document is among the first k: the hit rate", "1 if found > 0, else 0", _TREC
     ),
-    "recall_cap": Kind(recall_cap, "documents", "k", RELEVANT, "relevant documents found among the first k, of min(k, relevant)", "here"),
-    "judged": Kind(judged, "documents", "k", RELEVANT, "share of the first k documents that have any judgement", "here"),
+    "mrr": Kind(
+        mrr,
+        "documents",
+        "k",
+        RELEVANT,
+        "1 / rank of the first relevant document among the first k, else 0",
+        "1 / min {i ≤ k : document i is relevant}, else 0",
+        _TREC,
+    ),
+    "ndcg": Kind(
+        ndcg,
+        "documents",
+        "k",
+        RELEVANT,
+        "discounted gain of the first k documents, divided by the largest possible",
+        "DCG / largest DCG, where DCG = Σ grade(i) / log2(i + 1) over the ranks i ≤ k",
+        _GAIN,
+    ),
+    "map": Kind(
+        average_precision,
+        "documents",
+        "k",
+        RELEVANT,
+        "mean of the precision at each relevant document's rank among the first k",
+        "Σ precision@i / R over the ranks i ≤ k of relevant documents",
+        _TREC,
+    ),
+    "recall_cap": Kind(
+        recall_cap,
+        "documents",
+        "k",
+        RELEVANT,
+        "relevant documents found among the first k, of min(k, relevant)",
+        "found / min(k, R)",
+        _HERE,
+    ),
+    "judged": Kind(
+        judged,
+        "documents",
+        "k",
+        RELEVANT,
+        "share of the first k documents that have any judgement",
+        "judged documents / documents, among the first k",
+        _HERE,
+    ),
     "irrelevant": Kind(
         irrelevant,
         "documents",
         "k",
         NEGATIVE,
         "1 if a known-irrelevant document is among the first k; lower is better",
-        "here",
+        "1 if a hard negative is among the first k, else 0",
+        _HERE,
         higher_is_better=False,
     ),
     "hit_recall": Kind(
-        hit_recall, "hits", "k", RELEVANT, "share of the relevant documents among those of the first k delivered chunks", _TEST_CODE
+        hit_recall,
+        "hits",
+        "k",
+        RELEVANT,
+        "share of the relevant documents among those of the first k delivered chunks",
+        "relevant documents of the first k chunks / R",
+        _TEST_CODE,
     ),
     "hit_precision": Kind(
-        hit_precision, "hits", "k", RELEVANT, "share of the documents of the first k delivered chunks that are relevant", _TEST_CODE
+        hit_precision,
+        "hits",
+        "k",
+        RELEVANT,
+        "share of the documents of the first k delivered chunks that are relevant",
+        "relevant documents of the first k chunks / their distinct documents",
+        _TEST_CODE,
     ),
     "chunk_precision": Kind(
         chunk_precision,
@@ -86,21 +141,64 @@ _BUILTIN: dict[str, Kind] = {
         "k",
         EITHER,
         "share of the k delivered chunks that overlap evidence by at least half of the shorter of the two",
-        "here",
+        "relevant chunks among the first k / k",
+        _HERE,
     ),
-    "span_recall": Kind(span_recall, "spans", "k or tokens", EVIDENCE, "share of the evidence's characters that were delivered", _SMITH),
-    "span_precision": Kind(span_precision, "spans", "k or tokens", EVIDENCE, "share of the delivered characters that are evidence", _SMITH),
+    "span_recall": Kind(
+        span_recall, "spans", "k or tokens", EVIDENCE, "share of the evidence's characters that were delivered", "|D ∩ E| / |E|", _SMITH
+    ),
+    "span_precision": Kind(
+        span_precision, "spans", "k or tokens", EVIDENCE, "share of the delivered characters that are evidence", "|D ∩ A| / |D|", _SMITH
+    ),
     "span_iou": Kind(
-        span_iou, "spans", "k or tokens", EVIDENCE, "evidence that was delivered, of all that was delivered or should have been", _SMITH
+        span_iou,
+        "spans",
+        "k or tokens",
+        EVIDENCE,
+        "evidence that was delivered, of all that was delivered or should have been",
+        "|D ∩ A| / (|D| + |E ∖ D|)",
+        _SMITH,
     ),
-    "need_recall": Kind(need_recall, "spans", "k or tokens", EVIDENCE, "share of the pieces of evidence that were delivered whole", "here"),
-    "complete": Kind(complete, "spans", "k or tokens", EVIDENCE, "1 if every piece of evidence was delivered whole", "here"),
-    "span_precision_omega": Kind(span_precision_omega, "spans", "none", EVIDENCE, "span precision if retrieval were perfect", _SMITH),
+    "need_recall": Kind(
+        need_recall,
+        "spans",
+        "k or tokens",
+        EVIDENCE,
+        "share of the pieces of evidence that were delivered whole",
+        "needs with an alternative inside D / needs",
+        _HERE,
+    ),
+    "complete": Kind(
+        complete,
+        "spans",
+        "k or tokens",
+        EVIDENCE,
+        "1 if every piece of evidence was delivered whole",
+        "1 if need_recall = 1, else 0",
+        _HERE,
+    ),
+    "span_precision_omega": Kind(
+        span_precision_omega, "spans", "none", EVIDENCE, "span precision if retrieval were perfect", "|T ∩ A| / |T|", _SMITH
+    ),
     "margin": Kind(
-        margin, "other", "none", RELEVANT, "score of the best relevant document minus that of the best other one", "here", proportion=False
+        margin,
+        "other",
+        "none",
+        RELEVANT,
+        "score of the best relevant document minus that of the best other one",
+        "max s(relevant) − max s(other)",
+        _HERE,
+        proportion=False,
     ),
     "margin_spread": Kind(
-        margin_spread, "other", "none", RELEVANT, "the margin in standard deviations of the question's scores", "here", proportion=False
+        margin_spread,
+        "other",
+        "none",
+        RELEVANT,
+        "the margin in standard deviations of the question's scores",
+        "margin / σ",
+        _HERE,
+        proportion=False,
     ),
 }
 KINDS: Mapping[str, Kind] = Registry(_BUILTIN, "workbench.metrics", Kind)

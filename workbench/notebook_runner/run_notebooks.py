@@ -15,8 +15,8 @@ from workbench.core.fingerprint import file_digest
 from workbench.errors import WorkbenchError
 from workbench.notebook_runner.kernels import Kernels
 from workbench.notebook_runner.notebooks import imported_modules, notebook_path, run_notebook
-from workbench.report.open import open_trends
 from workbench.report.render.html import write_page
+from workbench.report.trends import load_history
 from workbench.results.history import history_path
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
@@ -91,7 +91,7 @@ def execute(
 
 def write_trends(outputs: Path, experiment: str, store: Store) -> Path:
     """Run the trends notebook on the history into `<outputs>/<experiment>/trends.ipynb`, write `trends.html` and return its path."""
-    view, folder = open_trends(outputs, experiment), outputs / experiment
+    view, folder = load_history(outputs, experiment), outputs / experiment
     parameters = {"outputs": "..", "experiment": experiment}
     run_notebook(store, notebook_path("trends"), parameters, file_digest(history_path(outputs)), folder / "trends.ipynb")
     return write_page(view.document(), folder / "trends.html")

@@ -6,7 +6,7 @@ from typing import TypeVar, overload
 import numpy as np
 import pandas as pd
 
-from workbench.chunking.base import Chunker, embedded_text
+from workbench.chunking.base import Chunker
 from workbench.models.tokenizers import BUDGET_VOCABULARY, Ints, Tokens, groups, tokenise
 from workbench.records import Chunk, Document
 
@@ -51,12 +51,11 @@ class Chunks(LazySequence[Chunk]):
         def records(rows: slice) -> list[Chunk]:
             values = zip(*(column[rows].tolist() for column in [*columns, header_numbers]), strict=True)
             return [
-                Chunk(documents[doc].doc_id, start, end, headers[header], (low, high) if (low, high) != (start, end) else None)
+                Chunk(documents[doc], start, end, headers[header], (low, high) if (low, high) != (start, end) else None)
                 for doc, start, end, low, high, header in values
             ]
 
         super().__init__(len(table), records)
-        self._document_of = LazySequence(len(table), lambda rows: [documents[doc] for doc in columns[0][rows].tolist()])
 
     @property
     def ids(self) -> Sequence[str]:
@@ -66,7 +65,7 @@ class Chunks(LazySequence[Chunk]):
     @property
     def inputs(self) -> Sequence[str]:
         """Return the texts to embed: each chunk's header and slice."""
-        return LazySequence(len(self), lambda rows: list(map(embedded_text, self._document_of[rows], self[rows])))
+        return LazySequence(len(self), lambda rows: [chunk.embedded_text for chunk in self[rows]])
 
 
 def slice_numbers(table: pd.DataFrame) -> Ints:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from pydantic import BaseModel
+from typing import Self
 
 from workbench.chunking.base import Chunker
+from workbench.core.component import Component
 from workbench.embedding.base import NO_WINDOW, Embedder
+from workbench.embedding.registry import chunk_encoder
 from workbench.retrieval.base import Retriever
 
 
@@ -19,10 +20,21 @@ class Configuration:
     embedding: Embedder | None
     retrieval: Retriever
 
+    @classmethod
+    def of(cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Self:
+        """Return a configuration named after its chunking, whose `tokens: model` counts in the vocabulary of the embedding model."""
+        counted = chunking.model_copy(update={"model": embedding.vocabulary})
+        return cls(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval)
+
     @property
-    def components(self) -> Mapping[str, BaseModel]:
+    def fault(self) -> str:
+        """Return why the components do not fit each other, or an empty text."""
+        return chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
+
+    @property
+    def components(self) -> Mapping[str, Component]:
         """Return the configuration's components by stage."""
-        stages: dict[str, BaseModel | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
+        stages: dict[str, Component | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
         return {stage: component for stage, component in stages.items() if component is not None}
 
     @property

@@ -4,17 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from workbench.core.formatting import count, fitting_digits, interval, listed, number, plural, shortened, signed
+from workbench.core.environment import find_upwards
+from workbench.core.formatting import count, fitting_digits, interval, listed, nearest_word, number, plural, shortened, signed
+from workbench.errors import InputError
 from workbench.report.cells import key_of, text, words
 from workbench.report.figures import plots
 from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
-from workbench.results.history import EXACT, changes
+from workbench.results.history import EXACT, changes, history_path, read_history
+from workbench.results.run_tables import RETRIEVED
 from workbench.statistics.change_points import FEWEST_RUNS, ChangePoint, change_points
 
 # Fingerprints whose names differ from their columns'.
@@ -203,3 +207,31 @@ def _commit(commit: str | None) -> str:
     if not isinstance(commit, str):
         return "–"
     return commit[:8] + ("-dirty" if commit.endswith("-dirty") else "")
+
+
+def load_history(outputs: str | Path = "outputs", experiment: str = "", metric: str = "") -> TrendsView:
+    """Open the history of a metric of an experiment. A relative `outputs` is resolved like the folder of a run.
+
+    `experiment` defaults to that of the last run, `metric` to the primary metric of the experiment's last run.
+    Errors: InputError if the history does not exist or lacks the experiment or metric; StoreError if it is corrupt.
+    """
+    history = read_history(find_upwards(history_path(Path(outputs))) or history_path(Path(outputs)))
+    history = history[(history["condition"] == RETRIEVED) & (history["slice"] == "all")]
+    missing = "the history has no"
+    chosen = (
+        _one_of(experiment, sorted(set(history["experiment"])), f"{missing} experiment")
+        if experiment
+        else str(history["experiment"].iloc[-1])
+    )
+    rows = history[history["experiment"] == chosen]
+    last = rows[rows["run"] == rows["run"].iloc[-1]]
+    decides = str(last.loc[last["primary"], "metric"].iloc[0])
+    wanted = _one_of(metric, sorted(set(rows["metric"])), f"{missing} metric of {chosen}") if metric else decides
+    return TrendsView(history, chosen, wanted)
+
+
+def _one_of(name: str, names: list[str], missing: str) -> str:
+    if name in names:
+        return name
+    close = nearest_word(name, names)
+    raise InputError(f"{missing} {name!r}", f"did you mean {close}?" if close else f"the names are {listed(names, 12)}")

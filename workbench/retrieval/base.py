@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from workbench.core.component import Component
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.rank import Floats, first_seen
@@ -92,17 +93,15 @@ class Ranking:
     seconds: Floats = field(default_factory=lambda: np.zeros(0))
 
 
-class Retriever(BaseModel, ABC):
+class Retriever(Component, ABC):
     """A way to rank chunks for a query. `k` is the number of chunks to deliver."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     # Increased when the same settings begin to give other rankings.
     version: ClassVar[int] = 1
     # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
 
-    kind: str
-    k: Annotated[int, Field(ge=1, le=1000)] = 10
+    k: int = Field(10, ge=1, le=1000, description="The number of chunks to deliver.")
 
     def models(self) -> tuple[str, ...]:
         """Return the models that the retriever loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""

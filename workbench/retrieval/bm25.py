@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -12,17 +12,17 @@ from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import Floats
 
 
-class Bm25Retriever(Retriever):
+class BM25Retriever(Retriever):
     """BM25 as Lucene computes it (Robertson and Zaragoza 2009; Kamphuis et al. 2020), by bm25s with stemmed words.
 
     A query finds only chunks that share a word with it. The defaults give NFCorpus nDCG@10 = .3218, like Anserini's flat index.
     """
 
     kind: Literal["bm25"] = "bm25"
-    k1: Annotated[float, Field(gt=0)] = 1.5
-    b: Annotated[float, Field(ge=0, le=1)] = 0.75
-    stopwords: Literal["english", "none"] = "english"
-    stemmer: Literal["english", "none"] = "english"
+    k1: float = Field(1.5, gt=0, description="How slowly repetitions of a word lose weight.")
+    b: float = Field(0.75, ge=0, le=1, description="How much long chunks are penalised.")
+    stopwords: Literal["english", "none"] = Field("english", description="The words that are ignored.")
+    stemmer: Literal["english", "none"] = Field("english", description="The language whose endings are removed from words.")
 
     def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""

@@ -2,6 +2,8 @@
 
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from workbench.retrieval.approximate import approximate
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.retrieval.exact import exact
@@ -13,7 +15,7 @@ class DenseRetriever(Retriever):
     uses_vectors: ClassVar[bool] = True
 
     kind: Literal["dense"] = "dense"
-    search: Literal["exact", "ann"] = "exact"
+    search: Literal["exact", "ann"] = Field("exact", description="The search to evaluate: all vectors, or Chroma's approximate index.")
 
     @property
     def evaluated(self) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from workbench.core.registry import Registry
 from workbench.retrieval.base import Retriever
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 
-_BUILTIN: dict[str, type[Retriever]] = {"dense": DenseRetriever, "bm25": Bm25Retriever}
+_BUILTIN: dict[str, type[Retriever]] = {"dense": DenseRetriever, "bm25": BM25Retriever}
 RETRIEVERS: Mapping[str, type[Retriever]] = Registry(_BUILTIN, "workbench.retrievers", Retriever)

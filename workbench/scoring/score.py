@@ -61,7 +61,9 @@ class Scores:
 _COLUMNS = [words("metric"), *map(Column, ("value", "95 % interval", "n", "clusters", "unscored", "attainable"))]
 
 
-def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame | None = None, *, all_judged: bool = False) -> Scores:
+def score(
+    dataframe: pd.DataFrame, metrics: Sequence[str | Metric], qrels: pd.DataFrame | None = None, *, all_judged: bool = False
+) -> Scores:
     """Compute document metrics such as `recall@5` for the rankings in a dataframe of either shape.
 
     One row per query: `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and, if known, `irrelevant`,
@@ -69,7 +71,10 @@ def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame |
     or in `qrels` (`query_id, doc_id, relevance`). `all_judged` says that such a frame has every judged document, with rank NaN for
     those that were not retrieved. Raises InputError for invalid data.
     """
-    chosen = _chosen(metrics)
+    chosen = chosen_metrics(metrics)
+    for metric in chosen:
+        if metric.family != "documents":
+            raise InputError(f"{metric} needs the documents and their chunks, not only ids", "measure it with workbench.evaluate")
     data = read_frame(dataframe, qrels, all_judged=all_judged)
     _check(data, chosen)
     dataset = _dataset(data)
@@ -77,20 +82,21 @@ def score(dataframe: pd.DataFrame, metrics: Sequence[str], qrels: pd.DataFrame |
     rows = evaluate(labels, _retrieved(data, dataset), chosen)
     if not data.complete:
         rows.loc[rows["metric"].str.startswith("precision@"), "attainable"] = np.nan
-    table = summarise(rows, _clusters(data, labels)).drop(columns="slice")
-    query_ids = pd.Series(list(data.queries.values())).iloc[rows["query"]].to_numpy()
-    queries = rows.assign(query_id=query_ids)[["query_id", "metric", "value", "state", "reason"]]
-    return Scores(table, queries, tuple(_notes(data, chosen)))
+    return scores_of(rows, list(data.queries.values()), _clusters(data, labels), tuple(_notes(data, chosen)))
 
 
-def _chosen(metrics: Sequence[str]) -> list[Metric]:
-    parsed = [Metric.parse(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
-    if not parsed:
+def scores_of(rows: pd.DataFrame, query_ids: Sequence[str], clusters: Ints, notes: tuple[str, ...] = ()) -> Scores:
+    """Summarise the rows of `metrics.evaluate` for queries (q) in `clusters` (q)."""
+    named = rows.assign(query_id=pd.Series(query_ids, dtype=object).iloc[rows["query"]].to_numpy())
+    return Scores(summarise(rows, clusters).drop(columns="slice"), named[["query_id", "metric", "value", "state", "reason"]], notes)
+
+
+def chosen_metrics(metrics: Sequence[str | Metric] | str | Metric) -> list[Metric]:
+    """Parse metrics, each once. Raises InputError if there are none."""
+    chosen = [Metric.parse(str(metric)) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
+    if not chosen:
         raise InputError("no metric is given", "write metrics=['recall@5', 'mrr@10']")
-    for metric in parsed:
-        if metric.family != "documents":
-            raise InputError(f"{metric} needs the documents and their chunks, not only ids", "measure it in an experiment")
-    return parsed
+    return list(dict.fromkeys(chosen))
 
 
 def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
@@ -98,7 +104,8 @@ def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
         if len(set(docs)) < len(docs):
             twice = next(doc for position, doc in enumerate(docs) if doc in docs[:position])
             raise InputError(
-                f"query {name!r} lists document {twice!r} twice", "rank each document once, by its best chunk (docs/scoring.md)"
+                f"query {name!r} lists document {twice!r} twice",
+                "rank each document once, by its best chunk (docs/how-to/score_another_program.md)",
             )
     blind = [str(metric) for metric in chosen if metric.name in NEEDS_ALL]
     if blind and not data.complete:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from statsmodels.stats.power import TTestPower
 
+from workbench.core.display import table_html
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import units
@@ -67,6 +68,16 @@ class Verdict:
     conditional: bool
     n: int
     clusters: int
+
+    def __str__(self) -> str:
+        if self.winner:
+            return f"{self.winner} wins by {self.metric}"
+        tied = f"the tie set is {', '.join(self.best)}" if self.reason is Reason.TIED else str(self.reason)
+        return f"no winner by {self.metric}: {tied}"
+
+    def _repr_html_(self) -> str:
+        rows = [{"configuration": name, "in the tie set": "yes" if name in self.best else "no"} for name in self.ranked]
+        return table_html(f"{str(self)[0].upper()}{str(self)[1:]}", rows, f"{self.n} questions in {self.clusters} clusters.")
 
     def between(self, a: str, b: str) -> Comparison | None:
         """The comparison of two configurations in either order, or None if the family does not contain it."""

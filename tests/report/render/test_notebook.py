@@ -5,7 +5,7 @@ import re
 from PIL import Image
 
 from workbench.analysis.questions.passages import Piece
-from workbench.report.figures.plots import Difference, curves, differences
+from workbench.report.figures.plots import IntervalRow, curves, differences
 from workbench.report.model import (
     Answer,
     Answered,
@@ -109,5 +109,5 @@ def test_a_figure_is_a_sharp_png_of_few_colours_with_its_words():
 
 
 def test_equal_figures_are_equal_bytes():
-    rows = [Difference("a", 0.1, 0.0, 0.2, False), Difference("b", 0.5, float("nan"), float("nan"), True)]
+    rows = [IntervalRow("a", 0.1, 0.0, 0.2, False), IntervalRow("b", 0.5, float("nan"), float("nan"), True)]
     assert picture(differences(rows, "recall@5", 2), "x").png == picture(differences(rows, "recall@5", 2), "x").png

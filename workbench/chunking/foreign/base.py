@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import AfterValidator, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
 from workbench.chunking.base import Cut, CuttingChunker
 from workbench.chunking.foreign.aligning import align
@@ -33,7 +33,7 @@ class ForeignChunker(CuttingChunker, ABC):
 
     covers: ClassVar[bool] = False
 
-    arguments: Arguments = {}  # noqa: RUF012  # pydantic copies it
+    arguments: Arguments = Field({}, description="Further arguments of the splitter or function, passed on unchanged.")
 
     def __hash__(self) -> int:
         """Hash by content, since a dictionary in a field has no hash."""

@@ -36,7 +36,7 @@ class CallableChunker(ForeignChunker):
     )
 
     kind: Literal["callable"] = "callable"
-    callable: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
+    callable: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", description="The function, as `package.module:function`.")
 
     @property
     def _short(self) -> str:

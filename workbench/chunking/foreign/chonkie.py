@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
 from workbench.chunking.foreign.library import LibraryChunker, token_counter
 from workbench.chunking.text.headers import Headers
 from workbench.core.formatting import meant
@@ -31,7 +33,7 @@ class ChonkieChunker(LibraryChunker):
     )
 
     kind: Literal["chonkie"] = "chonkie"
-    chunker: str
+    chunker: str = Field(description="The class name of the chunker, such as SentenceChunker.")
 
     @property
     def _short(self) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
 from workbench.chunking.foreign.library import LibraryChunker, token_counter
 from workbench.chunking.text.headers import Headers
 
@@ -31,7 +33,7 @@ class LangChainChunker(LibraryChunker):
     )
 
     kind: Literal["langchain"] = "langchain"
-    splitter: str
+    splitter: str = Field(description="The class name of the splitter, such as RecursiveCharacterTextSplitter.")
 
     @property
     def _short(self) -> str:

@@ -5,7 +5,7 @@ import functools
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -27,8 +27,8 @@ class LibraryChunker(ForeignChunker, ABC):
     excluded: ClassVar[tuple[str, ...]]
     reserved: ClassVar[tuple[str, ...]]
 
-    size: Size | None = None
-    overlap: Annotated[int, Field(ge=0)] = 0
+    size: Size | None = Field(None, description="The largest size of a chunk, if the library's class has one.")
+    overlap: int = Field(0, ge=0, description="The size that a chunk shares with the one before it, if the library's class has one.")
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:

@@ -18,7 +18,7 @@ from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, Encod
 from workbench.embedding.embed import KEY, EmbeddedTexts, VectorBuffer, read
 from workbench.embedding.late.windows import Frame, Pool, frame_of, window_starts
 from workbench.embedding.openvino_conversion import UnpreparedModelError
-from workbench.embedding.sentence_transformers import SentenceTransformersEmbedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
 from workbench.models.tokenizers import Ints, Tokens, model_tokenizer, tokenise
 from workbench.records import Document
@@ -48,7 +48,7 @@ class DocumentSlices(NamedTuple):
 class Reader:
     """A late embedder with its frame and identity, computed once for all documents."""
 
-    embedder: SentenceTransformersEmbedder
+    embedder: SentenceTransformerEmbedder
     frame: Frame
     identity: bytes
 
@@ -96,7 +96,7 @@ class Reader:
         return tokenise([_text(document)], self.embedder.model)[0]
 
 
-def reader_of(embedder: SentenceTransformersEmbedder) -> Reader:
+def reader_of(embedder: SentenceTransformerEmbedder) -> Reader:
     """Return the reader of an embedder with `pooling: late`."""
     frame = frame_of(embedder.model, embedder.window(), embedder.prompt("document"))
     return Reader(embedder, frame, bytes.fromhex(fingerprint(embedder.identity("document"))))
@@ -159,7 +159,7 @@ def _text(document: Document) -> str:
 class LateChunkEncoder(ChunkEncoder):
     """An encoder that serves every chunking of the corpus with one pass over each document."""
 
-    embedder: SentenceTransformersEmbedder
+    embedder: SentenceTransformerEmbedder
     pooling: ClassVar[str] = "late"
 
     def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:

@@ -8,7 +8,7 @@ import pandas as pd
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import folder_bytes
 from workbench.retrieval.rank import SEED, tie_breakers
@@ -42,7 +42,7 @@ class HitsStage(Stage):
         configuration, texts = inputs.configuration, [query.text for query in inputs.run.dataset.queries]
         vectors = np.asarray(inputs.entry("queries").array("vectors")) if "queries" in inputs.entries else None
         queries = QueryBatch(texts) if vectors is None else QueryBatch(texts, vectors)
-        ranked = configuration.retrieval.searches(queries, _corpus(inputs), search_depth(configuration, inputs.run))
+        ranked = configuration.retrieval.searches(queries, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run))
         for search, ranking in ranked.items():
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
@@ -60,18 +60,19 @@ def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     return SearchDepth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
 
 
-def _corpus(inputs: Inputs) -> Corpus:
-    chunks, table = inputs.run.chunks(inputs.entry("chunks")), inputs.entry("chunks").table("chunks")
-    embedded = {"vectors": np.asarray(inputs.entry("vectors").array("vectors"))} if "vectors" in inputs.entries else {}
+def corpus_of(run: RunContext, entries: Entries) -> Corpus:
+    """Return the chunks to search from the finished stages `chunks` and, for retrieval with vectors, `vectors` and `index`."""
+    chunks, table = run.chunks(entries["chunks"][""]), entries["chunks"][""].table("chunks")
+    embedded = {"vectors": np.asarray(entries["vectors"][""].array("vectors"))} if "vectors" in entries else {}
     return Corpus(
         ids=chunks.ids,
         doc=table["doc"].to_numpy(np.int64),
         group=slice_numbers(table),
         tokens=table["tokens"].to_numpy(np.int64),
         chunk_breakers=tie_breakers(chunks.ids),
-        document_breakers=tie_breakers([document.doc_id for document in inputs.run.dataset.documents]),
+        document_breakers=tie_breakers([document.doc_id for document in run.dataset.documents]),
         texts=chunks.inputs,
-        index=inputs.entry("index").folder if "index" in inputs.entries else None,
+        index=entries["index"][""].folder if "index" in entries else None,
         **embedded,
     )
 

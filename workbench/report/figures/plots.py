@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.core.formatting import interval, signed
+from workbench.core.formatting import interval, number, signed
 from workbench.report.figures.canvas import (
     ACCENT,
     FAINT,
@@ -45,30 +45,39 @@ _LETTER = 0.072
 _ROW_POINTS = 11
 
 
-class Difference(NamedTuple):
-    """A difference with its interval. `significant` refers to the corrected test."""
+class IntervalRow(NamedTuple):
+    """A value with its interval, drawn as a solid point or as a ring."""
 
     name: str
     value: float
     low: float
     high: float
-    significant: bool
+    solid: bool
 
 
-def differences(rows: Sequence[Difference], title: str, digits: int) -> "Figure":
+def differences(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
     """Plot each difference with its interval in a row, as a solid point if significant, else as a ring."""
-    figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
+    figure, axes = _intervals(rows, title, [signed(row.value, digits) for row in rows], digits)
     axes.axvline(0, color=INK, linewidth=0.8)
-    for place, row in enumerate(rows):
-        colour = ACCENT if row.significant else MUTED
+    return figure
+
+
+def means(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
+    """Plot each mean with its interval in a row, as a solid point in the tie set, else as a ring."""
+    return _intervals(rows, f"{title} with 95 % intervals", [number(row.value, digits) for row in rows], digits)[0]
+
+
+def _intervals(rows: Sequence[IntervalRow], title: str, values: Sequence[str], digits: int) -> "tuple[Figure, Axes]":
+    figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
+    for place, (row, value) in enumerate(zip(rows, values, strict=True)):
+        colour = ACCENT if row.solid else MUTED
         axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
-        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.significant else PAPER)
+        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.solid else PAPER)
         note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
-        numbers = f"{signed(row.value, digits)} {interval(row.low, row.high, digits)}"
-        axes.annotate(numbers, (1, place), (6, 0), ("axes fraction", "data"), **note)
+        axes.annotate(f"{value} {interval(row.low, row.high, digits)}", (1, place), (6, 0), ("axes fraction", "data"), **note)
     axes.locator_params(axis="x", nbins=4)
     name_rows(axes, [row.name for row in rows], title)
-    return figure
+    return figure, axes
 
 
 def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]]) -> "Figure":

@@ -27,10 +27,10 @@ def differences(findings: Findings) -> Section | None:
 
 def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
     short = shortened([base, *(pair.a for pair in tested)], NAME_LENGTH)
-    rows = [plots.Difference(short[pair.a], *_ends(pair), pair.p_adjusted <= ALPHA) for pair in tested]
+    rows = [plots.IntervalRow(short[pair.a], *_ends(pair), pair.p_adjusted <= ALPHA) for pair in tested]
     digits = digits_for(number for pair in tested for number in _ends(pair))
     data = _table(findings, base, tested)
-    significant = sum(row.significant for row in rows)
+    significant = sum(row.solid for row in rows)
     caption = (
         f"Solid points, {significant} of {len(rows)}, differ after correction for all comparisons; rings may not. "
         "Intervals are 95 % each, not corrected."

@@ -1,9 +1,6 @@
-"""docs/history.md, executed: its snippet reads a history that a test has made; its commands are run by tests/cli/test_sweep.py."""
+"""The snippet of docs/how-to/follow_trends.md on a history that a test has made."""
 
-import re
-from pathlib import Path
-
-PAGE = (Path(__file__).parents[2] / "docs" / "history.md").read_text("utf-8")
+from tests.docs.conftest import DOCS, blocks
 
 
 def test_the_snippet_prints_what_changed_and_since_when(past, run_python):
@@ -12,7 +9,7 @@ def test_the_snippet_prints_what_changed_and_since_when(past, run_python):
     place = past(rows)
     place.joinpath("outputs").mkdir()
     place.joinpath("history.parquet").rename(place / "outputs" / "history.parquet")
-    (snippet,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (snippet,) = blocks(DOCS / "how-to" / "follow_trends.md", "python")
     said = run_python(f"import os; os.chdir({str(place)!r})\n" + snippet)
     assert "embedding" in said
     assert "ChangePoint(run='000000000006'" in said

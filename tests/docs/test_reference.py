@@ -1,0 +1,45 @@
+"""docs/reference/*.md are what the code says, and the code says something about every part of them."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.docs.conftest import DOCS, ROOT
+from workbench import __all__ as public
+from workbench.chunking.registry import CHUNKERS
+from workbench.datasets.sources import SOURCES
+from workbench.embedding.registry import EMBEDDERS
+from workbench.metrics.registry import KINDS
+from workbench.retrieval.registry import RETRIEVERS
+from workbench.schemas import SCHEMAS
+
+COMPONENTS = [part for table in (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin) for part in table.values()]
+
+
+def test_the_pages_are_current():
+    done = subprocess.run([sys.executable, "docs/reference.py", "--check"], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.__name__)
+def test_every_field_of_a_component_is_described_by_a_sentence(component):
+    fields = {name: field for name, field in component.model_fields.items() if name != "kind"}
+    assert all((field.description or "").endswith(".") for field in fields.values()), fields
+
+
+@pytest.mark.parametrize("name", KINDS.builtin)
+def test_every_metric_has_a_formula_and_a_source(name):
+    assert "–" not in (KINDS[name].formula, KINDS[name].source)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=lambda schema: schema.name)
+def test_every_column_has_a_meaning(schema):
+    assert list(schema.phrases) == schema.names
+    assert all(schema.phrases.values())
+    assert schema.rows
+
+
+def test_the_reference_of_the_api_names_everything_public():
+    page = (DOCS / "reference" / "api.md").read_text("utf-8")
+    assert all(f"`wb.{name}`" in page for name in public)

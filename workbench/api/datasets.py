@@ -1,0 +1,135 @@
+"""Load datasets, and look at documents and their chunks."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import pandas as pd
+from markupsafe import Markup, escape
+
+from workbench.chunking.base import Chunker
+from workbench.core.formatting import plural
+from workbench.datasets.formats.golden import write_golden
+from workbench.datasets.sources import recognise
+from workbench.pipeline.chunk_table import Chunks, chunk_tables
+from workbench.records import Dataset, Document
+
+_SHADES = ("rgba(74,143,208,.18)", "rgba(227,150,40,.22)")
+_SHARED = "background:rgba(128,128,128,.35);border-bottom:2px dotted"
+_FRAME = "white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.6;max-width:52em"
+
+
+def load_dataset(
+    path: str | Path,
+    *,
+    split: str | None = None,
+    kind: str | None = None,
+    documents: str | Path | None = None,
+    qrels: str | Path | None = None,
+) -> Dataset:
+    """Load documents, questions and labels, and check them.
+
+    Parameters
+    ----------
+    path: a folder or file, relative to the working directory: Workbench's own format, BEIR, TREC, or a CSV or parquet table.
+    split: load the questions of this split only. By default all questions are loaded, and those of `test` for BEIR.
+    kind: `golden`, `list`, `beir`, `nfcorpus`, `trec` or `table`. By default it is recognised from the path.
+    documents: the documents, if they are not in `path`.
+    qrels: the judgements of TREC topics, if they are not in `path`.
+
+    Raises
+    ------
+    InputError: the path does not exist or cannot be read.
+    DatasetError: the content is inconsistent. The error lists every fault with its file and line.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.load_dataset("experiments/handbook", split="dev")
+    Dataset('handbook', 53 documents, 145 questions, 164 judgements, 186 pieces of evidence)
+    """
+    places = {"documents": documents, "qrels": qrels}
+    given = {name: str(place) for name, place in places.items() if place}
+    source = recognise(str(path), split, kind=kind, **given)
+    return replace(source.load(), source=source.model_dump(mode="json", exclude_none=True))
+
+
+def save_dataset(dataset: Dataset, folder: str | Path) -> Dataset:
+    """Write a dataset to a new folder in Workbench's own format, and return it as loaded from there.
+
+    Raises
+    ------
+    InputError: the folder exists and is not empty, or cannot be written.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> import workbench as wb
+    >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+    >>> first = dataclasses.replace(dataset, queries=dataset.queries[:1], qrels=dataset.qrels[:1], needs=dataset.needs[:1])
+    >>> len(wb.save_dataset(first, "first_question").queries)
+    1
+    """
+    write_golden(dataset, Path(folder))
+    return load_dataset(folder, kind="golden")
+
+
+def chunk_table(documents: Dataset | Iterable[Document], chunker: Chunker) -> pd.DataFrame:
+    """Split documents and tabulate their chunks.
+
+    Returns
+    -------
+    DataFrame with a row for each chunk: `chunk_id`, `doc_id`, `start` and `end` in characters of the document, `delivered_start` and
+    `delivered_end` (those of its parent if it has one), `tokens` of the delivered text in the vocabulary of all-MiniLM-L6-v2, without
+    special tokens, `header` (embedded before the text) and `text`.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+    >>> wb.chunk_table(dataset, wb.FixedChunker(size=256))["tokens"].describe()[["min", "max"]].tolist()
+    [10.0, 254.0]
+    """
+    texts = documents.documents if isinstance(documents, Dataset) else tuple(documents)
+    table = pd.concat(chunk_tables(texts, chunker), ignore_index=True)
+    chunks = Chunks(texts, table)
+    ids = pd.DataFrame({"chunk_id": chunks.ids, "doc_id": [chunk.doc_id for chunk in chunks]})
+    columns = ["start", "end", "delivered_start", "delivered_end", "tokens", "header"]
+    return pd.concat([ids, table[columns]], axis=1).assign(text=[chunk.text for chunk in chunks])
+
+
+@dataclass(frozen=True)
+class ChunkedDocument:
+    """A document with its chunks in alternating colours. Text in two chunks, their overlap, is dotted."""
+
+    document: Document
+    chunker: Chunker
+
+    def _repr_html_(self) -> str:
+        chunks = self.chunker.split(self.document)
+        edges = sorted({0, len(self.document.text), *(edge for chunk in chunks for edge in (chunk.start, chunk.end))})
+        parts = []
+        for start, end in pairwise(edges):
+            inside = [place for place, chunk in enumerate(chunks) if chunk.start <= start and end <= chunk.end]
+            style = f"background:{_SHADES[inside[0] % 2]}" if len(inside) == 1 else _SHARED if inside else ""
+            starts = [place + 1 for place in inside if chunks[place].start == start]
+            mark = Markup("<sup>{}</sup>").format(",".join(map(str, starts))) if starts else ""
+            parts.append(Markup('<span style="{}">{}{}</span>').format(style, mark, self.document.text[start:end]))
+        title = f"{self.document.doc_id}, {self.chunker.name}: {plural(len(chunks), 'chunk')}"
+        return f'<p>{escape(title)}</p><div style="{_FRAME}">{Markup("").join(parts)}</div>'
+
+
+def show_chunks(document: Document, chunker: Chunker) -> ChunkedDocument:
+    """Show where a chunker cuts a document, as a notebook display.
+
+    Chunks alternate between two colours and begin with their number. Overlaps are grey and dotted.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+    >>> wb.show_chunks(dataset.documents[0], wb.SentenceChunker(size=128))  # doctest: +ELLIPSIS
+    ChunkedDocument(document=Document(...
+    """
+    return ChunkedDocument(document, chunker)

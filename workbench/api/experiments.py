@@ -1,0 +1,232 @@
+"""Define, plan and sweep experiments."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from tqdm.auto import tqdm
+
+from workbench.api.pipeline import Pipeline
+from workbench.api.results import Results
+from workbench.chunking.base import Chunker
+from workbench.core.component import Component
+from workbench.core.display import table_html
+from workbench.core.files import write_text
+from workbench.core.formatting import listed
+from workbench.datasets.sources import SOURCES, Source
+from workbench.errors import InputError, RunError
+from workbench.execution.local import run_experiment
+from workbench.execution.outputs import publish, write_outputs
+from workbench.execution.plan import Plan, plan_experiment
+from workbench.execution.screening import screen as screen_experiment
+from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
+from workbench.metrics.names import Metric
+from workbench.records import Dataset
+
+# A component, or its settings as in an experiment file.
+Settings = Component | Mapping[str, Any]
+Stage = Literal["chunking", "embedding", "retrieval"]
+
+
+class Experiment:
+    """Configurations to compare on a dataset, as in an experiment file: the arguments are the keys of the file.
+
+    Parameters
+    ----------
+    name: the name of the outputs, of lower-case letters, digits, `.`, `_` and `-`.
+    dataset: a loaded dataset, or the settings of one, such as `{"kind": "golden", "path": "mine"}`.
+    pipeline: the default of every stage, a pipeline or components by stage.
+    sweep: the alternatives of each stage that varies. Stages multiply.
+    metrics: names or expressions. The first is the primary metric unless `primary` names one.
+    primary: the one metric that ranks the configurations.
+    baseline: the name of the configuration that the others are compared with.
+    spans: the definition of span metrics, `exact` or that of the Chroma report.
+
+    Raises
+    ------
+    ExperimentError: a setting is invalid. The error lists every fault.
+    InputError: the dataset was made or changed in Python, so no file has it.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> experiment = wb.Experiment(
+    ...     "sizes",
+    ...     wb.load_dataset("experiments/handbook", split="dev"),
+    ...     sweep={"chunking": [wb.FixedChunker(size=size) for size in (128, 256)], "retrieval": [wb.BM25Retriever()]},
+    ...     metrics=[wb.span_recall @ wb.tokens(2000), wb.recall @ 5],
+    ... )
+    >>> experiment.names
+    ['fixed-128-0', 'fixed-256-0']
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dataset: Dataset | Settings,
+        *,
+        pipeline: Pipeline | Mapping[Stage, Settings] | None = None,
+        sweep: Mapping[Stage, Sequence[Settings]] | None = None,
+        metrics: Sequence[str | Metric] | None = None,
+        primary: str | Metric | None = None,
+        baseline: str | None = None,
+        spans: Literal["exact", "chroma"] = "exact",
+    ) -> None:
+        stages = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
+        settings = {
+            "name": name,
+            "dataset": _dataset_settings(dataset) if isinstance(dataset, Dataset) else _settings(dataset),
+            "pipeline": {stage: _settings(component) for stage, component in stages.items()} if stages else None,
+            "sweep": {stage: [_settings(one) for one in components] for stage, components in sweep.items()} if sweep else None,
+            "metrics": [str(metric) for metric in metrics] if metrics is not None else None,
+            "primary": str(primary) if primary is not None else None,
+            "baseline": baseline,
+            "spans": spans if spans != "exact" else None,
+        }
+        given = {key: value for key, value in settings.items() if value is not None}
+        self._spec = experiment_of(given, f"experiment {name!r}")
+
+    @classmethod
+    def from_yaml(cls, path: str | Path, overrides: Sequence[str] = ()) -> "Experiment":
+        """Read an experiment file. `overrides` such as `retrieval.k=5` change its settings.
+
+        Raises
+        ------
+        InputError: the file does not exist or is not YAML.
+        ExperimentError: a setting is invalid. The error lists every fault.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> len(wb.Experiment.from_yaml("experiments/quickstart.yaml").names)
+        12
+        """
+        return cls._of(read_experiment(Path(path), overrides))
+
+    @classmethod
+    def _of(cls, spec: ExperimentSpec) -> "Experiment":
+        experiment = cls.__new__(cls)
+        experiment._spec = spec
+        return experiment
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment and of its outputs."""
+        return self._spec.name
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the configurations."""
+        return [configuration.name for configuration in self._spec.configurations]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics, the primary one first."""
+        return self._spec.metrics
+
+    def to_yaml(self, path: str | Path) -> Path:
+        """Write the experiment file and return its path. `workbench sweep` runs it."""
+        write_text(Path(path), yaml.safe_dump(self._spec.settings, sort_keys=False, allow_unicode=True))
+        return Path(path)
+
+    def plan(self, outputs: str | Path = "outputs") -> Plan:
+        """Estimate what a sweep would compute and reuse. No model is loaded and nothing is embedded.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> plan = wb.Experiment.from_yaml("experiments/quickstart.yaml").plan()
+        >>> [planned.name for planned in plan.configurations][:2]
+        ['fixed-128-0', 'fixed-128-0-bm25']
+        """
+        return plan_experiment(self._spec, Path(outputs))
+
+    def __repr__(self) -> str:
+        return f"Experiment({self.name!r}, {listed(self.names)})"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for configuration in self._spec.configurations:
+            kinds = {stage: str(component.model_dump()["kind"]) for stage, component in configuration.components.items()}
+            rows.append({"configuration": configuration.name} | kinds)
+        about = f"{self.name}: {len(rows)} configurations on {self._spec.dataset.kind} {getattr(self._spec.dataset, 'path', '')}"
+        return table_html(about, rows, f"Metrics: {', '.join(map(str, self.metrics))}.")
+
+
+def sweep(
+    experiment: Experiment | str | Path,
+    outputs: str | Path = "outputs",
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    screen: bool = False,
+) -> Results:
+    """Run all configurations and write `outputs/<name>/`: tables, executed notebooks and report.html.
+
+    Results in the store are reused, so an interrupted sweep resumes where it stopped. Progress is printed.
+
+    Parameters
+    ----------
+    experiment: an experiment, or the path of an experiment file.
+    outputs: the folder of the outputs and of the store.
+    jobs: compute on this many processes.
+    scheduler: compute on the workers of a Dask scheduler, such as `tcp://host:8786`.
+    screen: first set aside configurations that are far behind by a cheap proxy.
+
+    Raises
+    ------
+    RunError: every configuration failed. If only some fail, `Results.failures` has their errors.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> experiment = wb.Experiment(
+    ...     "sizes",
+    ...     wb.load_dataset("experiments/handbook", split="dev"),
+    ...     sweep={"chunking": [wb.FixedChunker(size=size) for size in (128, 256)], "retrieval": [wb.BM25Retriever()]},
+    ... )
+    >>> results = wb.sweep(experiment)  # doctest: +ELLIPSIS
+    [1/2] fixed-128-0: ...
+    [2/2] fixed-256-0: ...
+    >>> len(results.leaderboard())
+    2
+    """
+    spec = experiment._spec if isinstance(experiment, Experiment) else read_experiment(Path(experiment))
+    if jobs and scheduler:
+        raise InputError("jobs and scheduler exclude each other", "leave one of them out")
+    if screen:
+        spec = screen_experiment(spec, Path(outputs), tqdm.write)
+    precompute = None
+    if jobs or scheduler:
+        # Deferred: dask is an optional dependency.
+        from workbench.execution.dask.precompute import precompute as on_workers
+
+        precompute = functools.partial(on_workers, jobs=jobs, scheduler=scheduler)
+    outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute)
+    if not outcome.results:
+        write_outputs(outcome)
+        name, error = next(iter(outcome.failures.items()))
+        raise RunError(f"all {len(outcome.failures)} configurations failed, {name} with {error}")
+    for line in publish(outcome, tqdm.write)[2]:
+        tqdm.write(line)
+    return Results.open(outcome.folder)
+
+
+def _settings(component: Settings) -> dict[str, Any]:
+    """Return the settings of a component as in an experiment file, without defaults and without those that the experiment sets."""
+    if isinstance(component, Mapping):
+        return dict(component)
+    own = component.model_dump(mode="json", exclude_defaults=True, exclude={"model"} if isinstance(component, Chunker) else None)
+    return {"kind": component.kind} | own
+
+
+def _dataset_settings(dataset: Dataset) -> dict[str, Any]:
+    settings = dict(dataset.source or {})
+    if not settings:
+        raise InputError(f"the dataset {dataset.name} is only in memory", "pass workbench.save_dataset(dataset, folder)")
+    source: Source = SOURCES[settings["kind"]].model_validate(settings)
+    if source.load() != dataset:
+        raise InputError(f"the dataset {dataset.name} differs from its files", "pass workbench.save_dataset(dataset, folder)")
+    return settings

@@ -1,0 +1,166 @@
+"""Build an index of documents with a pipeline, and search it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from workbench.chunking.base import Chunker
+from workbench.chunking.fixed import FixedChunker
+from workbench.context.packing import pack
+from workbench.core.display import table_html
+from workbench.embedding.base import Embedder
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.errors import InputError
+from workbench.metrics.names import MOST_K
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext, Workspace
+from workbench.pipeline.graph import Graph
+from workbench.pipeline.stage import Entries
+from workbench.pipeline.stages.hits import corpus_of
+from workbench.records import Dataset, Document, Hit
+from workbench.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth
+from workbench.retrieval.dense import DenseRetriever
+
+
+class Hits(list[Hit]):
+    """A list of hits, best first, displayed as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "rank": hit.rank,
+                "score": f"{hit.score:.3f}",
+                "document": hit.doc_id,
+                "characters": f"{hit.start}–{hit.end}",
+                "text": hit.text,
+            }
+            for hit in self
+        ]
+        return table_html(f"{len(rows)} hits", rows)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A component for each stage. Retrieval without vectors, such as BM25, does not use the embedder.
+
+    Parameters
+    ----------
+    chunking: splits documents. With `tokens="model"`, sizes count in the vocabulary of `embedding`.
+    embedding: turns chunks and questions into vectors.
+    retrieval: ranks chunks for a question.
+
+    Raises
+    ------
+    InputError: the components do not fit each other, or the model of the embedder is not available.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.Pipeline(chunking=wb.SentenceChunker(size=256), retrieval=wb.BM25Retriever(k=5))
+    Pipeline(sentence-256-0, bm25)
+    """
+
+    chunking: Chunker = field(default_factory=lambda: FixedChunker(size=256))
+    embedding: Embedder = field(default_factory=SentenceTransformerEmbedder)
+    retrieval: Retriever = field(default_factory=DenseRetriever)
+
+    def __post_init__(self) -> None:
+        for name, kind in (("chunking", Chunker), ("embedding", Embedder), ("retrieval", Retriever)):
+            if not isinstance(getattr(self, name), kind):
+                raise InputError(f"{name} of the pipeline is {getattr(self, name)!r}", f"give a {kind.__name__.lower()}")
+        if self.configuration.embedding:
+            self.embedding.check()
+        if fault := self.configuration.fault:
+            raise InputError(fault)
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration that a sweep would run, named after its chunking."""
+        return Configuration.of(self.chunking, self.embedding, self.retrieval)
+
+    def index(self, documents: Dataset | Iterable[Document], outputs: str | Path = "outputs") -> "Index":
+        """Split and embed documents and build their index. Results that are in the store of `outputs` are reused.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+        >>> index = wb.Pipeline(chunking=wb.FixedChunker(size=256)).index(dataset)
+        >>> index.search("who pays for the taxi", k=1)[0].doc_id
+        'travel'
+        """
+        dataset = documents if isinstance(documents, Dataset) else Dataset("documents", tuple(documents), (), ())
+        if not dataset.documents:
+            raise InputError("there are no documents to index", "give a dataset or a list of documents")
+        run = RunContext(Workspace.at(Path(outputs)), dataset, (), "exact")
+        return Index(self, run, Graph(run).walk(self.configuration, ("chunks", "vectors", "index")))
+
+    def __repr__(self) -> str:
+        return f"Pipeline({self.configuration.name}, {self.retrieval.kind})"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for stage, component in self.configuration.components.items():
+            settings = [
+                f"{name}={value}" for name, value in component.model_dump(mode="json").items() if name != "kind" and value is not None
+            ]
+            rows.append({"stage": stage, "component": type(component).__name__, "settings": ", ".join(settings)})
+        return table_html("Pipeline", rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The indexed documents of a pipeline. Make one with `Pipeline.index`."""
+
+    pipeline: Pipeline
+    run: RunContext
+    entries: Entries = field(repr=False)
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        return corpus_of(self.run, self.entries)
+
+    def search(self, query: str, k: int | None = None) -> Hits:
+        """Return the k best slices of text for a question. `k` is that of the retriever by default.
+
+        A slice that several chunks deliver, such as a parent, occurs once. There are fewer hits if fewer chunks match.
+
+        Raises
+        ------
+        InputError: the question is empty, or `k` is not between 1 and 1,000.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+        >>> index = wb.Pipeline(retrieval=wb.BM25Retriever()).index(dataset)
+        >>> [hit.doc_id for hit in index.search("who pays for the taxi", k=2)]
+        ['travel', 'travel']
+        """
+        wanted = self.pipeline.retrieval.k if k is None else k
+        if not query.strip():
+            raise InputError("the question is empty", "give a question")
+        if not 1 <= wanted <= MOST_K:
+            raise InputError(f"k is {wanted}", f"choose one from 1 to {MOST_K:,}")
+        configuration = self.pipeline.configuration
+        vectors = [configuration.embedding.encode([query], "query")] if configuration.embedding else []
+        retriever = configuration.retrieval.model_copy(update={"k": wanted})
+        ranked = retriever.retrieve(QueryBatch([query], *vectors), self._corpus, SearchDepth(wanted, 0, 1)).hits
+        rows = ranked["chunk"].to_numpy(np.int64)
+        packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], wanted)
+        delivered = zip(rows[packed.delivered].tolist(), ranked["score"].to_numpy()[packed.delivered].tolist(), strict=True)
+        return Hits(self._hit(rank, row, score) for rank, (row, score) in enumerate(delivered, 1))
+
+    def _hit(self, rank: int, row: int, score: float) -> Hit:
+        chunk = self.run.chunks(self.entries["chunks"][""])[row]
+        return Hit(chunk.document, *chunk.delivered, rank, score)
+
+    def __repr__(self) -> str:
+        return f"Index({self.pipeline.configuration.name}, {len(self.run.dataset.documents)} documents, {len(self._corpus.ids)} chunks)"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.pipeline._repr_html_()}"

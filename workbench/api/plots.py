@@ -1,0 +1,140 @@
+"""The figures of a run, for a notebook or a paper."""
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.frontier import COSTS, Cost
+from workbench.core.formatting import meant, shortened
+from workbench.errors import InputError
+from workbench.report.cells import digits_for
+from workbench.report.figures import plots
+from workbench.report.figures.canvas import NAME_LENGTH
+from workbench.report.model import Figure as FigureBlock
+from workbench.report.model import Section
+from workbench.report.sections.cards import lengths_figure
+from workbench.report.sections.costs import curves, frontier_figure
+from workbench.report.sections.differences import differences
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Plots:
+    """The figures of a run, each a matplotlib figure that a caller can restyle and save."""
+
+    findings: Findings
+
+    def leaderboard(self) -> "Figure":
+        """Plot the primary metric of every ranked configuration with its 95 % interval. Solid points are in the tie set.
+
+        Raises
+        ------
+        InputError: no configuration can be ranked.
+
+        Examples
+        --------
+        >>> figure = results.plot.leaderboard()
+        >>> figure.axes[0].set_title("Handbook").get_text()
+        'Handbook'
+        """
+        found, metric = self.findings, str(self.findings.primary)
+        ranked = found.standings.ranked
+        if not ranked:
+            raise InputError("no configuration can be ranked", "look at results.failures")
+        short = shortened([standing.name for standing in ranked], NAME_LENGTH)
+        means = [standing.means[metric] for standing in ranked]
+        digits = digits_for(bound for mean in means for bound in (mean.value, mean.low, mean.high))
+        rows = [
+            plots.IntervalRow(short[standing.name], mean.value, mean.low, mean.high, bool(found.mark(standing.name)))
+            for standing, mean in zip(ranked, means, strict=True)
+        ]
+        return _displayed(plots.means(rows, metric, digits))
+
+    def differences(self) -> "Figure":
+        """Plot the difference of every configuration from the baseline or the leader, on the same questions.
+
+        Solid points differ after correction for all comparisons. Raises InputError if there is nothing to compare.
+
+        Examples
+        --------
+        >>> results.plot.differences().axes[0].get_xlabel().startswith("span_recall@2000t minus")
+        True
+        """
+        return _drawing(differences(self.findings), "there is no second configuration to compare")
+
+    def frontier(self, cost: Cost = "delivered") -> "Figure":
+        """Plot the primary metric against a cost. Solid points are those that no other configuration beats in both.
+
+        Parameters
+        ----------
+        cost: `delivered` tokens per question, `encoded` tokens, `encoding` seconds, `index` megabytes, `p50` or `p95` milliseconds per
+            question.
+
+        Raises
+        ------
+        InputError: the cost does not exist, or fewer than two configurations have it.
+
+        Examples
+        --------
+        >>> results.plot.frontier("encoded").axes[0].get_ylabel()
+        'span_recall@2000t'
+        """
+        if cost not in COSTS:
+            raise InputError(f"there is no cost {cost!r}{meant(cost, COSTS)}", f"the costs are {', '.join(COSTS)}")
+        figure = frontier_figure(self.findings, cost)
+        if figure is None:
+            raise InputError(f"fewer than two configurations have the cost {cost}", f"choose another of {', '.join(COSTS)}")
+        return _displayed(figure.drawing)
+
+    def curves(self) -> "Figure":
+        """Plot the share of the evidence delivered against the tokens delivered. Raises InputError if the data have no evidence.
+
+        Examples
+        --------
+        >>> results.plot.curves().axes[0].get_xlabel()
+        'tokens of delivered text'
+        """
+        return _drawing(curves(self.findings), "the data have no evidence spans")
+
+    def lengths(self, configuration: str) -> "Figure":
+        """Plot the lengths of a configuration's chunks with the embedder's window. Raises InputError for an unknown name.
+
+        Examples
+        --------
+        >>> results.plot.lengths("fixed-128-0").axes[0].get_ylabel()
+        'number of chunks'
+        """
+        order = self.findings.standings
+        standings = {standing.name: standing for standing in (*order.ranked, *order.windowed)}
+        if configuration not in standings:
+            raise InputError(
+                f"there is no configuration {configuration!r}{meant(configuration, standings)}", f"they are {', '.join(standings)}"
+            )
+        return _displayed(lengths_figure(self.findings.run, standings[configuration]).drawing)
+
+    def __repr__(self) -> str:
+        return "Plots: leaderboard(), differences(), frontier(cost), curves(), lengths(configuration)"
+
+
+def _drawing(section: Section | None, missing: str) -> "Figure":
+    figures = [block for block in section.blocks if isinstance(block, FigureBlock)] if section else []
+    if not figures:
+        raise InputError(missing)
+    return _displayed(figures[0].drawing)
+
+
+def _displayed(figure: "Figure") -> "Figure":
+    """Return a figure that IPython displays. It knows how to display figures only once pyplot is imported, which these do not need."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell:
+        from IPython.core.pylabtools import print_figure
+
+        formatter = shell.display_formatter.formatters["image/png"]
+        try:
+            formatter.lookup(figure)
+        except KeyError:
+            formatter.for_type_by_name("matplotlib.figure", "Figure", print_figure)
+    return figure
