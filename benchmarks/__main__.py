@@ -1,8 +1,8 @@
-"""Run benchmarks by name, or all. Each prints ratios against what one would otherwise run and stores them in benchmarks/results/.
+"""Run benchmarks by name, or all. Each prints ratios against the usual alternative and stores them in benchmarks/results/.
 
-`python -m benchmarks sweep --documents all`. A benchmark is a module here with `run() -> dict`, a line in `BENCHMARKS`, `NEEDS` where it
-reads big sets (without them it is left out), and `claims` in what it returns where something must hold. Exit 1 if one failed or
-a claim does not hold; the others run all the same.
+`python -m benchmarks sweep --documents all`. A benchmark is a module in this folder with `run() -> dict` and a line in `BENCHMARKS`. If it
+reads large datasets, they are listed in `NEEDS`, and it is skipped without them; requirements are listed under `claims` in its result. Exits
+with 1 if a benchmark failed or a claim does not hold; the other benchmarks still run.
 """
 
 import argparse
@@ -32,8 +32,8 @@ BENCHMARKS = {
     "metrics": "ten metrics of 10,000 questions, against pytrec_eval",
     "parts": "where a sweep's time goes outside encoding",
     "search": "exact search, against Chroma's index",
-    "memory": "what a million chunks hold",
-    "scaling": "workers, and what each stage costs as a corpus grows",
+    "memory": "memory of a million chunks",
+    "scaling": "workers, and the cost of each stage as a corpus grows",
     "screening": "how often screening keeps the true best",
 }
 _FINE = ("done", "left out")
@@ -41,18 +41,16 @@ _FINE = ("done", "left out")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the named benchmarks. Return 0, or 1 if one failed or a claim does not hold."""
-    given = _given(arguments)
-    ended = {name: _ended(name, given) for name in given.names or BENCHMARKS}
-    print("\n" + ", ".join(f"{name}: {how}" for name, how in ended.items()))
-    print(f"{len(ended)} benchmarks, {sum(how == 'left out' for how in ended.values())} left out")
-    return int(any(how not in _FINE for how in ended.values()))
+    options = _options(arguments)
+    ended = {name: _ended(name, options) for name in options.names or BENCHMARKS}
+    print("\n" + ", ".join(f"{name}: {outcome}" for name, outcome in ended.items()))
+    print(f"{len(ended)} benchmarks, {sum(outcome == 'left out' for outcome in ended.values())} left out")
+    return int(any(outcome not in _FINE for outcome in ended.values()))
 
 
-def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
-    listed = "; ".join(f"{name}: {about}" for name, about in BENCHMARKS.items())
-    parser = argparse.ArgumentParser(
-        "python -m benchmarks", description="Measure Workbench against what one would otherwise run.", epilog=listed
-    )
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    listed = "; ".join(f"{name}: {description}" for name, description in BENCHMARKS.items())
+    parser = argparse.ArgumentParser("python -m benchmarks", description="Measure Workbench against the usual alternatives.", epilog=listed)
     parser.add_argument("names", nargs="*", metavar="NAME", help="the benchmarks to run; default all")
     parser.add_argument(
         "--documents", type=_documents, help="the number of documents of the benchmark sweep, or all; other benchmarks ignore it"
@@ -61,11 +59,11 @@ def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--loops", nargs="+", choices=("plain", "sorted", "tuned"), help="the loops that the sweep is compared with; default all"
     )
     parser.add_argument("--results", type=Path, default=RESULTS, help="the folder of the figures; default benchmarks/results")
-    given = parser.parse_args(arguments)
-    for name in given.names:
+    options = parser.parse_args(arguments)
+    for name in options.names:
         if name not in BENCHMARKS:
-            parser.error(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    return given
+            parser.error(f"there is no benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")
+    return options
 
 
 def _documents(text: str) -> int:
@@ -76,8 +74,8 @@ def _documents(text: str) -> int:
     return int(text)
 
 
-def _ended(name: str, given: argparse.Namespace) -> str:
-    """Run one benchmark, store and print its figures, and say how it ended."""
+def _ended(name: str, options: argparse.Namespace) -> str:
+    """Run one benchmark, store and print its figures, and return its outcome."""
     print(f"\n{name}: {BENCHMARKS[name]}", flush=True)
     try:
         module = importlib.import_module(f"benchmarks.{name}")
@@ -85,25 +83,25 @@ def _ended(name: str, given: argparse.Namespace) -> str:
         if absent:
             print(f"left out: {', '.join(absent)} is not in {data_folder()}; set WORKBENCH_DATA")
             return "left out"
-        found = _measured(module, given)
-    except Exception:  # whatever is wrong with one benchmark, the others run
+        figures = _measured(module, options)
+    except Exception:  # a failure of one benchmark must not stop the others
         traceback.print_exc()
         return "FAILED"
-    given.results.mkdir(parents=True, exist_ok=True)
-    (given.results / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
-    print("\n".join(lines({key: value for key, value in found.items() if key != "versions"})), flush=True)
-    return f"{len(failed(found))} claims do not hold" if failed(found) else "done"
+    options.results.mkdir(parents=True, exist_ok=True)
+    (options.results / f"{name}.json").write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+    print("\n".join(lines({key: value for key, value in figures.items() if key != "versions"})), flush=True)
+    return f"{len(failed(figures))} claims do not hold" if failed(figures) else "done"
 
 
-def _measured(module: ModuleType, given: argparse.Namespace) -> dict[str, Any]:
-    """Run a benchmark. Return its figures behind the machine, versions, commit and time of the measurement."""
+def _measured(module: ModuleType, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run a benchmark and return its figures, after the machine, versions, commit and time of the measurement."""
     takes = inspect.signature(module.run).parameters
-    options = {name: value for name in ("documents", "loops") if (value := getattr(given, name)) and name in takes}
+    options = {name: value for name in ("documents", "loops") if (value := getattr(arguments, name)) and name in takes}
     before, date, started = load(), datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
-    found = module.run(**options)
+    figures = module.run(**options)
     seconds = round(time.perf_counter() - started, 1)
-    about = machine() | {"load_before": before, "load_after": load()}
-    return {"machine": about, "versions": versions(), "commit": commit(), "date": date, "seconds_taken": seconds, **found}
+    conditions = machine() | {"load_before": before, "load_after": load()}
+    return {"machine": conditions, "versions": versions(), "commit": commit(), "date": date, "seconds_taken": seconds, **figures}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A part of covid-qa as a folder, and recall at 5 chunks by one plain definition for all sides."""
+"""A part of covid-qa as a folder, and recall at 5 chunks by one simple definition for all sides."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -38,21 +38,21 @@ def written(folder: Path, documents: Collection[str]) -> Dataset:
 
 
 def recall(dataset: Dataset, delivered: Mapping[str, Sequence[Place]]) -> dict[str, float]:
-    """Means over the questions: whether the document with the answer is among those of the first 5 chunks, and the share of the
-    evidence's characters that they hold. Every question of covid-qa has one document and one span.
+    """Means over the questions: whether the first 5 chunks include the document with the answer, and the share of the
+    evidence's characters that they contain. Every question of covid-qa has one document and one span.
     """
     spans = {need.query_id: need.alternatives[0] for need in dataset.needs}
     documents = characters = 0.0
     for query_id, span in spans.items():
         here = [(start, end) for doc_id, start, end in delivered[query_id][:K] if doc_id == span.doc_id]
         documents += bool(here)
-        held = {place for start, end in here for place in range(max(start, span.start), min(end, span.end))}
-        characters += len(held) / (span.end - span.start)
+        covered = {place for start, end in here for place in range(max(start, span.start), min(end, span.end))}
+        characters += len(covered) / (span.end - span.start)
     return {"documents@5": documents / len(spans), "spans@5": characters / len(spans)}
 
 
 def _lines(path: Path) -> list[str]:
-    # Not splitlines: a text may hold other line ends, which JSON leaves as they are.
+    # Not splitlines: a text may contain other line ends, which JSON does not escape.
     return [f"{line}\n" for line in path.read_text("utf-8").split("\n") if line]
 
 

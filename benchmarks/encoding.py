@@ -1,10 +1,10 @@
-"""Encoding on this machine's CPU against `SentenceTransformer.encode`, all ways in one process, taking turns.
+"""Compare encoding on this machine's CPU with `SentenceTransformer.encode`, in one process, methods taking turns.
 
-The texts are chunks of 64 and 256 tokens of the handbook in the order of a shuffled pile, with all-MiniLM-L6-v2. The machine may be
-busy, so every round runs each way once, and the figure is the median over the rounds of its ratio to that round's
-`SentenceTransformer.encode` (batch 32). `tuned` is what one would write by hand: the same library, batches of 4,096 padded tokens, longest
-first. `cpu_ratio` is the same of the processor's seconds, which other work
-moves less. `others` says how much of the machine other processes took: on a quiet one it is near 0. Two to three minutes there.
+The texts are shuffled chunks of 64 and 256 tokens of the handbook, embedded with all-MiniLM-L6-v2. Because the machine may be
+busy, every round runs each method once, and the figure is the median over the rounds of its ratio to that round's
+`SentenceTransformer.encode` (batch 32). `tuned` is a hand-written loop: the same library, batches of 4,096 padded tokens, longest
+first. `cpu_ratio` is the same ratio of CPU seconds, which other work affects less. `others` is the share of the machine used by other
+processes, near 0 on a quiet machine. Takes two to three minutes there.
 """
 
 import os
@@ -41,15 +41,15 @@ HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
 
 
 def run() -> dict[str, object]:
-    """Tokens a second, ratios, the smallest cosine to float32, and what the backend changes in the handbook's metrics."""
+    """Tokens a second, ratios, the smallest cosine to float32, and the backend's effect on the handbook's metrics."""
     chosen = texts()
     tokens = int(np.minimum(input_lengths(chosen, MINILM), WINDOW).sum())
     with tempfile.TemporaryDirectory() as folder:
-        ways = ways_of(chosen, Path(folder))
-        found = {name: way() for name, way in ways.items()}  # not measured: loading and the first shapes
-        began, own = (time.perf_counter(), processor_seconds()), time.process_time()
-        rounds = [{name: spent(way) for name, way in turns(ways, number)} for number in range(ROUNDS)]
-        others = processor_seconds() - began[1] - (time.process_time() - own)
+        methods = methods_of(chosen, Path(folder))
+        found = {name: method() for name, method in methods.items()}  # not measured: loading and the first shapes
+        began, own_processor = (time.perf_counter(), processor_seconds()), time.process_time()
+        rounds = [{name: spent(method) for name, method in turns(methods, number)} for number in range(ROUNDS)]
+        others = processor_seconds() - began[1] - (time.process_time() - own_processor)
         others /= (time.perf_counter() - began[0]) * (os.cpu_count() or 1)
         quality = metrics(Path(folder))
     plain = found[PLAIN]
@@ -59,24 +59,26 @@ def run() -> dict[str, object]:
         "threads": torch.get_num_threads(),
         "rounds": ROUNDS,
         "others": round(others, 2),
-        "tokens_a_second": {name: round(tokens / statistics.median(one[name].wall for one in rounds)) for name in ways},
-        "ratio": {name: round(statistics.median(one[PLAIN].wall / one[name].wall for one in rounds), 2) for name in ways},
-        "cpu_ratio": {name: round(statistics.median(one[PLAIN].processor / one[name].processor for one in rounds), 2) for name in ways},
+        "tokens_a_second": {name: round(tokens / statistics.median(times[name].wall for times in rounds)) for name in methods},
+        "ratio": {name: round(statistics.median(times[PLAIN].wall / times[name].wall for times in rounds), 2) for name in methods},
+        "cpu_ratio": {
+            name: round(statistics.median(times[PLAIN].processor / times[name].processor for times in rounds), 2) for name in methods
+        },
         "smallest_cosine": {name: round(float((vectors * plain).sum(axis=1).min()), 6) for name, vectors in found.items()},
         "handbook": quality,
     }
 
 
 def texts() -> list[str]:
-    """Chunks of two sizes, in no order."""
+    """Chunks of two sizes, shuffled."""
     chunkers = [FixedChunker(size=size) for size in (64, 256)]
     documents = GoldenSource(path=str(HANDBOOK)).load().documents
     found = [chunk.embedded_text for chunker in chunkers for document in documents for chunk in chunker.split(document)]
     return random.Random(0).sample(found, TEXTS)
 
 
-def ways_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]:
-    """Each way to the same vectors; `workbench` goes through the cache of vectors, into a new one every time."""
+def methods_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vectors]]:
+    """The methods, which give the same vectors; `workbench` writes to a new vector cache every time."""
     model = SentenceTransformer(str(locate(MINILM)), device="cpu")
     graph = conversion_of(MINILM).graph
     precisions: list[openvino_model.Precision] = ["float32", "bfloat16"] if openvino_model.has_bfloat16() else ["float32"]
@@ -126,7 +128,7 @@ def metrics(folder: Path) -> dict[str, dict[str, float]]:
 
 
 class Spent(NamedTuple):
-    """Seconds on the clock and of the processor, by all threads."""
+    """Wall seconds and CPU seconds of all threads."""
 
     wall: float
     processor: float
@@ -138,12 +140,12 @@ def spent(work: Callable[[], object]) -> Spent:
     return Spent(time.perf_counter() - wall, time.process_time() - processor)
 
 
-def turns(ways: dict[str, Callable[[], Vectors]], number: int) -> list[tuple[str, Callable[[], Vectors]]]:
-    """All ways in another order every round, so that none always runs behind the same one."""
-    return random.Random(number).sample(list(ways.items()), len(ways))
+def turns(methods: dict[str, Callable[[], Vectors]], number: int) -> list[tuple[str, Callable[[], Vectors]]]:
+    """All methods in another order every round, so that none always follows the same one."""
+    return random.Random(number).sample(list(methods.items()), len(methods))
 
 
 def processor_seconds() -> float:
-    """What all processes of the machine have used."""
+    """The CPU seconds that all processes of the machine have used."""
     user, nice, system, _, _, *interrupts = [int(ticks) for ticks in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:8]]
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,7 @@
-"""Seven chunkings of covid-qa embedded both ways, in one process, taking turns: each chunking's texts, or each document once (`pooling: late`).
+"""Seven chunkings of covid-qa embedded in both ways, in one process, taking turns: each chunking's texts, or each document once (`pooling: late`).
 
-The same documents, windows and cache of vectors on both sides, chunking and search on neither. Chunks of 400 tokens have a window of
-512 where they are embedded by themselves, so that nothing is truncated. What it does to retrieval: benchmarks/late_quality.py.
+Both sides use the same documents, windows and vector cache; chunking and search are not timed. Chunks of 400 tokens that are embedded
+separately have a window of 512, so that nothing is truncated. benchmarks/late_quality.py measures the effect on retrieval.
 """
 
 import json
@@ -31,21 +31,21 @@ LATE = SentenceTransformerEmbedder(pooling="late")
 def run(count: int = DOCUMENTS, rounds: int = ROUNDS) -> dict[str, object]:
     """Seconds, tokens encoded and the ratio of each round: standard to late, and late to one chunking of 256 tokens alone."""
     documents = BeirSource(path="$WORKBENCH_DATA/covid-qa").load().documents[:count]
-    chunkings = {size: [FixedChunker(size=size[0], overlap=size[1]).split(one) for one in documents] for size in SIZES}
+    chunkings = {size: [FixedChunker(size=size[0], overlap=size[1]).split(document) for document in documents] for size in SIZES}
     with tempfile.TemporaryDirectory() as folder:
         warm = VectorCache(Path(folder) / "warm.sqlite")
         standard({size: chunks[:1] for size, chunks in chunkings.items()}, warm)
         late(documents[:1], {size: chunks[:1] for size, chunks in chunkings.items()}, warm)
         found = []
         for number in range(rounds):
-            each = VectorCache(Path(folder) / f"{number}-standard.sqlite"), VectorCache(Path(folder) / f"{number}-late.sqlite")
-            found.append({"standard": standard(chunkings, each[0]), "late": late(documents, chunkings, each[1])})
+            caches = VectorCache(Path(folder) / f"{number}-standard.sqlite"), VectorCache(Path(folder) / f"{number}-late.sqlite")
+            found.append({"standard": standard(chunkings, caches[0]), "late": late(documents, chunkings, caches[1])})
     return {
         "documents": len(documents),
         "chunkings": [f"fixed {size}/{overlap}" for size, overlap in SIZES],
-        "tokens_encoded": {way: found[0][way][1] for way in found[0]},
-        "seconds": [{way: round(seconds, 2) for way, (seconds, _) in one.items()} for one in found],
-        "ratio": round(statistics.median(one["standard"][0] / one["late"][0] for one in found), 2),
+        "tokens_encoded": {side: found[0][side][1] for side in found[0]},
+        "seconds": [{side: round(seconds, 2) for side, (seconds, _) in row.items()} for row in found],
+        "ratio": round(statistics.median(row["standard"][0] / row["late"][0] for row in found), 2),
     }
 
 
@@ -66,7 +66,7 @@ def late(documents: tuple[Document, ...], chunkings: dict[tuple[int, int], list[
         pd.DataFrame([(doc, one.start, one.end, one.header) for doc, found in enumerate(chunks) for one in found], columns=columns)
         for chunks in chunkings.values()
     ]
-    # What is pooled is read from the documents, so no chunk needs a text of its own.
+    # Pooling reads the documents, so the chunks need no texts.
     started, tokens = time.perf_counter(), 0
     for place, table in enumerate(tables):
         chunks, peers = EncoderChunks(documents, table, ()), partial(tuple, tables[place + 1 :])

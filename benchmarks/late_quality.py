@@ -3,10 +3,9 @@
     python -m benchmarks.late_quality OUTPUTS [SET ...]
 
 Every chunking is compared separately. Chunks of 400 tokens are compared with a window of 512, so that nothing is truncated.
-Late is non-inferior on a set where the lower bound of every chunking's difference (late - standard; 95 % interval, so one-sided
-2.5 %) lies above -.02: all must pass, which needs no correction (intersection-union; Berger 1982). The window was chosen on the
-handbook's development questions; no other set had a part in that. It encodes
-about ten million tokens, whose vectors are kept in OUTPUTS.
+Late is non-inferior on a set if the lower bound of every chunking's difference (late - standard; 95 % interval, so one-sided
+2.5 %) is above -.02: all must pass, which needs no correction (intersection-union; Berger 1982). The window was chosen on the
+handbook's development questions only. Encodes about ten million tokens, whose vectors are stored in OUTPUTS.
 """
 
 import json
@@ -34,18 +33,18 @@ LARGE = ((400, 0), (400, 200))
 
 
 def run(outputs: Path, sets: tuple[str, ...] = tuple(SETS)) -> dict[str, Any]:
-    """By set a row for each chunking and one for their mean; `non_inferior` where all chunkings are."""
-    found = {}
+    """For each set, a row for each chunking and one for their mean; `non_inferior` if all chunkings are."""
+    results = {}
     for name in sets:
         rows = compared(name, outputs)
         passed = all(row["low"] > -MARGIN for row in rows[:-1])
-        found[name] = {"rows": rows, "non_inferior": passed}
+        results[name] = {"rows": rows, "non_inferior": passed}
         print(
             pd.DataFrame(rows).to_string(index=False),
             f"\n{name}: {'' if passed else 'not '}shown non-inferior in every chunking\n",
             flush=True,
         )
-    return found
+    return results
 
 
 def compared(name: str, outputs: Path) -> list[dict[str, Any]]:
@@ -70,7 +69,7 @@ def row(chunking: str, late: np.ndarray, standard: np.ndarray, clusters: np.ndar
 def values(
     name: str, sizes: tuple[tuple[int, int], ...], embedding: dict[str, Any], outputs: Path
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """By chunking the metric of each question (NaN where unscored), and the questions' clusters."""
+    """The metric of each question by chunking (NaN if unscored), and the questions' clusters."""
     chunking = [{"kind": "fixed", "size": size, "overlap": overlap} for size, overlap in sizes]
     settings = {
         "name": "quality",

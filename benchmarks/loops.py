@@ -1,9 +1,9 @@
-"""What one would otherwise write: LangChain's splitters, SentenceTransformer.encode and a Chroma collection, for each chunking.
+"""Hand-written loops for comparison: LangChain's splitters, SentenceTransformer.encode and a Chroma collection for each chunking.
 
-`plain` as the libraries' own pages show it: the tokeniser as LangChain's length function, batches of 32, a query at a time.
-`sorted`, tuned by hand: lengths of words kept, equal texts of a chunking embedded once, longest first by tokens, in batches of 32,
-questions once and together, Chroma asked in bulk. `tuned` the same in batches of as many as have 4,096 tokens. `encode` itself sorts each call's
-texts by their characters (sentence-transformers 6.2), so sorting by tokens gains little. All cut where Workbench cuts: windows between words and whole
+`plain` follows the libraries' documentation: the tokeniser as LangChain's length function, batches of 32, one query at a time.
+`sorted` is tuned by hand: word lengths are cached, equal texts of a chunking embedded once, longest first by tokens, in batches of 32,
+all questions together, Chroma queried in bulk. `tuned` is the same with batches of 4,096 tokens. `encode` itself sorts each call's
+texts by characters (sentence-transformers 6.2), so sorting by tokens gains little. All cut where Workbench cuts: windows between words and whole
 sentences, sized by the model's tokens with room for its two special ones, so that all sides embed the same texts.
 """
 
@@ -41,16 +41,16 @@ Answers = dict[str, list[int]]
 
 
 class SentenceSplitter(TextSplitter):
-    """Whole sentences (ours) up to the size, by LangChain's own merge; its splitters of sentences need nltk's or spaCy's downloads."""
+    """Whole sentences (ours) up to the size, by LangChain's own merge, because its sentence splitters need downloads of nltk or spaCy."""
 
     def split_text(self, text: str) -> list[str]:
         """The chunks of a text."""
         edges = [0, *(start for start, _ in sentences(text) if start), len(text)]
         words = _words(self._chunk_size, 0, self._length_function, strip=False)
-        found: list[str] = []
+        parts: list[str] = []
         for sentence in (text[start:end] for start, end in itertools.pairwise(edges)):
-            found += [sentence] if self._length_function(sentence) <= self._chunk_size else words.split_text(sentence)
-        return self._merge_splits(found, "")
+            parts += [sentence] if self._length_function(sentence) <= self._chunk_size else words.split_text(sentence)
+        return self._merge_splits(parts, "")
 
 
 def splitter_of(chunking: Chunking, length: Callable[[str], int]) -> TextSplitter:
@@ -72,7 +72,7 @@ def split(dataset: Dataset, splitter: TextSplitter) -> Pieces:
 
 
 def places(dataset: Dataset, pieces: Pieces) -> list[Place]:
-    """Locate chunks in their documents. LangChain's own `add_start_index` errs where sizes are not characters."""
+    """Locate chunks in their documents. LangChain's own `add_start_index` is wrong if sizes are not characters."""
     texts, found = {document.doc_id: document.text for document in dataset.documents}, list[Place]()
     for doc_id, text in pieces:
         # A chunk begins and ends after the one before it.
@@ -84,7 +84,7 @@ def places(dataset: Dataset, pieces: Pieces) -> list[Place]:
 
 @dataclass
 class Plain:
-    """The loop as one writes it first; `run` returns the chunks and, for each question, the places of the ten nearest among them."""
+    """The straightforward loop; `run` returns the chunks and, for each question, the positions of the ten nearest."""
 
     model: SentenceTransformer
     folder: Path
@@ -104,10 +104,10 @@ class Plain:
 
 @dataclass
 class Tuned:
-    """The loop as one tunes it; lengths of words and the questions' vectors are kept from chunking to chunking.
+    """The tuned loop, which keeps word lengths and the questions' vectors from chunking to chunking.
 
-    `size` gives the texts of a batch by the tokens of its longest.
-    `tokens` counts what it encoded of chunks, `repeated` what of that an earlier chunking had too: what keeping vectors by text would save.
+    `size` maps the tokens of a batch's longest text to the number of texts in the batch.
+    `tokens` counts the encoded tokens of chunks, `repeated` those of texts that an earlier chunking had too: a vector cache would save them.
     """
 
     model: SentenceTransformer
@@ -162,7 +162,7 @@ def of_tokens(longest: int) -> int:
 
 
 def collection_of(folder: Path, pieces: Pieces, vectors: Any) -> Any:
-    """A new collection that holds the chunks, each under its number."""
+    """A new collection with the chunks, each under its number."""
     client = chromadb.PersistentClient(str(folder))
     name = f"c{client.count_collections()}-chunks"
     collection = client.create_collection(name, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None)

@@ -1,7 +1,7 @@
 """Ten metrics of 10,000 queries with 100 hits each, against pytrec_eval by itself on the document metrics that both have.
 
-The world is made: 2,000 documents of 600 words, cut into chunks of 80 words that overlap by 16; a query has one to three relevant
-documents, one to three needs with a span of evidence each, and 100 hits, of which those that hold evidence tend to come first.
+The data are synthetic: 2,000 documents of 600 words, cut into chunks of 80 words that overlap by 16. A query has one to three relevant
+documents, one to three needs with a span of evidence each, and 100 hits, of which those with evidence tend to rank first.
 """
 
 import time
@@ -20,7 +20,7 @@ from workbench.metrics.names import Metric
 QUERIES, HITS, DOCUMENTS = 10_000, 100, 2_000
 WORDS, SIZE, STEP = 600, 80, 64
 ROUNDS = 5
-# trec_eval's name for each document metric; it cuts reciprocal rank nowhere, so mrr is asked over all hits.
+# trec_eval's name for each document metric; it does not cut reciprocal rank, so mrr is computed over all hits.
 TREC = {
     "recall@5": "recall_5",
     "recall@100": "recall_100",
@@ -37,17 +37,17 @@ Qrels = dict[str, dict[str, int]]
 def run() -> dict[str, object]:
     """CPU seconds of each side, medians of rounds in which the sides take turns, their ratios, and the largest difference of any value.
 
-    All sides work in one thread, so on a machine that does nothing else these are the seconds one waits.
+    All sides use one thread, so on an otherwise idle machine CPU seconds equal wall seconds.
     """
     labels, retrieved = world()
     # Cached properties, which a sweep's chunker has filled before.
     _ = labels.token_starts, labels.blanks
-    there = dictionaries(labels, retrieved)
+    ready = dictionaries(labels, retrieved)
     sides: dict[str, Callable[[], object]] = {
         "workbench, ten metrics": lambda: evaluate(labels, retrieved, [Metric.parse(name) for name in (*TREC, *SPANS)]),
         "workbench, document metrics": lambda: evaluate(labels, retrieved, [Metric.parse(name) for name in TREC]),
         "pytrec_eval, script": lambda: script(labels, retrieved),
-        "pytrec_eval, dictionaries there": lambda: trec(*there),
+        "pytrec_eval, dictionaries there": lambda: trec(*ready),
     }
     rounds = [{name: seconds(side) for name, side in sides.items()} for _ in range(ROUNDS)]
     largest = difference(labels, retrieved)
@@ -56,9 +56,11 @@ def run() -> dict[str, object]:
         "queries": QUERIES,
         "hits": HITS,
         "metrics": [*TREC, *SPANS],
-        "seconds": {name: round(median(one[name] for one in rounds), 3) for name in sides},
+        "seconds": {name: round(median(times[name] for times in rounds), 3) for name in sides},
         "ratios": {
-            f"workbench, document metrics / {name}": round(median(one["workbench, document metrics"] / one[name] for one in rounds), 2)
+            f"workbench, document metrics / {name}": round(
+                median(times["workbench, document metrics"] / times[name] for times in rounds), 2
+            )
             for name in list(sides)[2:]
         },
         "largest difference": largest,
@@ -72,7 +74,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def script(labels: Labels, retrieved: Retrieved) -> pd.DataFrame:
-    """What one would write without Workbench: the frames as dictionaries, pytrec_eval, its answer as a frame."""
+    """The script without Workbench: convert frames to dictionaries, run pytrec_eval, convert its result to a frame."""
     qrels, ranked = dictionaries(labels, retrieved)
     return pd.DataFrame.from_dict(trec(qrels, ranked), orient="index")
 
@@ -106,7 +108,7 @@ def difference(labels: Labels, retrieved: Retrieved) -> float:
 
 
 def world(seed: int = 0) -> tuple[Labels, Retrieved]:
-    """Labels and what was retrieved."""
+    """Labels and results."""
     random = np.random.default_rng(seed)
     vocabulary = np.array(["".join(letters) for letters in random.choice(list("aeilnorst"), size=(4_000, 6))])
     texts = tuple(" ".join(words) for words in vocabulary[random.integers(0, len(vocabulary), (DOCUMENTS, WORDS))])
@@ -143,7 +145,7 @@ def _chunks(width: int) -> pd.DataFrame:
 
 
 def _retrieved(random: np.random.Generator, labels: Labels, chunks: pd.DataFrame, word: Ints) -> Retrieved:
-    """Random chunks; each need's own chunk is put at a rank that is small more often than not."""
+    """Random chunks; the chunk of each need gets a rank that is usually small."""
     each = len(chunks) // DOCUMENTS
     hits = (random.integers(0, len(chunks), (QUERIES, 1)) + 7 * np.arange(HITS)) % len(chunks)
     hits[labels.need_query, np.minimum(random.geometric(0.15, len(word)), HITS) - 1] = labels.alternative_doc * each + np.minimum(

@@ -1,7 +1,7 @@
 """Ten notebooks of a sweep whose results are all in the store: plain papermill, forked kernels, and two forked kernels at once.
 
-The notebooks are the configuration pages of BM25 over fixed chunks of the handbook, development questions. The three ways take
-turns, and each round's ratios are to its own plain run, since a machine that others use is never twice as fast.
+The notebooks show configurations of BM25 over fixed chunks of the handbook on the development questions. The three methods take
+turns, and each round's ratios refer to its own plain run, since the speed of a shared machine varies.
 """
 
 import os
@@ -30,19 +30,19 @@ sweep: {chunking: [{kind: fixed, size: [48, 64, 96, 128, 160], overlap: [0, 16]}
 
 
 def run() -> dict[str, object]:
-    """Seconds of wall and of CPU (kernels included) for ten notebooks, and how many times less than plain ones take."""
+    """Seconds of wall and of CPU (kernels included) for ten notebooks, and the ratios to plain ones."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ten.yaml"
         path.write_text(EXPERIMENT.replace("HANDBOOK", str(Path(__file__).parents[1] / "experiments" / "handbook")))
         outcome = run_experiment(read_experiment(path, ()), Path(folder) / "outputs", lambda _: None)
         jobs = notebook_jobs(write_outputs(outcome))[:-1]
         execute_all(outcome, jobs, *WAYS["forked"])  # not measured: papermill's import
-        rounds = [{name: execute_all(outcome, jobs, *way) for name, way in WAYS.items()} for _ in range(ROUNDS)]
+        rounds = [{name: execute_all(outcome, jobs, *options) for name, options in WAYS.items()} for _ in range(ROUNDS)]
     return {
         "notebooks": len(outcome.results),
         "rounds": rounds,
         "ratios": {
-            f"plain / {name}, {kind}": statistics.median(one["plain"][kind] / one[name][kind] for one in rounds)
+            f"plain / {name}, {kind}": statistics.median(times["plain"][kind] / times[name][kind] for times in rounds)
             for name in list(WAYS)[1:]
             for kind in ("wall", "cpu")
         },

@@ -1,7 +1,7 @@
-"""Where a sweep's time goes outside encoding, part by part: once with everything in the store, once with nothing but the vectors.
+"""Measure where a sweep spends its time outside encoding, once with everything in the store, once with only the vectors.
 
-The sweep runs in a new process under cProfile, with all imports done before. Seconds are CPU of that process and all its threads, so
-other work on the machine changes them little; what kernels and the disk do is not in them. The profile's own cost is: shares count.
+The sweep runs in a new process under cProfile, after all imports. Seconds are CPU seconds of that process and its threads, so
+other work on the machine affects them little. They exclude kernels and the disk, but include the profiler's cost, so compare shares.
 """
 
 import cProfile
@@ -82,11 +82,11 @@ ANYWHERE = {
 
 
 def run() -> dict[str, object]:
-    """CPU seconds by part of quickstart again and of a sweep of covid-qa whose vectors are all cached."""
+    """CPU seconds by part, of a repeated quickstart and of a sweep of covid-qa whose vectors are all cached."""
     with tempfile.TemporaryDirectory() as folder:
         cold = Path(folder) / "cold.yaml"
         cold.write_text(COLD)
-        found: dict[str, object] = {}
+        figures: dict[str, object] = {}
         for name, experiment in {"again, quickstart": ROOT / "experiments" / "quickstart.yaml", "cold, covid-qa": cold}.items():
             outputs = Path(folder) / name
             sweep = "from workbench.cli.main import run; run()"
@@ -95,18 +95,18 @@ def run() -> dict[str, object]:
                 outputs = _only_vectors(outputs, Path(folder) / "vectors")
             command = [sys.executable, "-m", "benchmarks.parts", str(experiment), str(outputs)]
             done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-            found[name] = json.loads(done.stdout.splitlines()[-1])
-    return found
+            figures[name] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
-def _only_vectors(outputs: Path, fresh: Path) -> Path:
-    (fresh / ".store").mkdir(parents=True)
-    shutil.copy(outputs / ".store" / "vectors.sqlite", fresh / ".store")
-    return fresh
+def _only_vectors(outputs: Path, target: Path) -> Path:
+    (target / ".store").mkdir(parents=True)
+    shutil.copy(outputs / ".store" / "vectors.sqlite", target / ".store")
+    return target
 
 
 def profiled(experiment: str, outputs: str) -> dict[str, float]:
-    """A sweep in this process: seconds by part, and `rest`, which is in none of them."""
+    """Run a sweep in this process: seconds by part, and `rest` for everything else."""
     skip_schema_grammar()
     started = time.process_time()
     for module in MODULES:
@@ -127,13 +127,13 @@ def profiled(experiment: str, outputs: str) -> dict[str, float]:
     return {name: round(seconds, 2) for name, seconds in times.items()}
 
 
-def _seconds(found: dict[tuple[str, int, str], tuple[Any, ...]], place: str) -> float:
-    """The cumulative time of a function of the package; 0 where it was never called."""
+def _seconds(profile: dict[tuple[str, int, str], tuple[Any, ...]], place: str) -> float:
+    """The cumulative time of a function of the package; 0 if it was never called."""
     file, function = place.split(" ", 1)
     return float(
         sum(
             row[3]
-            for (path, _, name), row in found.items()
+            for (path, _, name), row in profile.items()
             if name == function and path.endswith(f"{os.sep}{file}") and "workbench" in path
         )
     )

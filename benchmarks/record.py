@@ -1,4 +1,4 @@
-"""What a benchmark was measured on: machine, package versions and commit."""
+"""The conditions of a benchmark: machine, package versions and commit."""
 
 import os
 import platform
@@ -38,18 +38,18 @@ def machine() -> dict[str, object]:
 
 
 def versions() -> dict[str, str]:
-    """Python and the packages on either side of the ratios that are installed."""
-    found = {"python": platform.python_version(), "workbench": __version__}
+    """Versions of Python and of the installed packages on either side of the ratios."""
+    installed = {"python": platform.python_version(), "workbench": __version__}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:  # only one side of a ratio is installed
             continue
-    return found
+    return installed
 
 
 def commit() -> str | None:
-    """The commit of this checkout, with `, changed` where tracked files differ from it; None outside git."""
+    """The commit of this checkout, with `, changed` if tracked files differ from it; None outside git."""
     folder = Path(__file__).parent
     try:
         head, status = (

@@ -1,8 +1,8 @@
-"""What a sweep costs as its corpus grows, and what that makes of 10^6, 10^8 and 10^10 tokens: the figures of docs/explanation/scaling.md.
+"""Measure the cost of a sweep as its corpus grows, and extrapolate it to 10^6, 10^8 and 10^10 tokens: the figures of docs/explanation/scaling.md.
 
-Real documents of NFCorpus: 1/64, 1/16, 1/4 and all of a share of them (the first argument, default 1), the same questions at every
-size. The stages beside encoding are timed with static vectors of as many dimensions, so that all documents take seconds. A quiet
-machine takes some ten minutes for the whole; a busy one takes a share.
+The corpus is 1/64, 1/16, 1/4 and all of a share of NFCorpus's documents (the first argument, default 1), with the same questions at every
+size. All stages but encoding are timed with static vectors of the same dimension, so that all documents take seconds. The
+whole takes about ten minutes on a quiet machine; use a smaller share on a busy one.
 """
 
 import functools
@@ -40,7 +40,7 @@ SHARES = (1 / 64, 1 / 16, 1 / 4, 1)
 QUESTIONS = 50
 SIZE = 128
 SCALES = (10**6, 10**8, 10**10)
-# An exponent up to it counts as linear: clocks of a machine that others use are not better than that.
+# An exponent up to this counts as linear, the precision of timings on a shared machine.
 LINEAR = 1.1
 _BATCHES = 400
 
@@ -59,7 +59,7 @@ print(tokens / (time.perf_counter() - started))
 
 
 def run(share: float = 1.0) -> dict[str, Any]:
-    """The costs of each stage by size with their exponents, of encoding, notebooks, the driver and sweeps on workers, and what follows."""
+    """The costs of each stage by size with their exponents, of encoding, notebooks, the driver and workers, and the extrapolation."""
     whole = SOURCES["nfcorpus"].model_validate({"kind": "nfcorpus"}).load()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -67,7 +67,7 @@ def run(share: float = 1.0) -> dict[str, Any]:
         for name, embedding in {"warm-static": STATIC, "warm": MINILM}.items():
             sweep(experiment(whole, SHARES[0] * share, place / name, embedding=embedding), place / name)
         sizes = [size_costs(whole, part * share, place / f"size{number}") for number, part in enumerate(SHARES)]
-        found = {
+        figures = {
             "documents": sizes[-1]["documents"],
             "encoder_tokens_a_second": encoder_rates(whole, place),
             "sizes": sizes,
@@ -77,8 +77,8 @@ def run(share: float = 1.0) -> dict[str, Any]:
             "sweep_seconds": sweeps(whole, share / 4, place),
             "notebook_seconds": notebook_seconds(whole, share / 16, place / "notebooks"),
         }
-    linear = [at_most(f"exponent of {stage}", found["exponents"][stage], LINEAR) for stage in ("chunks", "encoding")]
-    return found | {"scales": {f"{tokens:.0e}": takes(tokens, found) for tokens in SCALES}, "claims": linear}
+    linear = [at_most(f"exponent of {stage}", figures["exponents"][stage], LINEAR) for stage in ("chunks", "encoding")]
+    return figures | {"scales": {f"{tokens:.0e}": takes(tokens, figures) for tokens in SCALES}, "claims": linear}
 
 
 STATIC = "{kind: static, dimensions: 384}"
@@ -118,7 +118,7 @@ def sweep(path: Path, outputs: Path, jobs: int | None = None) -> Outcome:
 
 
 def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
-    """Seconds of each stage at one size; `encoding` is the vectors' stage with the model, `gather` when the cache holds all vectors."""
+    """Seconds of each stage at one size; `encoding` is the stage `vectors` with the model, `gather` the same with all vectors cached."""
     path = experiment(whole, share, folder, embedding=STATIC)
     (result,) = sweep(path, folder).results
     chunks, vectors = len(result.chunks_table), result.entry("vectors").folder
@@ -142,7 +142,7 @@ def size_costs(whole: Dataset, share: float, folder: Path) -> dict[str, Any]:
 
 
 def bytes_a_chunk(result: Result, chunks: int) -> dict[str, int]:
-    """What each stage leaves on disk, and the cache of vectors."""
+    """The bytes on disk of each stage and of the vector cache."""
     store = result.entry("vectors").folder.parents[1]
     found = {
         stage: round(sum(folder_bytes(entry.folder) for entry in entries.values()) / chunks)
@@ -180,12 +180,12 @@ def encoder_rates(whole: Dataset, folder: Path) -> dict[str, float]:
 
 
 def batch_of_vectors(_: object, number: int) -> "np.ndarray[Any, Any]":
-    """What an encode task gives, without the work."""
+    """The result of an encoding task, without the work."""
     return np.full((64, 384), number, dtype=np.float32)
 
 
 def driver_rates(folder: Path) -> dict[str, float]:
-    """Batches of 64 vectors a second that the driver takes from two workers, and vectors a second that the cache of vectors writes and reads."""
+    """Batches of 64 vectors a second that the driver receives from two workers, and vectors a second that the cache writes and reads."""
     with connected(2, None) as workers:
         workers.share(None, "bench")
         tasks = [Task(f"batch-{number}", batch_of_vectors, functools.partial(tuple, [number])) for number in range(_BATCHES)]
@@ -209,7 +209,7 @@ def driver_rates(folder: Path) -> dict[str, float]:
 
 
 def sweeps(whole: Dataset, share: float, folder: Path) -> dict[str, float]:
-    """Two chunkings cold: in one process, and on one and two workers with what starting them takes."""
+    """Two chunkings without stored results: in one process, and on one and two workers, their start included."""
     path = experiment(whole, share, folder / "sweeps", "{kind: fixed, size: [64, 128]}")
     found = {"one process": elapsed(lambda: sweep(path, folder / "alone"))}
     for jobs in (1, 2):
@@ -218,23 +218,25 @@ def sweeps(whole: Dataset, share: float, folder: Path) -> dict[str, float]:
 
 
 def notebook_seconds(whole: Dataset, share: float, folder: Path) -> float:
-    """Of one notebook, where five are executed, results in the store."""
+    """The seconds of one of five notebooks, with all results in the store."""
     path = experiment(whole, share, folder, "{kind: fixed, size: [64, 128, 192, 256]}")
     outcome = sweep(path, folder)
     run, store = RunTables.read(outcome.folder), outcome.context.workspace.store
     return round(elapsed(lambda: run_notebooks(run, outcome.folder, store, lambda _: None)) / 5, 2)
 
 
-def takes(tokens: int, found: dict[str, Any]) -> dict[str, float]:
+def takes(tokens: int, figures: dict[str, Any]) -> dict[str, float]:
     """Extrapolate the costs of one configuration to a number of tokens from the largest size measured."""
-    largest = found["sizes"][-1]
+    largest = figures["sizes"][-1]
     chunks = tokens / largest["tokens"] * largest["chunks"]
     a_chunk = {name: largest["seconds"][name] / largest["chunks"] for name in ("chunks", "gather", "index", "hits")}
-    sizes = found["bytes_a_chunk"]
+    sizes = figures["bytes_a_chunk"]
     return {
         "chunks": chunks,
-        "core_hours_encoding": tokens / found["encoder_tokens_a_second"]["1 threads"] / 3600,
-        "hours_driver_encoding": chunks / min(64 * found["driver"]["batches_a_second"], found["driver"]["vectors_written_a_second"]) / 3600,
+        "core_hours_encoding": tokens / figures["encoder_tokens_a_second"]["1 threads"] / 3600,
+        "hours_driver_encoding": chunks
+        / min(64 * figures["driver"]["batches_a_second"], figures["driver"]["vectors_written_a_second"])
+        / 3600,
         "hours_chunking": chunks * a_chunk["chunks"] / 3600,
         "hours_gather": chunks * a_chunk["gather"] / 3600,
         "hours_index_if_linear": chunks * a_chunk["index"] / 3600,

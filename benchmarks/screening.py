@@ -1,10 +1,10 @@
-"""How often screening keeps the true best, and what it saves; the truth is the whole sweep with the real embedder.
+"""Measure how often screening keeps the true best, and how much it saves. The full sweep with the real embedder defines the true best.
 
-The sets are real: the handbook's two splits, chroma-chunking, and half of covid-qa's articles, with 17 to 20 chunkings each. A draw
-halves the documents (where they are fewer than ten, the questions): a sample of one half's questions is screened by proxy, and the
-true best is what comes first by the real embedder on the other half, which the screening never saw. `kept` is the share of draws in which
-it was not put aside; `lost` how much worse the best that was left is on that half. Random dropping puts as many aside, whichever.
-The margin was chosen on the handbook's dev split and chroma-chunking. The test split has dev's documents, so covid-qa is what judges it.
+The datasets are real: the handbook's two splits, chroma-chunking, and half of covid-qa's articles, with 17 to 20 chunkings each. A draw
+halves the documents (or the questions, if there are fewer than ten documents). A sample of one half's questions is screened by proxy; the
+true best is the leader by the real embedder on the other half, which the screening does not see. `kept` is the share of draws in which
+it was not screened out, `lost` how much worse the best remaining one is on that half. Random dropping drops as many, at random.
+The margin was chosen on the handbook's dev split and chroma-chunking. The test split shares dev's documents, so covid-qa is the test of it.
 """
 
 import json
@@ -81,42 +81,44 @@ class Measured:
 
 def run(outputs: Path = OUTPUTS) -> dict[str, object]:
     """Rates by set, with the chosen margin, without one, and of random dropping; the spread of the proxy's error."""
-    found = measured_sets(outputs)
+    sets = measured_sets(outputs)
     return {
         "margin": MARGIN,
         "queries": QUERIES,
         "draws": DRAWS,
-        "sets": {name: about(name, one) for name, one in found.items()},
-        "margins": {name: {str(margin): rates(one, margin) for margin in MARGINS} for name, one in found.items() if name in CHOSEN_ON},
+        "sets": {name: summary(name, results) for name, results in sets.items()},
+        "margins": {
+            name: {str(margin): rates(results, margin) for margin in MARGINS} for name, results in sets.items() if name in CHOSEN_ON
+        },
     }
 
 
-def about(name: str, one: Measured) -> dict[str, object]:
+def summary(name: str, results: Measured) -> dict[str, object]:
     """A set's figures."""
-    spent = {"real": float(one.real.sum()), "proxy": float(one.cheap.sum())}
+    spent = {"real": float(results.real.sum()), "proxy": float(results.cheap.sum())}
     return {
-        "configurations": len(one.names),
-        "questions": one.truth.shape[1],
+        "configurations": len(results.names),
+        "questions": results.truth.shape[1],
         "chose the margin": name in CHOSEN_ON,
-        "error": error(one),
+        "error": error(results),
         "seconds": spent | {"ratio": spent["real"] / spent["proxy"]},
-        "with the margin": rates(one, MARGIN),
-        "without": rates(one, 0.0),
+        "with the margin": rates(results, MARGIN),
+        "without": rates(results, 0.0),
     }
 
 
-def error(one: Measured) -> dict[str, float]:
-    """How far the proxy's differences of means are from the true ones, over all pairs; and the correlation of the means."""
-    truth, proxy = one.truth.mean(axis=1), one.proxy.mean(axis=1)
+def error(results: Measured) -> dict[str, float]:
+    """The error of the proxy's differences of means over all pairs, and the correlation of the means."""
+    truth, proxy = results.truth.mean(axis=1), results.proxy.mean(axis=1)
     first, second = np.triu_indices(len(truth), 1)
     off = (proxy[first] - proxy[second]) - (truth[first] - truth[second])
     return {"sd": float(off.std()), "largest": float(np.abs(off).max()), "correlation": float(np.corrcoef(truth, proxy)[0, 1])}
 
 
-def rates(one: Measured, margin: float, draws: int = DRAWS) -> dict[str, float]:
+def rates(results: Measured, margin: float, draws: int = DRAWS) -> dict[str, float]:
     """Means over the draws, with the standard errors of `kept` and of `dropped` over them."""
     rng = np.random.default_rng(0)
-    rows = np.array([draw(one, margin, rng) for _ in range(draws)])
+    rows = np.array([draw(results, margin, rng) for _ in range(draws)])
     kept, by_chance, dropped, saved, lost = rows.mean(axis=0)
     spread = rows.std(axis=0, ddof=1) / np.sqrt(draws)
     return {
@@ -130,18 +132,24 @@ def rates(one: Measured, margin: float, draws: int = DRAWS) -> dict[str, float]:
     }
 
 
-def draw(one: Measured, margin: float, rng: np.random.Generator) -> tuple[float, ...]:
-    """Of one draw: was the true best kept, how likely so by chance, the shares of configurations and of tokens dropped, the value lost."""
-    codes = units(one.clusters).codes
+def draw(results: Measured, margin: float, rng: np.random.Generator) -> tuple[float, ...]:
+    """One draw: whether the true best was kept, its probability by chance, the shares of configurations and tokens dropped, the value lost."""
+    codes = units(results.clusters).codes
     order = rng.permutation(int(codes.max()) + 1)
-    seen = np.isin(codes, order[: len(order) // 2])
-    sample = rng.permutation(np.flatnonzero(seen))[:QUERIES]
-    values = dict(zip(one.names, one.proxy[:, sample], strict=True))
-    kept = np.array([row.kept for row in screened(values, one.clusters[sample], proxies={}, margin=margin)])
-    truth = one.truth[:, ~seen].mean(axis=1)
+    screened_half = np.isin(codes, order[: len(order) // 2])
+    sample = rng.permutation(np.flatnonzero(screened_half))[:QUERIES]
+    values = dict(zip(results.names, results.proxy[:, sample], strict=True))
+    remaining = np.array([row.kept for row in screened(values, results.clusters[sample], proxies={}, margin=margin)])
+    truth = results.truth[:, ~screened_half].mean(axis=1)
     best = truth >= truth.max() - 1e-12
-    lost = truth.max() - truth[kept].max()
-    return (kept & best).any(), kept.mean(), 1 - kept.mean(), one.tokens[~kept].sum() / one.tokens.sum(), lost
+    lost = truth.max() - truth[remaining].max()
+    return (
+        (remaining & best).any(),
+        remaining.mean(),
+        1 - remaining.mean(),
+        results.tokens[~remaining].sum() / results.tokens.sum(),
+        lost,
+    )
 
 
 def measured_sets(outputs: Path) -> dict[str, Measured]:
@@ -171,13 +179,13 @@ def experiment(name: str, dataset: Mapping[str, Any], chunking: list[dict[str, A
     return experiment_of(settings, "benchmark")
 
 
-def measured(one: ExperimentSpec, outputs: Path, proxy: Callable[[Configuration], Configuration] = proxy_of) -> Measured:
-    """All configurations by the real embedder and by proxy; what is in the store is not computed again."""
-    # Without a primary metric nothing is explained: only what the values need is run and timed.
-    run = replace(context_of(one, outputs), indexed=False, primary=None)
+def measured(experiment: ExperimentSpec, outputs: Path, proxy: Callable[[Configuration], Configuration] = proxy_of) -> Measured:
+    """All configurations by the real embedder and by proxy. Stored results are reused."""
+    # Without a primary metric nothing is explained, so only the stages that the values need are run and timed.
+    run = replace(context_of(experiment, outputs), indexed=False, primary=None)
     graph = Graph(run)
     parts: list[tuple[Floats, Floats, int, float, float]] = []
-    for configuration in one.configurations:
+    for configuration in experiment.configurations:
         real, cheap = (Result(chosen, graph.walk(chosen)) for chosen in (configuration, proxy(configuration)))
         values = []
         for result in (real, cheap):
@@ -187,7 +195,7 @@ def measured(one: ExperimentSpec, outputs: Path, proxy: Callable[[Configuration]
         seconds = [sum(took for stage, took in result.seconds.items() if stage not in ("chunks", "queries")) for result in (real, cheap)]
         parts.append((values[0], values[1], int(input_lengths(real.entries).sum()), seconds[0], seconds[1]))
     truth, cheap_values, tokens, real_seconds, cheap_seconds = (np.array(column) for column in zip(*parts, strict=True))
-    names = tuple(configuration.name for configuration in one.configurations)
+    names = tuple(configuration.name for configuration in experiment.configurations)
     return Measured(names, truth, cheap_values, query_clusters(run.labels), tokens, real_seconds, cheap_seconds)
 
 

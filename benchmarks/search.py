@@ -1,7 +1,7 @@
-"""Chroma's index against exact search: what building costs, what 300 queries take, and how many queries pay for the building.
+"""Compare Chroma's index with exact search: the cost of building it, of 300 queries, and the number of queries that repays the building.
 
-Vectors come in clusters, as texts' vectors do. Both sides answer the ten nearest chunks of all queries at once. The two take turns, and
-the fastest of three rounds counts; then 50 queries come one by one, and the median counts.
+Vectors are clustered, like those of texts. Both sides find the ten nearest chunks of all queries at once. They take turns, and
+the fastest of three rounds counts; then 50 queries are timed one by one, and the median counts.
 """
 
 import tempfile
@@ -33,7 +33,7 @@ _ALONE = 50
 
 
 def run() -> dict[str, Any]:
-    """Seconds by the number of vectors, and after how many queries an index has paid for its building; None if it never does."""
+    """Seconds by the number of vectors, and the number of queries after which an index has repaid its building; None if it never does."""
     return {"dimension": DIMENSION, "queries": QUERIES, "sizes": [compared(n) for n in SIZES]}
 
 
@@ -67,10 +67,10 @@ def compared(n: int) -> dict[str, Any]:
     }
 
 
-def _fastest(ways: list[Callable[[Vectors], None]], queries: Vectors) -> tuple[list[float], list[float]]:
+def _fastest(methods: list[Callable[[Vectors], None]], queries: Vectors) -> tuple[list[float], list[float]]:
     """Seconds of each way for all queries together, and for one alone: the fastest of the rounds, the median of the queries."""
-    rounds = [[_seconds(partial(way, queries)) for way in ways] for _ in range(_ROUNDS)]
-    alone = [[_seconds(partial(way, query[None, :])) for way in ways] for query in queries[:_ALONE]]
+    rounds = [[_seconds(partial(method, queries)) for method in methods] for _ in range(_ROUNDS)]
+    alone = [[_seconds(partial(method, query[None, :])) for method in methods] for query in queries[:_ALONE]]
     return np.min(rounds, axis=0).tolist(), np.median(alone, axis=0).tolist()
 
 

@@ -1,4 +1,4 @@
-"""A benchmark's figures as lines that people read: names and values, and tables where rows have the same columns."""
+"""Format a benchmark's figures as lines: names and values, and a table where rows have the same columns."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 _WIDEST = 160
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """All that was found, in its order; the claims last, each with whether it holds."""
-    for name, value in found.items():
+def lines(figures: Mapping[str, Any]) -> Iterator[str]:
+    """All figures in order, then the claims with their outcomes."""
+    for name, value in figures.items():
         if name != "claims":
             yield from _part(name, value)
-    for claim in found.get("claims", []):
+    for claim in figures.get("claims", []):
         bound = next(key for key in ("at least", "at most") if key in claim)
         verdict = "holds" if claim["holds"] else "FAILS"
         yield f"{verdict}: {claim['claim']}: {number(claim['found'])} ({bound} {number(claim[bound])})"
 
 
 def number(value: Any) -> str:
-    """A value as text: numbers with three digits or the whole ones that they have."""
+    """A value as text: numbers with three significant digits, or all digits of a whole number."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) >= 1 or not value else f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
@@ -36,7 +36,7 @@ def _part(name: str, value: Any) -> Iterator[str]:
 
 
 def _mapping(value: Mapping[str, Any]) -> Iterator[str]:
-    """A table where every value is a mapping of plain ones to the same columns, else a line or a part a name."""
+    """A table if all values are flat mappings with the same keys, else a line or a block for each name."""
     rows = list(value.values())
     if all(isinstance(row, Mapping) for row in rows) and all(_plain(row) and list(row) == list(rows[0]) for row in rows):
         yield from _table(value)

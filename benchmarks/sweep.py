@@ -1,13 +1,13 @@
-"""A cold sweep of eight chunkings of covid-qa against the loop one would otherwise write, plain and tuned in two ways, in one process.
+"""A cold sweep of eight chunkings of covid-qa against a hand-written loop, plain and tuned in two ways, in one process.
 
-The loops (`benchmarks/loops.py`) split, embed, fill a Chroma collection and ask it every question. The sweep does that too and, besides,
-searches exactly, measures, checks the index, times 50 single questions, and writes all tables; notebooks and report are
-timed apart. All sides embed the same texts, which is checked, so that recall can be compared. The chunkings are shared out: half
-of each loop runs before the sweep and half after it, so that what else the machine does meanwhile weighs on all. Loading is not measured.
+The loops (`benchmarks/loops.py`) split, embed, fill a Chroma collection and query it with every question. The sweep also
+searches exactly, scores, audits the index, times 50 single questions and writes all tables; notebooks and report are
+timed separately. All sides embed the same texts, which is checked, so that recall can be compared. Half of each loop's chunkings
+run before the sweep and half after it, so that other work on the machine affects all sides. Loading is not measured.
 
-Then the same sweep again with nothing new, and with one chunking more. What one more costs is the sweep with it less the
-sweep again. It is compared with that chunking alone, cold, in a new store, less what it costs there with nothing to compute
-(reading, tables); strictly also less the questions' vectors, which the sweep has already.
+Then the same sweep runs again with nothing new, and with one more chunking. The cost of that chunking is the difference of the
+two. It is compared with a cold sweep of that chunking alone in a new store, minus its cost there with nothing to compute
+(reading, tables); strictly also minus the questions' vectors, which the sweep has already.
 """
 
 import tempfile
@@ -37,12 +37,12 @@ CHUNKINGS: list[Chunking] = [
 ]
 ADDED: Chunking = {"kind": "fixed", "size": 192, "overlap": 0}
 
-# The loops that are run; `--loops sorted` leaves out the others, two thirds of the time.
+# The loops to run; `--loops sorted` leaves out the others, which take two thirds of the time.
 LOOPS = ("plain", "sorted", "tuned")
 
-# A loop's recall is called no better than the sweep's up to this; a part has so few questions that two of them may weigh more.
+# A loop's recall counts as no better than the sweep's up to this difference; in a part of the data two questions can weigh more.
 EQUAL, QUESTIONS = 0.005, 2
-# How many times as fast as any of the loops. The aim of 4 is beyond two cores' products in bfloat16 (docs/performance.md).
+# The required speed-up over every loop. The goal of 4 exceeds what two cores compute in bfloat16 (docs/performance.md).
 FASTER = 3.0
 
 
@@ -69,7 +69,7 @@ def run(documents: int = DOCUMENTS, loops: Sequence[str] = LOOPS) -> dict[str, A
         more = {"notebooks and report": notebooks(cold)} | later(place, CHUNKINGS, ADDED)
         compared = recalls(dataset, sides, cold)
     seconds = {f"{name} loop": side.seconds for name, side in sides.items()} | {"cold sweep": cold.seconds} | more
-    found = {
+    figures = {
         "loops": list(loops),
         "documents": len(dataset.documents),
         "questions": len(dataset.queries),
@@ -79,12 +79,12 @@ def run(documents: int = DOCUMENTS, loops: Sequence[str] = LOOPS) -> dict[str, A
         "cold sweep by part, seconds": {name: round(value, 2) for name, value in parts(cold).items()},
         "ratios": ratios(seconds),
     }
-    return found | {"claims": claims(found, len(dataset.documents) == len(doc_ids()))}
+    return figures | {"claims": claims(figures, len(dataset.documents) == len(doc_ids()))}
 
 
 @dataclass
 class Side:
-    """A loop with what it took and what it delivered."""
+    """A loop with its seconds and results."""
 
     loop: Plain | Tuned
     seconds: float = 0.0
@@ -100,12 +100,12 @@ class Side:
             self.chunks[name_of(chunking)], self.answers[name_of(chunking)] = places(dataset, pieces), answers
 
     def delivered(self, name: str) -> dict[str, list[Place]]:
-        """The places of each question's chunks."""
+        """The positions of each question's chunks."""
         return {query: [self.chunks[name][number] for number in found] for query, found in self.answers[name].items()}
 
 
 def counted(loops: Mapping[str, Side]) -> dict[str, int]:
-    """What one of the tuned loops encoded of chunks, and what of it keeping vectors by text would have saved."""
+    """The tokens of chunks that a tuned loop encoded, and those that a vector cache would have saved."""
     tuned = next((side.loop for side in loops.values() if isinstance(side.loop, Tuned)), None)
     return {"encoded": tuned.tokens, "in texts of an earlier chunking": tuned.repeated} if tuned else {}
 
@@ -116,7 +116,7 @@ def name_of(chunking: Chunking) -> str:
 
 
 def ratios(seconds: Mapping[str, float]) -> dict[str, float]:
-    """What is compared; above 1 the first takes longer."""
+    """The ratios; above 1 the first side takes longer."""
     cold, again, alone = seconds["cold sweep"], seconds["again"], seconds["that one alone"]
     whole = cold + seconds["notebooks and report"]
     more, own = seconds["one more"] - again, alone - seconds["that one alone, again"]
@@ -135,7 +135,7 @@ def ratios(seconds: Mapping[str, float]) -> dict[str, float]:
 def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[str, dict[str, float]]:
     """Each chunking's chunks, the share of them that both sides made, and recall@5 of all sides.
 
-    The sweep has two: by exact search, which is its own, and by its Chroma index, which is what the loops ask.
+    The sweep has two: by exact search, its default, and by its Chroma index, which the loops use.
     """
     found: dict[str, dict[str, float]] = {}
     ids = np.array([query.query_id for query in dataset.queries], dtype=object)
@@ -149,31 +149,33 @@ def recalls(dataset: Dataset, loops: Mapping[str, Side], cold: Swept) -> dict[st
             rows = result.hits.table(f"{search}_hits").sort_values("rank", kind="stable")
             of_query = rows["chunk"].groupby(ids[rows["query"]])
             sides[side] = recall(dataset, {str(query_id): [cut[chunk] for chunk in own] for query_id, own in of_query})
-        figures = {f"{side} {measure}": round(value, 4) for side, means in sides.items() for measure, value in means.items()}
+        figures = {f"{side} {name}": round(value, 4) for side, means in sides.items() for name, value in means.items()}
         found[name] = {"chunks": len(ours), "shared": round(len(ours & theirs) / len(ours | theirs), 4), **figures}
     return found
 
 
-def claims(found: Mapping[str, Any], whole: bool) -> list[Claim]:
-    """No worse recall on whatever part, as far as the number of questions can tell; how fast it is, of all documents only.
+def claims(figures: Mapping[str, Any], whole: bool) -> list[Claim]:
+    """Claims about recall on any part, within the precision of its number of questions, and about speed on all documents only.
 
-    On a part, what does not grow with the documents (tables, intervals, 50 timed questions) weighs too much for that.
+    On a part, the costs that do not grow with the documents (tables, intervals, 50 timed questions) weigh too much.
     """
-    rows = found["recall"].values()
+    rows = figures["recall"].values()
     measures = ("documents@5", "spans@5")
-    less = max(row[f"{side} {one}"] - row[f"sweep {one}"] for row in rows for side in found["loops"] for one in measures)
-    apart = max(abs(row[f"{side} {one}"] - row[f"sweep's Chroma {one}"]) for row in rows for side in found["loops"] for one in measures)
-    equal = max(EQUAL, QUESTIONS / found["questions"])
-    made = [
+    less = max(row[f"{side} {name}"] - row[f"sweep {name}"] for row in rows for side in figures["loops"] for name in measures)
+    apart = max(
+        abs(row[f"{side} {name}"] - row[f"sweep's Chroma {name}"]) for row in rows for side in figures["loops"] for name in measures
+    )
+    equal = max(EQUAL, QUESTIONS / figures["questions"])
+    checks = [
         at_most("most that a loop's recall@5 is above the sweep's", round(less, 4), round(equal, 4)),
         at_most("most that a loop's recall@5 differs from that of the sweep's own Chroma index", round(apart, 4), round(equal, 4)),
         at_least("smallest share of chunks that both sides made", min(row["shared"] for row in rows), 0.99),
     ]
-    ratio = found["ratios"]
+    ratio = figures["ratios"]
     more = "one more / its own cost without the questions"
     fast = [
-        *(at_least(f"{side} loop / cold sweep", ratio[f"{side} loop / cold sweep"], FASTER) for side in found["loops"]),
+        *(at_least(f"{side} loop / cold sweep", ratio[f"{side} loop / cold sweep"], FASTER) for side in figures["loops"]),
         at_least("cold sweep / again, nothing changed", ratio["cold sweep / again"], 50.0),
         at_most(more, ratio[more], 1.15),
     ]
-    return made + (fast if whole else [])
+    return checks + (fast if whole else [])

@@ -25,7 +25,7 @@ _AGAIN = 3
 
 @dataclass
 class Swept:
-    """A sweep without notebooks, with what all of it took and what its tables took of that."""
+    """A sweep without notebooks, with its seconds and those of its tables."""
 
     outcome: Outcome
     seconds: float
@@ -33,7 +33,7 @@ class Swept:
 
 
 def warm(outputs: Path) -> None:
-    """Loads what a sweep needs, and converts the model, on other texts."""
+    """Load everything that a sweep needs, and convert the model, on other texts."""
     dataset = {"kind": "golden", "path": str(HANDBOOK), "split": "dev"}
     settings = {"name": "warm", "dataset": dataset, "sweep": {"chunking": {"kind": "whole", "enrich": [False, True]}}}
     write_outputs(run_experiment(experiment_of(settings, "warm"), outputs, quiet))
@@ -67,7 +67,7 @@ def notebooks(swept: Swept) -> float:
 
 
 def later(place: Path, chunkings: Sequence[Chunking], added: Chunking) -> dict[str, float]:
-    """Seconds of what follows a cold sweep: the same as a command and again, one chunking more, that one alone."""
+    """Seconds of the sweeps after a cold one: the same as a command and again, with one more chunking, and that one alone."""
     process = as_command(place)
     again = statistics.median(sweep(place, "outputs", chunkings).seconds for _ in range(_AGAIN))
     more = sweep(place, "outputs", [*chunkings, added])
@@ -91,7 +91,7 @@ def as_command(place: Path) -> float:
 
 
 def parts(swept: Swept) -> dict[str, float]:
-    """Where a sweep's time went: what it computed by stage, its tables, and all else (reading, keys, locks)."""
+    """The seconds of a sweep by stage, of its tables, and of everything else (reading, keys, locks)."""
     found = dict.fromkeys(STAGES, 0.0)
     for result in swept.outcome.results:
         for stage, entries in result.entries.items():

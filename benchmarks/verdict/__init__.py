@@ -1,1 +1,1 @@
-"""Simulations of the verdict: how often it is wrong, how much it finds, beside an oracle."""
+"""Simulations of the verdict: its error rates and its power, compared with an oracle."""

@@ -1,4 +1,4 @@
-"""How often the verdict's claims are false, and how much it finds beside an oracle."""
+"""The rates of false claims of the verdict, and its power compared with an oracle."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ LEVEL = 0.025
 class Claims:
     """Shares and means over `runs` of one world.
 
-    `held`: each true best in the set (the least often held one); `false_winner`: a winner although it is not better than all others;
+    `held`: the share in which a true best is in the set (of the least frequent one); `false_winner`: a winner although it is not better than all others;
     `false_pair`: any pair of equal configurations with p_adjusted <= .05; `size`, `oracle_95`, `oracle`, `knowing`: mean sizes of the set
     and of those of oracles at 5 %, at 2.5 %, and at 2.5 % knowing who is far behind. `won`, `oracle_won`: the true best is the winner.
     `found`, `oracle_found`: the first pair of unequal ones, in the family against configuration 0. `naive`, `corrected`: bias of the

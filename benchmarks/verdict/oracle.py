@@ -1,4 +1,4 @@
-"""The same decisions by one who knows the true covariance of the means, and so the exact critical values."""
+"""The decisions of an oracle that knows the true covariance of the means, and so the exact critical values."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.verdict.worlds import Floats, World
 
 _DRAWS = 40_000
-# A rival this many standard errors behind, in truth, is known to be behind.
+# A rival whose true mean is this many standard errors behind is known to be behind.
 _FAR = 4.0
 
 
@@ -31,12 +31,12 @@ class Oracle:
         rivals = ~np.eye(len(means), dtype=bool)
         if knowing:
             rivals &= (means[None] - means[:, None]) / errors > -_FAR
-        found = random.multivariate_normal(np.zeros(len(means)), covariance, _DRAWS, method="cholesky")
+        draws = random.multivariate_normal(np.zeros(len(means)), covariance, _DRAWS, method="cholesky")
         critical = np.full(len(means), np.inf)
-        for one in np.flatnonzero(rivals.any(axis=1)):
-            leads = ((found - found[:, [one]]) / errors[one])[:, rivals[one]]
-            critical[one] = np.quantile(leads.max(axis=1), 1 - level)
-        two_sided = np.abs((found[:, 1:] - found[:, [0]]) / errors[0, 1:]).max(axis=1)
+        for index in np.flatnonzero(rivals.any(axis=1)):
+            leads = ((draws - draws[:, [index]]) / errors[index])[:, rivals[index]]
+            critical[index] = np.quantile(leads.max(axis=1), 1 - level)
+        two_sided = np.abs((draws[:, 1:] - draws[:, [0]]) / errors[0, 1:]).max(axis=1)
         return cls(errors, rivals, critical, float(np.quantile(two_sided, 0.95)))
 
     def best(self, means: Floats) -> np.ndarray:
@@ -45,6 +45,6 @@ class Oracle:
         within: np.ndarray = leads <= self.critical
         return within
 
-    def differs(self, means: Floats, one: int) -> bool:
-        """Whether configuration `one` differs from configuration 0 in the family of all against 0, two-sided at 5 %."""
-        return bool(abs(means[one] - means[0]) / self.errors[0, one] > self.against)
+    def differs(self, means: Floats, index: int) -> bool:
+        """Whether configuration `index` differs from configuration 0 in the family of all against 0, two-sided at 5 %."""
+        return bool(abs(means[index] - means[0]) / self.errors[0, index] > self.against)

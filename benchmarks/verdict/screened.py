@@ -1,7 +1,7 @@
-"""Whether a screening makes the verdict's claims false more often: python -m benchmarks.verdict.screened [runs].
+"""Measure whether screening increases the verdict's false claims: python -m benchmarks.verdict.screened [runs].
 
-The worst case: the configurations are screened by their own values on 200 of the very questions that decide, so that the choice of the
-family leans on the same luck as the tests. `a proxy` is half that and half an independent draw of the same world.
+The worst case: the configurations are screened by their own values on 200 of the questions that decide, so that the choice of the
+family depends on the same noise as the tests. `a proxy` averages that with an independent draw of the same world.
 """
 
 import sys
@@ -27,7 +27,7 @@ HEADINGS = ("world", "screened by", "dropped", "false winner", "false pair", "a 
 
 
 def table(runs: int) -> str:
-    """A row for each world and way to screen, in Markdown."""
+    """A Markdown row for each world and kind of screening."""
     lines = [" | ".join(HEADINGS), " | ".join("---" for _ in HEADINGS)]
     with threadpool_limits(1):
         for name in WORLDS:
@@ -42,7 +42,7 @@ def table(runs: int) -> str:
 def _run(world: World, screen: str, random: np.random.Generator, seed: int) -> list[float]:
     truth, values, other = np.array(world.means), world.draw(random), world.draw(random)
     sample = random.permutation(values.shape[1])[:SAMPLE]
-    kept = _kept((values + other) / 2 if screen == "a proxy" else values, sample, world, screen)
+    kept = _remaining((values + other) / 2 if screen == "a proxy" else values, sample, world, screen)
     left, codes = values[kept], units(world.codes).codes
     pairs = all_pairs(left, codes, world.codes)
     tests = randomise(pairs, np.ones(len(pairs.a), dtype=bool), seed, FLIPS)
@@ -53,7 +53,7 @@ def _run(world: World, screen: str, random: np.random.Generator, seed: int) -> l
     equal = truth[kept][pairs.a] == truth[kept][pairs.b]
     selected = corrected_first(left, codes, list(map(str, kept)), seed)
     assert selected is not None
-    # The first of the true bests stands for all of them.
+    # Check the first true best only, since all are exchangeable.
     held, there = bests[0] in chosen, bests[0] in kept
     false = [len(chosen) == 1 and not better, bool((adjusted[equal] <= 0.05).any())]
     return [
@@ -65,7 +65,7 @@ def _run(world: World, screen: str, random: np.random.Generator, seed: int) -> l
     ]
 
 
-def _kept(values: Floats, sample: NDArray[np.int64], world: World, screen: str) -> NDArray[np.int64]:
+def _remaining(values: Floats, sample: NDArray[np.int64], world: World, screen: str) -> NDArray[np.int64]:
     if screen == "none":
         return np.arange(len(values))
     named = {str(place): row for place, row in enumerate(values[:, sample])}

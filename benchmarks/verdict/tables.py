@@ -7,7 +7,7 @@ from benchmarks.verdict.claims import Claims, simulate
 from benchmarks.verdict.coverage import cells
 from benchmarks.verdict.worlds import PROFILES, World
 
-# Less noise, so that the one that is better can be found at all.
+# Less noise, so that the better one can be found.
 QUIET = partial(World, noise=0.10, shift=0.03)
 WORLDS = {name: World(means) for name, means in PROFILES.items()} | {
     "two best, 22 worse by .10, quiet": QUIET(PROFILES["two best, 22 worse by .10"]),
@@ -39,7 +39,7 @@ def claims_table(runs: int) -> tuple[dict[str, Claims], str]:
 
 
 def coverage_table(runs: int) -> tuple[dict[tuple[str, int, str], list[float]], str]:
-    """The coverage by cell, and a table of its least and mean values."""
+    """The coverage by cell, and a table of its smallest and mean values."""
     found = cells(runs)
     rows = [
         [name, str(documents), kind, f"{min(values):.3f}", f"{sum(values) / len(values):.3f}"]

@@ -1,4 +1,4 @@
-"""Experiments whose truth is known: scores like span recalls, mostly 0 or 1, of questions that come in documents."""
+"""Experiments with known true means: scores like span recalls, mostly 0 or 1, of questions clustered in documents."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ class World:
     """Configurations with true `means`, measured on `documents` of 1 to `most` questions each.
 
     A score is a normal variable cut off at 0 and 1. It is the sum of what the document, the question, the configuration on the document
-    and the configuration on the question contribute (standard deviations); neighbouring configurations err alike (correlation).
+    and the configuration on the question contribute (standard deviations); the errors of neighbouring configurations are correlated.
     """
 
     means: tuple[float, ...]
@@ -40,7 +40,7 @@ class World:
 
     @cached_property
     def mixing(self) -> Floats:
-        """(c, c) turns independent errors into those of configurations that err alike."""
+        """(c, c) turns independent errors into correlated ones."""
         apart = np.abs(np.subtract.outer(np.arange(len(self.means)), np.arange(len(self.means))))
         found: Floats = np.linalg.cholesky(self.alike**apart).astype(np.float64)
         return found

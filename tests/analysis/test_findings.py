@@ -49,7 +49,7 @@ def test_the_reference_is_the_baseline_or_else_the_first(made) -> None:
         assert findings(made.valued(values, baseline=baseline)).reference.name == reference
 
 
-def test_a_baseline_that_is_first_is_held_against_the_second(made) -> None:
+def test_a_leading_baseline_is_compared_with_the_second(made) -> None:
     found = findings(made.valued([BASE, BASE + 0.3, BASE + 0.1 * noise.random(N)], baseline="fixed-24-0"))
     assert (found.margin.a, found.margin.b) == ("fixed-24-0", "fixed-32-0")
 
@@ -61,7 +61,7 @@ def test_a_baseline_without_a_value_is_named_and_all_pairs_are_tested(made) -> N
     assert [one.name for one in found.standings.ranked] == ["fixed-24-0", "fixed-32-0", "fixed-16-0"]
 
 
-def test_those_that_cannot_be_told_apart_are_marked_and_the_cheapest_of_them_named(made) -> None:
+def test_the_tie_set_is_marked_and_its_cheapest_configuration_named(made) -> None:
     rows = [np.clip(BASE + noise.normal(0, 0.3, N), 0, 1) for _ in range(3)]
     found = findings(made.valued(rows))
     assert found.winner is None
@@ -87,7 +87,7 @@ def test_judgements_that_differ_bound_the_difference(made) -> None:
         assert found.bounds.low <= found.margin.difference.value <= found.bounds.high
 
 
-def test_where_nothing_can_be_compared_there_is_no_verdict(made, outcome_of_sizes) -> None:
+def test_without_comparable_configurations_there_is_no_verdict(made, outcome_of_sizes) -> None:
     sizes = outcome_of_sizes()
     cut = [result for result in sizes.results if result.truncated.any()]
     found = findings(collect(replace(sizes, results=cut)))

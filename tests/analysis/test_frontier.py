@@ -15,7 +15,7 @@ few = st.one_of(st.integers(0, 3).map(float), st.just(float("nan")))
 
 
 @given(st.lists(st.tuples(few, few), max_size=8))
-def test_the_frontier_is_what_no_other_dominates(points) -> None:
+def test_the_frontier_contains_the_undominated_configurations(points) -> None:
     def dominates(one, other) -> bool:
         return (one[0] >= other[0] and one[1] < other[1]) or (one[0] > other[0] and one[1] <= other[1])
 
@@ -53,13 +53,13 @@ def test_every_configuration_has_its_costs(priced, priced_run: RunTables) -> Non
         assert one.costs["delivered"] > 0
 
 
-def test_delivered_tokens_are_those_of_what_the_metric_looks_at(priced) -> None:
+def test_delivered_tokens_are_counted_up_to_the_cut_of_the_metric(priced) -> None:
     sixteen = [one for one in priced if one.name.startswith("fixed-16")]
     # Two chunks of at most 14 tokens and two special ones.
     assert all(one.costs["delivered"] <= 28 for one in sixteen)
 
 
-def test_what_is_beyond_the_window_is_on_no_frontier(priced) -> None:
+def test_configurations_beyond_the_window_are_on_no_frontier(priced) -> None:
     beyond = [one for one in priced if not one.ranked]
     assert [one.name.startswith("fixed-64") for one in beyond] == [True]
     assert not beyond[0].frontier

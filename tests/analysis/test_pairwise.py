@@ -134,7 +134,7 @@ def test_turned_round_it_says_the_same(two) -> None:
     assert found.parts[0].difference.value == -turned.parts[0].difference.value
 
 
-def test_what_differs_without_a_miss_is_told_apart(two) -> None:
+def test_differences_without_a_miss_have_their_own_cause(two) -> None:
     found = contrast(run_of(two[0], "span_precision@1", *two[1:]), "a", "b")
     # q1: both deliver all of the evidence, b with more text around it.
     assert found.a.causes == {"rank": ("q0", "q2"), OTHER: ("q1",)}

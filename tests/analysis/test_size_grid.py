@@ -45,7 +45,7 @@ def test_the_title_names_what_all_cells_have_in_common(tables) -> None:
     assert [grid.title for grid in size_grids(run, found, run.primary)] == ["fixed, bm25, k 10"]
 
 
-def test_a_cell_that_is_there_twice_is_an_error(tables) -> None:
+def test_two_configurations_in_one_cell_are_an_error(tables) -> None:
     run, found = run_of(tables, [EMBEDDER, EMBEDDER])
     with pytest.raises(WorkbenchError, match="size 128, overlap 0"):
         size_grids(run, found, run.primary)

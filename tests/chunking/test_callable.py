@@ -58,7 +58,7 @@ def test_a_function_may_give_places_and_take_arguments(module: str) -> None:
     assert chunker.name == f"callable-{module}.pairs-step.3"
 
 
-def test_what_a_function_does_wrong_is_told_in_a_line(module: str) -> None:
+def test_an_error_of_a_function_is_reported_in_one_line(module: str) -> None:
     with pytest.raises(InputError, match="upper' on document 'd': the chunk 'ABC' is not a slice of the text but a rewriting"):
         CallableChunker(callable=f"{module}:upper").split(Document("d", "abc"))
     with pytest.raises(RunError, match=r"broken' on document 'd' failed \(KeyError: 'no such page'\)"):

@@ -46,7 +46,7 @@ def test_what_is_no_slice_is_refused_in_a_line(chunks: list[object], told: str) 
         placed(TEXT, chunks)
 
 
-def test_arguments_are_told_in_names_or_by_six_digits() -> None:
+def test_arguments_appear_in_names_as_words_or_six_digits() -> None:
     assert argument_names({}) == []
     assert argument_names({"keep_separator": False, "a": 3}) == ["a.3", "keep_separator.false"]
     one, other = argument_names({"separators": ["\n"]}), argument_names({"separators": ["\n\n"]})

@@ -3,7 +3,7 @@ import pytest
 
 from workbench.chunking.semantic import SemanticChunker, distances
 from workbench.chunking.text.sentences import sentences
-from workbench.embedding.embed import vectors_kept_in
+from workbench.embedding.embed import using_vector_cache
 from workbench.models.files import MINILM, model_fingerprint
 from workbench.models.tokenizers import input_lengths
 from workbench.records import Document
@@ -61,7 +61,7 @@ def test_a_cache_that_is_open_keeps_the_sentences_and_changes_no_chunk(tmp_path)
     put = cache.put
     cache.put = lambda keys, vectors: (puts.append(len(keys)), put(keys, vectors))[1]
     for _ in range(2):
-        with vectors_kept_in(cache):
+        with using_vector_cache(cache):
             assert SemanticChunker(size=256).split(document) == alone
     assert sum(puts) == len(sentences(document.text))
 

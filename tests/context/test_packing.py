@@ -18,7 +18,7 @@ def ints(*values: int) -> np.ndarray:
 
 
 def rows(packed) -> list[tuple[int, int, str]]:
-    return list(zip(packed.position.tolist(), packed.kept.tolist(), packed.reason.tolist(), strict=True))
+    return list(zip(packed.position.tolist(), packed.delivered_tokens.tolist(), packed.reason.tolist(), strict=True))
 
 
 def test_slices_are_delivered_by_rank_until_the_budget_is_spent_and_the_last_is_cut() -> None:
@@ -93,7 +93,9 @@ def test_the_file_runs_alone_with_numpy(tmp_path: Path) -> None:
     modules |= {alias.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import) for alias in node.names}
     assert modules == {"typing", "numpy", "numpy.typing"}
     (tmp_path / "packing.py").write_text(text, "utf-8")
-    script = "import numpy as np, packing; one = np.zeros(2, dtype=np.int64); print(packing.pack(one, one, one + 1).kept.tolist())"
+    script = (
+        "import numpy as np, packing; one = np.zeros(2, dtype=np.int64); print(packing.pack(one, one, one + 1).delivered_tokens.tolist())"
+    )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[1, 0]"
 
@@ -102,4 +104,4 @@ def test_a_million_rows_are_packed_at_once() -> None:
     query = np.repeat(np.arange(10_000, dtype=np.int64), 100)
     piece = np.tile(np.arange(100, dtype=np.int64), 10_000)
     packed = pack(query, piece, np.full(1_000_000, 30, dtype=np.int64), k=90, budget=2_000)
-    assert packed.kept.reshape(10_000, 100).sum(axis=1).tolist() == [2_000] * 10_000
+    assert packed.delivered_tokens.reshape(10_000, 100).sum(axis=1).tolist() == [2_000] * 10_000

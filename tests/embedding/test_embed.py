@@ -138,7 +138,7 @@ def test_what_is_missing_is_named_once_where_it_comes_first(minilm: SentenceTran
     assert missing_batches([[]], minilm, "document", cache) == []
 
 
-def test_what_is_missing_is_told_without_holding_the_texts(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
+def test_missing_texts_are_counted_without_keeping_them_in_memory(minilm: SentenceTransformerEmbedder, cache: VectorCache) -> None:
     class Long(Sequence[str]):
         """Texts of 2,000 characters, made when they are asked for."""
 

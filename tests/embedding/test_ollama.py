@@ -11,7 +11,7 @@ def make(provider: Provider, **settings: object) -> OllamaEmbedder:
     return OllamaEmbedder.model_validate(usual | settings)
 
 
-def test_the_server_may_not_cut_and_has_the_window_that_was_told(provider):
+def test_the_server_must_not_truncate_and_gets_the_configured_window(provider):
     make(provider).encode(["text"], "query")
     assert provider.asked == [{"model": "words", "input": ["text"], "truncate": False, "options": {"num_ctx": 64}}]
     assert make(provider).encode_metered(["two words"], "query")[1].tokens == 2

@@ -164,7 +164,7 @@ def test_auto_shares_its_vectors_with_what_it_resolves_to_and_torch_keeps_its_ke
                     {"idx": 1, "name": "1", "path": "", "type": "sentence_transformers.models.WeightedLayerPooling"},
                 ]
             },
-            "its module sentence_transformers.models.WeightedLayerPooling is not of",
+            "its module sentence_transformers.models.WeightedLayerPooling is none of",
         ),
     ],
 )

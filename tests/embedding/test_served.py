@@ -161,7 +161,7 @@ def test_what_no_repetition_can_change_is_not_repeated(make: Make, provider: Pro
     assert len(provider.asked) == 1
 
 
-def test_window_and_vocabulary_must_be_told(make: Make) -> None:
+def test_an_unknown_window_or_vocabulary_is_an_error(make: Make) -> None:
     with pytest.raises(ModelError, match=r"the window of words is not known; give embedding.max_tokens"):
         make(max_tokens=None).window()
     with pytest.raises(ModelError, match=r"the vocabulary of words is not known; give embedding.tokenizer"):

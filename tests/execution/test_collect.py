@@ -24,7 +24,7 @@ def test_explanations_are_computed_once(few: Outcome) -> None:
     assert {path: path.stat().st_mtime_ns for path in first} == first
 
 
-def test_another_primary_metric_has_explanations_of_its_own(few: Outcome) -> None:
+def test_another_primary_metric_has_separate_explanations(few: Outcome) -> None:
     experiment = experiment_of(few.experiment.settings | {"primary": "recall@5"}, "here")
     other = collect(run_experiment(experiment, few.context.workspace.outputs, lambda _: None))
     assert (other.causes["need"] == -1).all()
@@ -37,7 +37,7 @@ def test_another_primary_metric_has_explanations_of_its_own(few: Outcome) -> Non
     assert texts.query_details[["judged", "unjudged_low", "unjudged_high"]].isna().all(axis=None)
 
 
-def test_the_context_is_what_the_primary_metric_looks_at(few: Outcome) -> None:
+def test_the_context_is_cut_where_the_primary_metric_is(few: Outcome) -> None:
     run = collect(few)
     context = run.context
     assert (context["kept"].between(context["start"], context["end"])).all()

@@ -159,7 +159,7 @@ def test_two_workers_give_the_ids_ranks_and_metrics_of_one_process(outcome, expe
     assert not list(tmp_path.rglob("*.tmp"))
 
 
-def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_what_is_its_own(outcome, experiment_file, tmp_path, two_workers):
+def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_its_own_results(outcome, experiment_file, tmp_path, two_workers):
     outputs = tmp_path / "outputs"
     shutil.copytree(outcome.context.workspace.outputs, outputs)
     before = entries(outputs)
@@ -207,7 +207,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(outcome, experiment_file,
     same(found, outcome)
 
 
-def test_workers_that_share_a_store_under_a_url_give_what_one_process_gives(
+def test_workers_that_share_a_store_under_a_url_give_the_results_of_one_process(
     small_file, tmp_path, two_workers, server, cache_with_models, monkeypatch
 ):
     alone = run_experiment(read_experiment(small_file), tmp_path / "alone", lambda _: None)
@@ -222,7 +222,7 @@ def test_workers_that_share_a_store_under_a_url_give_what_one_process_gives(
     assert computed["value"].tolist() == [1.0] * 3
 
 
-def test_a_configuration_that_fails_on_a_worker_is_told_in_one_line_and_the_others_go_on(small_file, tmp_path, two_workers):
+def test_a_configuration_failing_on_a_worker_is_reported_in_one_line_and_the_others_continue(small_file, tmp_path, two_workers):
     small_file.write_text(
         small_file.read_text().replace("  chunking:\n", "  chunking:\n    - {kind: callable, callable: 'builtins:int'}\n")
     )
@@ -240,7 +240,7 @@ def test_a_configuration_that_fails_on_a_worker_is_told_in_one_line_and_the_othe
     assert "Traceback" in (found.folder / "errors" / f"{name}.txt").read_text()
 
 
-def test_what_cannot_work_is_told_before_anything_runs(two_workers, small_file, tmp_path, monkeypatch):
+def test_unusable_workers_are_reported_before_anything_runs(two_workers, small_file, tmp_path, monkeypatch):
     outputs = tmp_path / "outputs"
     with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 .*dask scheduler"):
         run(small_file, outputs, scheduler="tcp://127.0.0.1:9")

@@ -125,7 +125,7 @@ def test_a_chunker_that_fails_leaves_the_others_their_pass(
     assert tokens_encoded(outcome) == {"fixed-32-0": one_pass(outcome), "fixed-200-0": 0}
 
 
-def test_what_late_pooling_cannot_do_is_said_when_the_experiment_is_read(experiment: Callable[..., ExperimentSpec]) -> None:
+def test_settings_that_late_pooling_rules_out_are_refused_when_the_experiment_is_read(experiment: Callable[..., ExperimentSpec]) -> None:
     with pytest.raises(ExperimentError) as caught:
         experiment(chunking={"kind": "fixed", "size": 64, "enrich": True})
     assert "pooling: late does not go with enrich: true" in str(caught.value)

@@ -85,7 +85,7 @@ def test_a_metric_whose_version_rises_is_scored_again_and_no_other(outcome, expe
     assert set(after["mrr@10"].dropna()) == {1.0}
 
 
-def test_a_configuration_that_fails_is_told_and_the_others_go_on(outcome, experiment_file, copied):
+def test_a_failing_configuration_is_reported_and_the_others_continue(outcome, experiment_file, copied):
     (node, *_) = outcome.graph.nodes(outcome.experiment.configurations[0], ["scores"])
     key = outcome.graph.key(node)
     broken = copied / ".store" / "scores" / key / "scores.parquet"
@@ -118,7 +118,7 @@ def test_without_evidence_the_document_metric_decides(tmp_path):
     assert metrics.loc["span_recall@2000t", "n"] == 0
 
 
-def test_the_plan_counts_tokens_that_are_new_and_nothing_twice(experiment_file, tmp_path, copied):
+def test_the_plan_counts_only_new_tokens_and_each_once(experiment_file, tmp_path, copied):
     fresh = plan_experiment(read_experiment(experiment_file), tmp_path / "empty")
     assert [one.name for one in fresh.configurations] == ["fixed-128-0", "fixed-512-0", "hierarchical-64-256"]
     assert all(one.tokens > 10_000 for one in fresh.configurations)
@@ -159,7 +159,7 @@ def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handb
     assert "backend: openvino cannot run" in table.loc["fixed-256-0", "error"]
 
 
-def test_planning_embeds_nothing_loads_nothing_and_counts_what_a_semantic_chunker_compares(tmp_path, handbook_few, run_python):
+def test_planning_embeds_nothing_loads_nothing_and_counts_the_sentences_of_a_semantic_chunker(tmp_path, handbook_few, run_python):
     """On a machine where no model was ever converted."""
     path = tmp_path / "semantic.yaml"
     path.write_text(f"""

@@ -11,7 +11,7 @@ print(json.dumps([synthetic(chunks, 1_000_000) for chunks in (2_000, 12_000)]))
 """
 
 
-def test_a_further_chunk_adds_little_to_what_is_held(run_python: Callable) -> None:
+def test_a_further_chunk_adds_little_memory(run_python: Callable) -> None:
     few, many = json.loads(run_python(GROWTH).splitlines()[-1])
     chunks = many["chunks"] - few["chunks"]
     growth = {stage: (peak - few["peak_mb"][stage]) * 1e6 / chunks for stage, peak in many["peak_mb"].items()}

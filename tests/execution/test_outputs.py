@@ -62,7 +62,7 @@ def test_a_failure_that_says_something_else_is_shown(few: Outcome, publish: Call
         assert any(line.endswith(message) for line in lines)
 
 
-def test_a_result_that_was_computed_again_brings_its_own_times(few: Outcome, publish: Callable, reports: Callable, tmp_path: Path) -> None:
+def test_a_recomputed_result_has_new_timings(few: Outcome, publish: Callable, reports: Callable, tmp_path: Path) -> None:
     outputs = tmp_path / "outputs"
     shutil.copytree(few.context.workspace.outputs, outputs)
     outcome = run_experiment(few.experiment, outputs, lambda _: None)

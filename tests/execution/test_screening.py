@@ -50,7 +50,7 @@ def kept(experiment):
     return [one.name for one in experiment.configurations]
 
 
-def test_what_is_clearly_bad_is_put_aside_and_never_embedded(spec, outputs):
+def test_clearly_worse_configurations_are_screened_out_and_never_embedded(spec, outputs):
     said: list[str] = []
     whole = spec()
     found = screen(whole, outputs, said.append)
@@ -71,7 +71,7 @@ def test_what_is_clearly_bad_is_put_aside_and_never_embedded(spec, outputs):
     assert all(planned["fixed-128-0"].values())
 
 
-def test_what_was_put_aside_is_in_the_outputs_and_in_all_that_is_told(spec, outputs):
+def test_screened_out_configurations_are_in_the_outputs_and_in_every_summary(spec, outputs):
     finished = run_experiment(screen(spec(), outputs, silent), outputs, silent)
     run = write_outputs(finished)
     table = pd.read_parquet(finished.folder / "screening.parquet").set_index("configuration")
@@ -91,7 +91,7 @@ def test_what_was_put_aside_is_in_the_outputs_and_in_all_that_is_told(spec, outp
     assert any(line.startswith("1 of 3 configurations screened out") for line in summary_lines(run))
 
 
-def test_a_screening_that_is_there_is_read_and_one_that_was_killed_goes_on(spec, outputs):
+def test_a_stored_screening_is_reused_and_a_killed_one_resumes(spec, outputs):
     first = screen(spec(), outputs, silent)
     said: list[str] = []
     second = screen(spec(), outputs, said.append)
@@ -132,7 +132,7 @@ def test_all_stay_where_the_proxy_cannot_tell(spec, outputs):
     assert kept(screen(near, outputs, silent)) == kept(near)
 
 
-def test_bm25_is_its_own_proxy_and_is_not_held_against_vectors(spec, outputs):
+def test_bm25_is_its_own_proxy_and_is_not_compared_with_vectors(spec, outputs):
     both = spec(retrieval=[{"kind": "dense"}, {"kind": "bm25"}])
     found = screen(both, outputs, silent)
     rows = {row.configuration: row for row in found.screening.rows}
@@ -143,7 +143,7 @@ def test_bm25_is_its_own_proxy_and_is_not_held_against_vectors(spec, outputs):
     assert len(exactly.dataset.queries) > found.screening.of
 
 
-def test_what_the_proxy_does_not_see_is_of_one_fate(spec, outputs):
+def test_configurations_with_equal_proxies_are_screened_together(spec, outputs):
     prompts = [{"kind": "sentence-transformers"}, {"kind": "sentence-transformers", "query_prompt": "question: "}]
     found = screen(spec(sweep={"embedding": prompts}, baseline="fixed-8-0"), outputs, silent)
     assert len(found.screening.alike) == 3
@@ -161,7 +161,7 @@ def test_the_proxy_reads_as_much_of_a_chunk_as_the_embedder(spec):
     assert proxy_of(cheap).retrieval.evaluated == "exact"
 
 
-def test_what_the_window_cuts_leaves_nothing_out(spec, outputs):
+def test_a_proxy_beyond_the_window_screens_nothing_out(spec, outputs):
     narrow = spec([{"kind": "fixed", "size": [32, 128, 256]}], sweep={"embedding": {"max_tokens": 16}})
     found = screen(narrow, outputs, silent)
     assert {row.first for row in found.screening.rows} == {""}
@@ -179,7 +179,7 @@ def test_the_sample_is_seeded_and_of_answerable_questions(spec, outputs):
     assert proxies.key != proxies_of(spec(), outputs, 41).key
 
 
-def test_there_is_nothing_to_screen_among_two_or_by_too_few_questions(spec, outputs):
+def test_two_configurations_or_too_few_questions_are_not_screened(spec, outputs):
     said: list[str] = []
     two = spec([{"kind": "fixed", "size": [8, 128]}])
     assert screen(two, outputs, said.append) == two
@@ -191,7 +191,7 @@ def test_there_is_nothing_to_screen_among_two_or_by_too_few_questions(spec, outp
         screen(spec(), outputs, silent, 29)
 
 
-def test_what_has_no_proxy_is_kept_and_a_broken_store_is_said(spec, outputs, tmp_path):
+def test_a_configuration_without_a_proxy_is_kept_and_a_broken_store_is_reported(spec, outputs, tmp_path):
     broken = spec([*FIXED, {"kind": "callable", "callable": "builtins:str.upper"}])
     said: list[str] = []
     found = screen(broken, outputs, said.append)

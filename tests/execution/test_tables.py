@@ -79,13 +79,13 @@ def test_unanswerable_questions_are_not_applicable_and_stay_out_of_the_means(out
     assert (table(outcome, "metrics").query("metric == 'answerable_auroc'")["value"].between(0, 1)).all()
 
 
-def test_slices_are_there_with_their_counts(outcome):
+def test_slices_are_listed_with_their_counts(outcome):
     metrics = table(outcome, "metrics").query("configuration == 'fixed-128-0' and metric == 'recall@5'").set_index("slice")
     assert metrics.loc["type=multi-hop", "n"] == 6
     assert metrics.loc["all", "n"] == 30
 
 
-def test_hits_tell_what_was_delivered_and_why_not(outcome):
+def test_hits_record_delivery_and_the_reason_for_a_cut(outcome):
     hits = table(outcome, "hits")
     assert (hits.groupby(["configuration", "query_id"])["delivered"].sum() == 10).all()
     assert set(hits.loc[hits["delivered"], "cut_reason"]) == {""}

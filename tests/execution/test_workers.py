@@ -11,7 +11,7 @@ def end(run: Run, name: str) -> list[str]:
     return [ended.name for ended in run.end(TaskResult(name, None, None))]
 
 
-def test_who_is_blamed_is_tried_once_more_when_the_others_are_through_and_nothing_stands_beside_it() -> None:
+def test_a_suspect_is_retried_once_alone_after_the_other_tasks() -> None:
     run = Run([Task("a", print, tuple), Task("b", print, tuple), Task("c", print, tuple), Task("after a", print, tuple, ("a",))])
     assert started(run) == ["a", "b"]
     run.suspect("a")
@@ -29,7 +29,7 @@ def test_who_is_blamed_is_tried_once_more_when_the_others_are_through_and_nothin
     assert run.unfinished == 0
 
 
-def test_what_becomes_ready_meanwhile_waits_for_a_suspect() -> None:
+def test_tasks_that_become_ready_wait_for_a_suspect() -> None:
     run = Run([Task("here", print, tuple, local=True), Task("a", print, tuple), Task("b", print, tuple, ("here",))])
     assert started(run) == ["here", "a"]
     run.suspect("a")

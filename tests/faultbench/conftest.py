@@ -58,7 +58,7 @@ def layer(need: Need, seen: Observation) -> str:
     whole = {entry.chunk for entry in near if holds(entry.chunk.doc_id, entry.chunk.start, entry.chunk.end)}
     if not whole:
         return "boundary"
-    if not any(holds(entry.chunk.doc_id, entry.chunk.start, entry.seen_end) for entry in near):
+    if not any(holds(entry.chunk.doc_id, entry.chunk.start, entry.searched_end) for entry in near):
         return "window"
     # Chunks that end at one place are copies of one.
     once = {(hit.chunk.doc_id, hit.chunk.end): hit for hit in reversed(seen.hits)}

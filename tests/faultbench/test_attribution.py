@@ -44,7 +44,7 @@ def test_a_right_attribution_fills_the_diagonal(cases, attribution):
     assert all(table.loc[cause, cause] == table.loc[cause].sum() for cause in table.index)
 
 
-def test_all_causes_are_there_in_order_even_without_cases():
+def test_all_causes_are_listed_in_order_even_without_cases():
     table = confusion((), lambda _: "rank")
     assert list(table.index) == [*CAUSES, NONE]
     assert list(table.columns) == [*CAUSES, NONE, "failed"]

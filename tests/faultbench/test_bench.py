@@ -104,7 +104,7 @@ def test_what_is_observed_holds_together(cases):
         assert retrieved == list(seen.hits[: len(retrieved)])
         assert len({hit.chunk.chunk_id for hit in retrieved}) == min(seen.k, len({hit.chunk.chunk_id for hit in seen.hits}))
         assert {hit.cut_reason for hit in seen.hits} <= {DELIVERED, REPEATED, OVER_BUDGET, BEYOND_K}
-        assert all(entry.chunk.start < entry.seen_end <= entry.chunk.end for entry in seen.entries)
+        assert all(entry.chunk.start < entry.searched_end <= entry.chunk.end for entry in seen.entries)
 
 
 def test_the_context_is_the_best_chunks_and_only_the_last_is_cut(cases):

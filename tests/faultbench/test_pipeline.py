@@ -18,7 +18,7 @@ SPANS = st.tuples(st.integers(0, len(TEXT)), st.integers(0, len(TEXT))).map(lamb
 
 
 @given(SPANS, st.lists(SPANS))
-def test_a_span_is_held_if_every_character_that_is_not_blank_is(wanted, spans):
+def test_spans_contain_a_span_if_they_contain_all_of_its_non_blank_characters(wanted, spans):
     def solid(span):
         return {place for place in range(span.start, span.end) if TEXT[place] != " "}
 

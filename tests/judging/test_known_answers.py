@@ -168,7 +168,7 @@ def test_a_perfect_judge_is_a_judge(cases: tuple[KnownAnswer, ...]) -> None:
 
 @pytest.mark.parametrize("cases", BOTH, ids=["relevance", "faithfulness"])
 @pytest.mark.parametrize("constant", [0.0, 1.0])
-def test_one_that_always_says_the_same_is_not_and_is_told_so(cases: tuple[KnownAnswer, ...], constant: float) -> None:
+def test_a_constant_scorer_is_not_a_judge_and_the_verdict_says_why(cases: tuple[KnownAnswer, ...], constant: float) -> None:
     test = self_test(lambda _: constant, cases)
     assert states(test) == (len(cases) // 2, len(cases) // 2, 0)
     assert (test.auroc, test.always_yes) == (0.5, 1)
@@ -274,7 +274,7 @@ def test_always_yes_is_the_share_of_the_commoner_answer() -> None:
         _ = told([None], [None]).always_yes
 
 
-def test_kinds_are_told_one_by_one() -> None:
+def test_kinds_are_reported_separately() -> None:
     test = SelfTest((row(0.9, True, "first"), row(0.7, True, "first"), row(None, False, "second"), row(0.1, False, "third")))
     assert (test.passed, test.failed, test.unscored) == (2, 1, 1)
     assert list(test.by_kind.columns) == ["kind", "approves", "passed", "failed", "unscored", "mean"]

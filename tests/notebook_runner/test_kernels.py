@@ -200,7 +200,7 @@ def test_a_cell_that_takes_too_long_is_interrupted(tmp_path, monkeypatch, fork):
     assert "KeyboardInterrupt" in str(failed.cells)
 
 
-def test_a_lost_server_is_told_once_and_the_notebook_runs_again_in_a_plain_kernel(tmp_path, kernels, told):
+def test_a_lost_server_is_reported_once_and_the_notebook_runs_again_in_a_plain_kernel(tmp_path, kernels, told):
     once = tmp_path / "once"
     kill = f"import os, time\nfirst = not os.path.exists({str(once)!r})\nopen({str(once)!r}, 'w').close()\n"
     kill += "if first:\n    os.kill(os.getppid(), 9)\n    time.sleep(300)\nprint('again')"
@@ -211,7 +211,7 @@ def test_a_lost_server_is_told_once_and_the_notebook_runs_again_in_a_plain_kerne
     assert not (tmp_path / "outputs" / "0.failed.ipynb").exists()
 
 
-def test_a_server_lost_between_two_notebooks_is_told_once(tmp_path, kernels, told):
+def test_a_server_lost_between_two_notebooks_is_reported_once(tmp_path, kernels, told):
     run(tmp_path, kernels, "1")
     os.kill(kernels.server_pid, signal.SIGKILL)
     assert run(tmp_path, kernels, "print('next')")[0].text == "next\n"
@@ -219,13 +219,13 @@ def test_a_server_lost_between_two_notebooks_is_told_once(tmp_path, kernels, tol
     assert len(told) == 1
 
 
-def test_where_nothing_can_be_forked_it_is_told(tmp_path, told):
+def test_a_system_without_a_safe_fork_is_reported(tmp_path, told):
     with Kernels([], told.append, fork=False) as kernels:
         assert run(tmp_path, kernels, "print('plain')")[0].text == "plain\n"
     assert told == ["notebooks: each kernel imports its modules itself, which takes longer: this system has no safe fork"]
 
 
-def test_a_module_that_is_not_there_is_told_by_the_notebook_alone(tmp_path, told):
+def test_a_missing_module_is_reported_only_by_the_notebook(tmp_path, told):
     with Kernels(["no.such_module"], told.append) as kernels:
         with pytest.raises(NotebookError, match="ModuleNotFoundError"):
             run(tmp_path, kernels, "import no.such_module")
@@ -328,7 +328,7 @@ def test_ctrl_c_ends_everything_at_once(sweeping, fork, temporary):
     assert time.monotonic() - begun < 20
     assert err.strip().splitlines()[-1] == "KeyboardInterrupt"
     assert process.returncode == -signal.SIGINT
-    assert "notebook" not in out.replace("notebooks: every kernel", "")
+    assert "notebook" not in out.replace("notebooks: each kernel", "")
     for kernel, started, server in pids:
         assert gone(kernel)
         assert waits(lambda started=started: gone(started), 5)
@@ -361,7 +361,7 @@ def timeless(path: Path) -> str:
     return re.sub(r'"duration": [\d.]+|"id": "[\w-]+"', "", text)
 
 
-def test_one_notebook_that_fails_is_told_in_its_place_and_the_others_go_on(outcome: Outcome, tmp_path: Path):
+def test_a_failing_notebook_is_reported_in_order_and_the_others_continue(outcome: Outcome, tmp_path: Path):
     good, bad = notebook(tmp_path, "import time\ntime.sleep(1)"), notebook(tmp_path, "import os\nos._exit(1)")
     store = outcome.context.workspace.store
     given = {"root": str(store.root)}

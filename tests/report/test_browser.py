@@ -123,7 +123,7 @@ def test_the_ranking_is_filtered_by_text_and_by_tie_set(opened, made, tmp_path):
     every = first_names(seen.page)
     seen.page.fill("#ranking-text", every[1])
     assert first_names(seen.page) == [every[1]]
-    assert seen.page.text_content("#ranking-said") == "1 of 3 configurations"
+    assert seen.page.text_content("#ranking-count") == "1 of 3 configurations"
     seen.page.fill("#ranking-text", "")
     seen.page.check("#ranking-level")
     assert first_names(seen.page) == list(findings(outcome).verdict.best)
@@ -135,7 +135,7 @@ def test_a_question_opens_to_its_chunks_with_the_evidence_marked(opened, hostile
     seen = opened(hostile.report)
     page = seen.page
     page.fill("#queries-text", "ferry")
-    assert page.text_content("#queries-said") == "1 of 5 questions"
+    assert page.text_content("#queries-count") == "1 of 5 questions"
     page.locator("#queries-table tbody tr:not([hidden]) button").click()
     detail = page.locator("#query-detail")
     assert detail.is_visible()

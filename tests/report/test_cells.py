@@ -21,7 +21,7 @@ def test_a_bar_without_bounds_is_a_point_and_without_a_value_nothing():
     assert scale.bar(math.nan, 0, 1) is None
 
 
-def test_cells_are_sorted_by_their_numbers_and_what_has_none_comes_last():
+def test_cells_are_sorted_by_number_with_missing_ones_last():
     assert value_cell(1234.5, 0).key == "1234.5"
     assert value_cell(math.nan).key == ""
     assert Cell("a").key == "a"

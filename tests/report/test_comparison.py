@@ -33,8 +33,8 @@ def words(shown: Shown) -> str:
     return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", shown.html).split()))
 
 
-def test_the_order_leaves_out_what_the_window_cuts(view):
-    ranking, apart = view.ranking().html.split("Beyond the embedder's window", 1)
+def test_the_ranking_leaves_out_configurations_beyond_the_window(view):
+    ranking, apart = html.unescape(view.ranking().html).split("Beyond the embedder's window", 1)
     assert "fixed-64" not in ranking
     assert "fixed-16" in ranking
     assert "scores reflect the window" in apart
@@ -42,7 +42,7 @@ def test_the_order_leaves_out_what_the_window_cuts(view):
     assert "never embedded" in apart
 
 
-def test_what_the_window_cuts_is_in_no_figure_and_no_difference(view):
+def test_configurations_beyond_the_window_are_in_no_figure_and_no_difference(view):
     for shown in (view.differences().alt, view.curves().alt, words(view.differences()), words(view.exploratory())):
         assert "fixed-64" not in shown
         assert "fixed-16" in shown
@@ -64,7 +64,7 @@ def test_two_configurations_that_agree_have_no_difference_and_no_winner(two_alik
     assert "; 6 are ties" in sources
 
 
-def test_differences_carry_every_p_and_say_what_was_corrected_for(view):
+def test_differences_show_every_p_and_the_correction(view):
     text = words(view.differences())
     for title in (
         "paired t p",
@@ -72,7 +72,7 @@ def test_differences_carry_every_p_and_say_what_was_corrected_for(view):
         "corrected p",
         "Holm p",
         "corrected for 1 comparison (all pairs)",
-        "over questions of these",
+        "for questions about these",
     ):
         assert title in text
 
@@ -113,7 +113,7 @@ def test_ranking_and_differences_are_against_the_baseline_or_else_the_leader(mad
     assert sorted([reference, *(row.cells[0].text for row in figure.data.rows)]) == sorted(shown.run.names)
 
 
-def test_values_stand_beside_what_is_attainable(view):
+def test_values_are_shown_with_their_attainable_maximum(view):
     assert "0.333 of 0.333" in words(view.ranking())
 
 
@@ -121,13 +121,13 @@ def test_without_evidence_equal_context_does_not_apply_and_no_curve_is_drawn(wit
     assert "equal context does not apply" in words(without_spans.overview())
     assert str(without_spans.findings.primary) == "ndcg@10"
     assert without_spans.curves().alt == ""
-    assert "Without evidence spans" in words(without_spans.curves())
-    assert "There is no other metric to look at" in words(without_spans.exploratory())
+    assert "The data have no evidence spans" in words(without_spans.curves())
+    assert "The run has no other metric" in words(without_spans.exploratory())
     assert "ndcg@10" in words(without_spans.ranking())
 
 
 def test_size_against_overlap_is_drawn_where_both_vary(run, view):
-    assert "Size and overlap were not both varied" in words(view.sizes())
+    assert "does not vary both size and overlap" in words(view.sizes())
     varied = ComparisonView(collect(run(name="grid", sweep={"chunking": [{"kind": "fixed", "size": [16, 32], "overlap": [0, 8]}]})))
     (table,) = list(varied.sizes().blocks[1].blocks)
     assert [column.title for column in table.columns] == ["overlap", "size 16", "size 32"]
@@ -136,7 +136,7 @@ def test_size_against_overlap_is_drawn_where_both_vary(run, view):
     assert shades == sorted(values)
 
 
-def test_an_experiment_of_which_everything_failed_still_tells_why(run, shown, tmp_path):
+def test_an_experiment_whose_configurations_all_failed_says_why(run, shown, tmp_path):
     broken = shown.outcome.experiment.configurations[1].embedding.model_dump()
     failed = ComparisonView(collect(run(name="failed", pipeline={"embedding": broken})))
     text = " ".join(words(part()) for part in (failed.overview, failed.ranking, failed.curves, failed.exploratory, failed.costs))

@@ -57,13 +57,13 @@ def test_lengths_name_the_window(view):
     assert "the window is 48" in view.lengths().alt
 
 
-def test_separation_and_ties_are_told(view):
+def test_separation_and_ties_are_shown(view):
     text = words(view.separation())
     assert "weak separation" in text
     assert "tie breaker" in text
 
 
-def test_latency_and_gap_of_the_index_are_told(view):
+def test_latency_and_gap_of_the_index_are_shown(view):
     assert "p95" in words(view.latency())
     assert "overlap@5" in words(view.latency())
 

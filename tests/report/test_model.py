@@ -24,7 +24,7 @@ def test_there_is_one_table_model() -> None:
     assert tables == ["model.Table"]
 
 
-def test_what_is_shown_is_named_once() -> None:
+def test_every_displayed_name_is_defined_once() -> None:
     own = {node.name for node in classes(Path(model.__file__))}
     elsewhere = {node.name for path in MODULES if path != Path(model.__file__) for node in classes(path)}
     assert {"Table", "Column", "Row", "Cell", "Figure", "Section", "Report"} <= own

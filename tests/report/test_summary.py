@@ -92,7 +92,7 @@ def test_a_tie_set_of_several_has_no_winner(tied: RunTables) -> None:
 
 def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
     few = made.valued([BASE[:20], BASE[:20] + 0.3], documents=2, name="few")
-    assert asked(few).won.sentence == "No winner: only 20 questions have a value for every configuration, and it takes 30 to name one."
+    assert asked(few).won.sentence == "No winner: only 20 questions have a value for every configuration, but at least 30 are required."
     assert asked(few).more.sentence == "At least 10 more questions for any claim."
     alone = collect(made.ran(1))
     assert asked(alone).won.sentence == "No winner: fixed-16-0 is the only configuration to rank."
@@ -100,14 +100,14 @@ def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
     assert claims(rendered(few)) == claims(rendered(alone)) == []
 
 
-def test_where_nothing_is_ranked_it_says_why(outcome_of_sizes, made) -> None:
+def test_a_report_without_a_ranking_says_why(outcome_of_sizes, made) -> None:
     sizes = outcome_of_sizes()
     cut = [one for one in sizes.results if one.truncated.any()]
     windowed = collect(Outcome(sizes.experiment, sizes.graph, sizes.primary, cut))
     assert "scores reflect the window, not the chunking" in asked(windowed).won.sentence
     assert asked(windowed).won.detail == "Beyond the embedder's window, so not compared: fixed-64-0."
     unscored = made.valued([np.full(N, np.nan), np.full(N, np.nan)], name="unscored")
-    assert asked(unscored).won.sentence == "No winner: no question has a value of span_recall@60t."
+    assert asked(unscored).won.sentence == "No winner: no question has a score by span_recall@60t."
     failed = collect(Outcome(sizes.experiment, sizes.graph, sizes.primary, [], {"one": "no model"}))
     assert asked(failed).won == ("What won?", "No winner: every configuration failed.", "Failed: one.")
     for run in (windowed, unscored, failed):
@@ -141,7 +141,7 @@ def test_fewer_faults_win_where_the_metric_counts_them(made) -> None:
     said = asked(made.valued(rows, primary="irrelevant@3", name="lower"))
     assert said.won.sentence.startswith("fixed-24-0 wins by irrelevant@3")
     assert re.match(r"By −0\.\d{3} \[−", said.margin.sentence)
-    assert said.margin.sentence.endswith("and less is wanted.")
+    assert said.margin.sentence.endswith("lower is better.")
     assert said.margin.detail.startswith("The lowest of several means is partly luck")
     assert said.faults.sentence == "irrelevant@3 counts faults itself, so misses have no causes."
 
@@ -153,7 +153,7 @@ def test_a_baseline_is_called_so(made) -> None:
     assert lost.won.detail == "The baseline fixed-16-0 cannot be compared, so all pairs are."
 
 
-def test_faults_and_slices_are_those_of_the_first(made) -> None:
+def test_faults_and_slices_are_those_of_the_leader(made) -> None:
     said = asked(collect(made.ran(2)))
     assert re.match(
         r"fixed-(16|24)-0 misses evidence on \d+ of 120 questions \(\d+\.\d\s%\), (on \d+ of these|each time) because (it|a chunk boundary|repeated text) \w+",

@@ -42,7 +42,7 @@ def test_the_last_experiment_and_its_primary_metric_are_the_default(outputs):
     assert "12 runs of mine from 2026-03-01 to 2026-03-12, by recall@5: a change of level was found in dense" in said(view.overview())
 
 
-def test_another_metric_is_shown_for_those_that_have_it(outputs):
+def test_another_metric_is_shown_for_the_configurations_that_have_it(outputs):
     assert [one.name for one in load_history(outputs, "mine", "mrr@10").trends] == ["bm25"]
 
 
@@ -50,7 +50,7 @@ def test_another_metric_is_shown_for_those_that_have_it(outputs):
     ("experiment", "metric", "told"),
     [("minee", "", "did you mean mine"), ("zzz", "", "the names are mine"), ("mine", "recal@5", "did you mean recall@5")],
 )
-def test_what_is_not_in_the_history_is_told_with_what_is(outputs, experiment, metric, told):
+def test_an_unknown_experiment_or_metric_is_an_error_that_lists_the_known_ones(outputs, experiment, metric, told):
     with pytest.raises(InputError, match=told):
         load_history(outputs, experiment, metric)
 
@@ -71,7 +71,7 @@ def test_a_notebook_finds_the_outputs_beside_its_own_folder(outputs, tmp_path, m
     assert load_history("outputs").experiment == "mine"
 
 
-def test_levels_are_told_with_what_changed_in_their_run(outputs):
+def test_levels_are_shown_with_the_changes_of_their_run(outputs):
     found = rows(load_history(outputs).levels())
     assert [(row[0], row[1], row[5]) for row in found] == [("7", "dense", "model"), ("10", "bm25", "no fingerprint")]
 
@@ -91,7 +91,7 @@ def test_a_value_that_changes_without_a_reason_is_listed_with_both_commits(outpu
     assert found == [["10", "bm25", "2026-03-10 09:00", "0.5100", "+0.0100", "00000000", "00000000"]]
 
 
-def test_the_last_two_runs_are_told_apart_by_their_intervals(outputs):
+def test_the_last_two_runs_are_compared_by_their_intervals(outputs):
     dense, bm25 = rows(load_history(outputs).last_two())
     assert bm25[1:] == ["11, 12", "0.510", "0.510", "0.000", "–", "nothing, identical"]
     low, high = (float(bound.replace("−", "-")) for bound in dense[5].strip("[]").split(", "))
@@ -103,14 +103,14 @@ def test_the_last_two_runs_are_told_apart_by_their_intervals(outputs):
 def test_few_runs_claim_nothing(past):
     view = load_history(past([{"run": run, "value": 0.5 + 0.4 * (run > 1)} for run in range(4)]))
     assert "fewer than 9 runs" in said(view.overview())
-    assert "that takes 9 runs" in said(view.levels())
+    assert "finding one takes 9 runs" in said(view.levels())
 
 
 def test_one_run_is_shown_and_has_nothing_before_it(past):
     view = load_history(past([{"run": 0, "value": 0.5}]))
     assert view.chart().alt
     assert "No configuration has two runs" in said(view.last_two())
-    assert "Nothing was changed" in said(view.changes())
+    assert "Nothing changed between runs" in said(view.changes())
     assert "came with a change" in said(view.unexplained())
 
 
@@ -136,7 +136,7 @@ def test_of_many_changes_the_last_are_listed(past):
     assert [row[0] for row in rows(view.changes())] == [str(run) for run in range(31, 71)]
 
 
-def test_a_metric_that_was_never_scored_is_told(past):
+def test_a_metric_that_was_never_scored_is_reported(past):
     assert "scored in no run" in said(load_history(past([{"run": 0, "value": float("nan")}])).chart())
 
 
@@ -146,7 +146,7 @@ def test_labels_that_would_meet_stand_above_each_other():
     assert label_rows([(7, "dataset"), (8, "chunking"), (9, "model")], 1, 12) == {9: 0, 8: 1, 7: 2}
 
 
-def test_the_notebook_runs_and_is_a_page_of_its_own(outputs):
+def test_the_notebook_runs_and_is_rendered_as_a_page(outputs):
     page = write_trends(outputs, "mine", Store(outputs / ".store"))
     assert page == outputs / "mine" / "trends.html"
     text = page.read_text("utf-8")

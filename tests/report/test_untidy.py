@@ -68,7 +68,7 @@ def test_names_in_figures_do_not_overlap(document):
         assert all(lower.y1 <= upper.y0 + 0.25 * lower.height for lower, upper in itertools.pairwise(boxes))
 
 
-def test_a_crowded_figure_names_what_matters_and_its_table_names_all(document, untidy):
+def test_a_crowded_figure_names_the_important_points_and_its_table_names_all(document, untidy):
     crowded = [figure for figure in of_kind(document, Figure) if figure.name != "differences"]
     assert len(crowded) >= 2
     for figure in crowded:

@@ -93,7 +93,7 @@ def test_another_run_is_added_behind_and_has_another_id_even_in_the_same_second(
     assert len(history) == 3 * len(history[history["run"] == runs[0]])
 
 
-def test_time_is_told_in_utc(run, tmp_path):
+def test_times_are_in_utc(run, tmp_path):
     append(run, tmp_path, NOON.astimezone(timezone(timedelta(hours=5))))
     assert read_history(history_path(tmp_path))["time"].iloc[0] == pd.Timestamp("2026-05-01T12:00:00Z")
 
@@ -121,7 +121,7 @@ def test_a_stage_that_is_another_is_named_and_none_of_those_behind_it(outcome, r
     assert changes(history, "small", outcome.results[1].configuration.name, "recall@5")["changed"].tolist() == ["", ""]
 
 
-def test_other_labels_and_another_definition_of_spans_are_told(outcome, run, tmp_path):
+def test_changed_labels_and_a_changed_definition_of_spans_are_named(outcome, run, tmp_path):
     append(run, tmp_path, NOON)
     append(relabelled(outcome), tmp_path, NOON)
     append(relabelled(outcome, spans="chroma"), tmp_path, NOON)

@@ -39,7 +39,7 @@ def test_a_run_of_another_packages_metric_opens_without_it(copied: Path) -> None
     assert RunTables.read(copied).primary.name == "ours"
 
 
-def test_a_folder_without_a_run_is_told_with_a_fix(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_an_error_with_a_fix(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="contains no run"):
         RunTables.read(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
@@ -53,7 +53,7 @@ def test_a_table_that_is_gone_is_named(copied: Path) -> None:
         RunTables.read(copied)
 
 
-def test_an_older_run_is_told_from_a_broken_one(copied: Path) -> None:
+def test_an_older_run_is_distinguished_from_a_broken_one(copied: Path) -> None:
     path = copied / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({key: value for key, value in manifest.items() if key != "metrics"}))

@@ -73,7 +73,7 @@ def test_a_query_without_results_scores_0_and_is_in_the_mean(lists: pd.DataFrame
     scores = workbench.score(lists, ["recall@3"])
     assert value(scores, "c", "recall@3") == 0
     assert scores.table["n"].item() == 3
-    assert "1 answerable query has no results, score 0 and count in the mean." in scores.notes
+    assert "1 answerable query has no results: each counts as 0 in the mean." in scores.notes
 
 
 def test_nothing_retrieved_at_all_scores_0() -> None:
@@ -133,7 +133,7 @@ def test_equal_to_pytrec_eval(queries: list, k: int) -> None:
         assert row.value == pytest.approx(theirs.get(str(row.query_id), {}).get(f"{name}_{k}", 0), abs=1e-12)
 
 
-def test_without_all_judgements_what_cannot_be_known_is_refused_or_not_shown(run: pd.DataFrame, qrels: pd.DataFrame) -> None:
+def test_without_all_judgements_undefined_metrics_are_refused_or_not_shown(run: pd.DataFrame, qrels: pd.DataFrame) -> None:
     frame = run.merge(qrels, how="left")
     known = ["precision@3", "success@3", "mrr@3", "judged@3"]
     ours, full = workbench.score(frame, known), workbench.score(run, known, qrels=qrels[qrels["query_id"] != "c"])
@@ -141,12 +141,12 @@ def test_without_all_judgements_what_cannot_be_known_is_refused_or_not_shown(run
     assert math.isnan(ours.table["attainable"][0])
     assert any("not retrieved are unknown" in note for note in ours.notes)
     for metric in ("recall@3", "recall_cap@3", "ndcg@3", "map@3", "irrelevant@3"):
-        with pytest.raises(InputError, match="not retrieved count too") as error:
+        with pytest.raises(InputError, match="cannot be computed without the judged documents") as error:
             workbench.score(frame, [metric])
-        assert "give qrels=, or say all_judged=True" in str(error.value)
+        assert "pass qrels=, or all_judged=True" in str(error.value)
 
 
-def test_a_query_of_which_nothing_relevant_was_retrieved_stays_in_the_mean() -> None:
+def test_a_query_without_relevant_results_stays_in_the_mean() -> None:
     frame = pd.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "rank": [1, 2, 1], "relevance": [0, 1, np.nan]})
     assert workbench.score(frame, ["precision@1", "success@2"]).table["value"].tolist() == [0, 0.5]
 
@@ -202,9 +202,9 @@ def test_it_is_shown_as_a_table_and_escaped(lists: pd.DataFrame) -> None:
     html = scores._repr_html_()
     assert "<script" not in html
     assert re.search(r'<th scope="row"[^>]*>recall@3</th>', html)
-    assert "no results: 0" in html
+    assert "no results: each counts as 0" in html
     assert re.search(r"recall@3 +0\.444 \[", repr(scores))
-    assert "no results: 0" in repr(scores)
+    assert "no results: each counts as 0" in repr(scores)
 
 
 def test_the_frame_is_left_as_it_was(lists: pd.DataFrame, run: pd.DataFrame, qrels: pd.DataFrame) -> None:
@@ -240,7 +240,7 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         (ONE | {"retrieved": ["['a']"]}, {}, "is of type str, not a list of doc ids; parse the text first"),
         (ONE | {"retrieved": [None]}, {}, "write [] for an empty list"),
         (ONE | {"retrieved": [{"a"}]}, {}, "is of type set, not a list"),
-        (ONE | {"retrieved": [["a", "b", "a"]]}, {}, "query '0' has document 'a' twice; rank documents, each by its best chunk"),
+        (ONE | {"retrieved": [["a", "b", "a"]]}, {}, "query '0' lists document 'a' twice; rank each document once, by its best chunk"),
         (ONE | {"retrieved": [[1.0]]}, {}, "contains '1.0' (float), which is not an id"),
         (ONE | {"retrieved": [[""]]}, {}, "which is not an id"),
         (ONE | {"relevant": [[]]}, {}, "no relevant document for 1 query (0); add one, set answerable to False"),
@@ -253,11 +253,11 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         (ONE | {"relevant": [{"a": math.inf}]}, {}, "grades are whole numbers"),
         (ONE | {"relevant": [{"a": 10**9}]}, {}, "grades are whole numbers up to 1,000"),
         ({"query_id": ["q", "q"], "retrieved": [[], []], "relevant": [["a"], ["a"]]}, {}, "query 'q' has two rows"),
-        (ROW | {"rank": [1, None]}, {}, "rank of document 'b' of query 'q' is missing; drop the row; or say all_judged=True"),
+        (ROW | {"rank": [1, None]}, {}, "rank of document 'b' of query 'q' is missing; drop the row, or pass all_judged=True"),
         (ROW | {"rank": [1, 3]}, {}, "query 'q' has rank 3 instead of 2; keep every document that was retrieved"),
         (ROW | {"rank": [1, 1]}, {}, "has rank 1 instead of 2"),
         (ROW | {"rank": [1, 1.5]}, {}, "has rank 1.5 instead of 2"),
-        (ROW | {"rank": ["1", "second"]}, {}, "rank holds 'second' (str); give finite numbers"),
+        (ROW | {"rank": ["1", "second"]}, {}, "rank contains 'second' (str); give finite numbers"),
         (ROW | {"rank": [1, math.inf]}, {}, "give finite numbers"),
         (ROW | {"doc_id": ["a", "a"], "relevance": [1, 1]}, {"all_judged": True}, "query 'q' lists document 'a' twice"),
         (ROW | {"doc_id": ["a", None]}, {}, "which is not an id"),
@@ -274,7 +274,7 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         ),
     ],
 )
-def test_what_is_wrong_is_one_line_with_its_fix(columns: dict, options: dict, says: str) -> None:
+def test_invalid_input_is_an_error_of_one_line_with_a_fix(columns: dict, options: dict, says: str) -> None:
     with pytest.raises(InputError) as error:
         workbench.score(pd.DataFrame(columns), **{"metrics": ["precision@5"]} | options)
     assert says in str(error.value)
@@ -282,7 +282,7 @@ def test_what_is_wrong_is_one_line_with_its_fix(columns: dict, options: dict, sa
     assert "\n" not in str(error.value)
 
 
-def test_what_is_no_dataframe_is_refused() -> None:
+def test_other_types_than_dataframes_are_refused() -> None:
     with pytest.raises(InputError, match="the dataframe is of type list; make it a pandas DataFrame"):
         workbench.score([{"retrieved": ["a"], "relevant": ["a"]}], ["recall@5"])  # type: ignore[arg-type]  # wrong on purpose
 

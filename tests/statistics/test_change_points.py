@@ -42,7 +42,7 @@ def test_the_fewest_runs_are_enough_for_the_cleanest_step():
     assert [point.run for point in change_points(series(values)).points] == [f"r{half}"]
 
 
-def test_identical_values_are_one_level_and_what_was_not_scored_is_left_out():
+def test_identical_values_are_one_level_and_unscored_runs_are_left_out():
     assert change_points(series([0.7] * 30)).points == ()
     assert change_points(series([0.7, np.nan] * 5)).runs == 5
     values = [0.8] * 6 + [np.nan] + [0.7] * 6

@@ -50,7 +50,7 @@ def test_queries_unscored_on_a_side_are_left_out() -> None:
     assert (interval.value, interval.n, interval.clusters) == (0.5, 2, 2)
 
 
-def test_many_pairs_at_once_are_what_each_is_alone() -> None:
+def test_many_pairs_at_once_equal_each_pair_alone() -> None:
     random = np.random.default_rng(4)
     a, b, clusters = random.random((6, 50)), random.random((6, 50)), random.integers(0, 15, 50)
     a[1, :7], b[2, 40:], a[4, :45] = math.nan, math.nan, math.nan

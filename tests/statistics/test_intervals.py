@@ -98,7 +98,7 @@ def test_senseless_input_is_refused(values, clusters, says: str) -> None:
 
 
 @pytest.mark.parametrize("documents", [5, 14])
-def test_many_rows_at_once_are_what_each_is_alone(documents: int) -> None:
+def test_many_rows_at_once_equal_each_row_alone(documents: int) -> None:
     random = np.random.default_rng(documents)
     clusters = random.integers(0, documents, 60)
     rows = np.array(

@@ -44,7 +44,7 @@ def test_exact_p_by_hand() -> None:
 
 
 @pytest.mark.parametrize("change", ["none", "unscored", "next to equal"])
-def test_totals_of_flips_are_those_of_every_pair_by_itself(change: str) -> None:
+def test_totals_of_flips_equal_those_of_each_pair_computed_separately(change: str) -> None:
     values = scores(5)
     if change == "unscored":
         values[1, :9] = np.nan
@@ -106,7 +106,7 @@ def test_equal_seeds_give_equal_p_and_a_copy_changes_no_other() -> None:
     assert (copied.alone[same], copied.adjusted[same], pairs.t_p[same]) == (1, 1, 1)
 
 
-def test_those_far_behind_are_told_from_the_best() -> None:
+def test_configurations_far_behind_are_distinguished_from_the_best() -> None:
     values = scores(4, 60)
     values[2:] -= 0.4
     assert may_be_best(values) == [0, 1]

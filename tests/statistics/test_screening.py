@@ -26,7 +26,7 @@ def fates(rows):
     return {row.configuration: row.kept for row in rows}
 
 
-def test_only_what_is_surely_more_than_the_margin_behind_is_left_out(values):
+def test_only_configurations_certainly_more_than_the_margin_behind_are_dropped(values):
     proxies = dict.fromkeys(values, "a proxy")
     assert fates(screened(values, CLUSTERS, proxies=proxies)) == {"bad": False, "near": True, "same": True, "good": True}
     assert fates(screened(values, CLUSTERS, proxies=proxies, margin=0.0)) == {"bad": False, "near": False, "same": True, "good": True}
@@ -44,7 +44,7 @@ def test_the_difference_is_to_the_first_with_the_interval_of_the_verdict(values)
     assert (bad.low, bad.high) == (told.low, told.high)
 
 
-def test_the_spared_stay_and_what_may_not_be_first_leaves_nothing_out(values):
+def test_spared_configurations_stay_and_one_that_cannot_be_first_drops_none(values):
     assert fates(screened(values, CLUSTERS, proxies={}, spared={"bad"}))["bad"]
     rows = screened(values | {"cut": values["good"] + 0.2}, CLUSTERS, proxies={}, never_first={"cut"})
     assert {row.first for row in rows} == {"good"}
@@ -57,7 +57,7 @@ def test_where_less_is_better_the_highest_is_left_out(values):
     assert rows[0].low > 0.25
 
 
-def test_what_has_no_value_or_no_variance_is_kept(values):
+def test_configurations_without_values_or_variance_are_kept(values):
     rows = screened({"none": np.full(QUERIES, np.nan), "constant": values["good"] - 0.5, **values}, CLUSTERS, proxies={})
     assert fates(rows)["none"]
     assert fates(rows)["constant"]

@@ -51,7 +51,7 @@ def test_unscored_queries_are_counted_and_left_out(queries) -> None:
     assert math.isnan(nothing["value"])
 
 
-def test_a_metric_that_applies_to_nothing_keeps_its_row_for_all() -> None:
+def test_a_metric_that_never_applies_keeps_its_row_for_all_queries() -> None:
     queries = pd.DataFrame({"query": [0, 1], "metric": "span_recall@5", "value": NAN, "state": "not_applicable", "attainable": NAN})
     table = summarise(queries, np.arange(2), [{"type": "a"}, {"type": "b"}])
     assert table["slice"].tolist() == ["all"]

@@ -29,7 +29,7 @@ def test_the_best_is_found(values) -> None:
     assert sum(found.selected.chosen.values()) == pytest.approx(1)
 
 
-def test_what_cannot_be_told_apart_has_no_winner(values) -> None:
+def test_statistically_indistinguishable_configurations_have_no_winner(values) -> None:
     del values["high"]
     values["other"] = values["middle"] + np.where(np.arange(120) % 2, 0.1, -0.098)
     found = verdict("margin", values, CLUSTERS, baseline="low")

@@ -62,7 +62,7 @@ def test_an_upload_that_broke_off_is_never_believed(machine, server):
     check(machine("third").obtain("kind", "key", refuse))
 
 
-def test_a_damaged_or_missing_file_is_told_with_its_place_and_without_the_password(machine, server):
+def test_a_damaged_or_missing_file_is_reported_with_its_place_and_without_the_password(machine, server):
     machine("one").obtain("kind", "key", fill)
     (path,) = server.folder.rglob("*numbers.npy")
     whole = path.read_bytes()
@@ -121,7 +121,7 @@ def test_urls_are_known_from_paths_and_a_password_decides_nothing(tmp_path, monk
     assert mirror_of("ftp://host/store") != mirror_of("ftp://host/other")
 
 
-def test_a_protocol_that_nobody_has_is_told_in_one_line(tmp_path):
+def test_an_unknown_protocol_is_reported_in_one_line(tmp_path):
     with pytest.raises((InputError, StoreError), match="nonsense"):
         RemoteStore("nonsense://host/store", tmp_path).has("kind", "key")
 

@@ -64,7 +64,7 @@ def test_a_cache_held_open_writes_its_log_back_once(cache: VectorCache) -> None:
     vectors = np.ones((5, 4), np.float32)
     cache.put(keys(5), vectors)
     assert not log.exists()
-    with cache.held_open():
+    with cache.open_connection():
         cache.put(keys(10)[5:], vectors)
         assert log.stat().st_size > 0
         assert cache.present(keys(10)) == set(keys(10))

@@ -67,8 +67,8 @@ def evidence_state(case: Case, extent: EmbeddedExtent, rows: Ints) -> EvidenceSt
     """The state of the alternatives of `rows`."""
     labels, chunks = case.labels, case.retrieved.chunks
     lows, highs = labels.solid(labels.alternative_start[rows]), labels.solid(labels.alternative_end[rows])
-    starts, ends, seen_ends = map(labels.solid, labels.positions(chunks.assign(seen_end=extent.ends), "start", "end", "seen_end"))
-    chunked, embedded = (Union.of(starts, last).covered(lows, highs) == highs - lows for last in (ends, seen_ends))
+    starts, ends, read_ends = map(labels.solid, labels.positions(chunks.assign(read_end=extent.ends), "start", "end", "read_end"))
+    chunked, embedded = (Union.of(starts, last).covered(lows, highs) == highs - lows for last in (ends, read_ends))
     whole = chunked & whole_alternatives(labels, chunks)[rows]
     return EvidenceState(chunked, whole, np.where(whole, _embedded_whole(case, extent, lows, highs), embedded))
 
@@ -101,7 +101,7 @@ def _embedded_whole(case: Case, extent: EmbeddedExtent, lows: Ints, highs: Ints)
     # Each slice has a line of characters with the embedded text of the chunks that deliver it.
     rows = np.flatnonzero(np.isin(table.of_chunk, piece[~intact]))
     origin = table.of_chunk[rows] * labels.width
-    starts, seen_ends = map(labels.solid, labels.positions(chunks.assign(seen_end=extent.ends).iloc[rows], "start", "seen_end"))
-    embedded, row = Union.of(origin + starts, origin + seen_ends), piece * labels.width
+    starts, read_ends = map(labels.solid, labels.positions(chunks.assign(read_end=extent.ends).iloc[rows], "start", "read_end"))
+    embedded, row = Union.of(origin + starts, origin + read_ends), piece * labels.width
     covered = embedded.covered(row + lows[span], row + highs[span]) == (highs - lows)[span]
     return totals(span, intact | covered, len(lows)) > 0

@@ -18,13 +18,13 @@ _REASONS = np.array([DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET], dtype=object)
 class Packed(NamedTuple):
     """The outcome for each of n ranked rows.
 
-    `position` (n): rank among the query's distinct slices, from 1; a repeat has the position of the last one before it. `kept` (n): how
+    `position` (n): rank among the query's distinct slices, from 1; a repeat has the position of the last one before it. `delivered_tokens` (n): how
     many of the slice's tokens are delivered, fewer than all only for the last delivered slice. `reason` (n): empty if the slice is
     delivered, in whole or in part; a row after the cut has the reason of the cut, even if it repeats a slice.
     """
 
     position: Ints
-    kept: Ints
+    delivered_tokens: Ints
     reason: npt.NDArray[np.object_]
 
     @property
@@ -50,8 +50,8 @@ def pack(query: Ints, piece: Ints, tokens: Ints, k: int | None = None, budget: i
     left = tokens if budget is None else budget - spent_before(query, np.where(first & ~beyond, tokens, 0))
     over = (left <= 0) & (budget is not None)
     reason = _REASONS[np.select([beyond, over, ~first], [2, 3, 1], default=0)]
-    kept_tokens = np.where(beyond | over | ~first, 0, np.minimum(tokens, left))
-    return Packed(position, kept_tokens, reason)
+    delivered_tokens = np.where(beyond | over | ~first, 0, np.minimum(tokens, left))
+    return Packed(position, delivered_tokens, reason)
 
 
 def spent_before(query: Ints, cost: Ints | npt.NDArray[np.bool_]) -> Ints:

@@ -76,7 +76,7 @@ def embed(
     usage = Usage()
     tokens = int(cut[missing].sum())
     bar = tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens, leave=False)
-    with cache.held_open(), bar:
+    with cache.open_connection(), bar:
         for batch in _batches(cut):
             todo = batch[missing[batch]]
             if len(todo):
@@ -152,7 +152,7 @@ class MemoryVectorCache(VectorCache):
         self._held: dict[bytes, Vectors] = {}
 
     @contextmanager
-    def held_open(self) -> Iterator[None]:
+    def open_connection(self) -> Iterator[None]:
         """Do nothing, since this cache has no file."""
         yield
 
@@ -176,7 +176,7 @@ _cache: ContextVar[VectorCache] = ContextVar("vectors", default=MemoryVectorCach
 
 
 @contextmanager
-def vectors_kept_in(cache: VectorCache) -> Iterator[None]:
+def using_vector_cache(cache: VectorCache) -> Iterator[None]:
     """Make `text_vectors` use this cache instead of the process's memory."""
     token = _cache.set(cache)
     try:

@@ -40,7 +40,7 @@ class OllamaEmbedder(RemoteEmbedder):
 
     def _mapping(self, answer: object) -> dict[str, Any]:
         if not isinstance(answer, dict):
-            raise RunError(f"{self.where} did not answer as Ollama does", "give the address of an Ollama server as embedding.base_url")
+            raise RunError(f"{self.label} did not answer as Ollama does", "give the address of an Ollama server as embedding.base_url")
         return answer
 
 
@@ -67,5 +67,5 @@ def _digest(embedder: OllamaEmbedder) -> str:
         (str(model.get("digest")) for model in embedder._call(embedder._listed) if model.get("name") in names and model.get("digest")), None
     )
     if digest is None:
-        raise ModelError(f"{embedder.where} was not found", f"ollama pull {embedder.model}")
+        raise ModelError(f"{embedder.label} was not found", f"ollama pull {embedder.model}")
     return digest

@@ -57,7 +57,7 @@ class OpenAIEmbedder(RemoteEmbedder):
         key = os.environ.get(self.api_key_env, "").strip()
         if not key and not self.local:
             fix = f"set {self.api_key_env}, or name another variable in embedding.api_key_env"
-            raise ModelError(f"{self.where} needs a key, and {self.api_key_env} is not set", fix)
+            raise ModelError(f"{self.label} needs a key, and {self.api_key_env} is not set", fix)
         return key
 
     def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
@@ -72,6 +72,6 @@ class OpenAIEmbedder(RemoteEmbedder):
     def _checked(self, rows: Any, count: int) -> Vectors:
         vectors = super()._checked(rows, count)
         if self.dimensions is not None and vectors.shape[1] != self.dimensions:
-            what = f"{self.where} returned vectors of {vectors.shape[1]} dimensions, not the requested {self.dimensions}"
+            what = f"{self.label} returned vectors of {vectors.shape[1]} dimensions, not the requested {self.dimensions}"
             raise RunError(what, "leave embedding.dimensions out: the server does not shorten vectors")
         return vectors

@@ -77,7 +77,7 @@ class RemoteEmbedder(Embedder, ABC):
         """Return the cost of the tokens, or None if no price is known."""
 
     @property
-    def where(self) -> str:
+    def label(self) -> str:
         """Describe the embedder for errors."""
         return f"embedding {self.kind!r}: {self.model} at {self.address}"
 
@@ -145,7 +145,7 @@ class RemoteEmbedder(Embedder, ABC):
             tokens = int(self._count(batch).sum()) if counted is None else counted
             usage += Usage(tokens, self._cost(tokens))
         if len({part.shape[1] for part in parts}) > 1:
-            raise RunError(f"{self.where} returned vectors of different dimensions", "check which model the server runs")
+            raise RunError(f"{self.label} returned vectors of different dimensions", "check which model the server runs")
         return (np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)), usage
 
     def _call(self, request: Callable[["OpenAI"], T]) -> T:
@@ -163,7 +163,7 @@ class RemoteEmbedder(Embedder, ABC):
         except openai.APIConnectionError as error:
             raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
         except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
-            raise RunError(f"{self.where} returned no list of embeddings ({type(error).__name__})", "check embedding.base_url") from None
+            raise RunError(f"{self.label} returned no embeddings ({type(error).__name__})", "check embedding.base_url") from None
 
     def _count(self, texts: list[str]) -> Ints:
         if self.vocabulary in (CL100K, CHARACTERS):
@@ -185,32 +185,32 @@ class RemoteEmbedder(Embedder, ABC):
         try:
             matrix = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError):
-            raise RunError(f"{self.where} returned vectors of different dimensions, or no numbers", fix) from None
+            raise RunError(f"{self.label} returned vectors of different dimensions, or no numbers", fix) from None
         if matrix.ndim != 2 or len(matrix) != count or not matrix.shape[1]:
             received = len(matrix) if matrix.ndim else 0
-            raise RunError(f"{self.where} returned {received} instead of {count} vectors", fix)
+            raise RunError(f"{self.label} returned {received} instead of {count} vectors", fix)
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not np.isfinite(norms).all():
-            raise RunError(f"{self.where} returned a vector that is not finite", fix)
+            raise RunError(f"{self.label} returned a vector that is not finite", fix)
         if not norms.all():
-            raise RunError(f"{self.where} returned a vector of zeros, which has no direction", fix)
+            raise RunError(f"{self.label} returned a vector of zeros, which has no direction", fix)
         return np.asarray(matrix / norms, dtype=np.float32)
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:
         """Return the error of a request that finally failed, by its HTTP status. `status` is None without an answer."""
         detail = " ".join(message.split())[:_MESSAGE]
         if status in (401, 403):
-            return ModelError(f"{self.where} refused the key ({status}: {detail})", "check the key and its permissions")
+            return ModelError(f"{self.label} refused the key ({status}: {detail})", "check the key and its permissions")
         if status == 404:
-            return ModelError(f"{self.where} was not found (404: {detail})", "check embedding.model and embedding.base_url")
+            return ModelError(f"{self.label} was not found (404: {detail})", "check embedding.model and embedding.base_url")
         if status not in (None, 429) and _TOO_LONG.search(detail):
             fix = "lower embedding.max_tokens or the chunks' size; embedding.tokenizer must be the vocabulary of the model"
-            return ModelError(f"{self.where} refused an input as too long ({status}: {detail})", fix)
+            return ModelError(f"{self.label} refused an input as too long ({status}: {detail})", fix)
         if status is not None and status < 500 and status not in (408, 409, 429):
-            return ModelError(f"{self.where} refused the request ({status}: {detail})", "check the embedding's settings")
+            return ModelError(f"{self.label} refused the request ({status}: {detail})", "check the embedding's settings")
         cause = f"{status}: {detail}" if status is not None else detail
         fix = "check that the server runs and has capacity, then run again: finished results are kept"
-        return RunError(f"{self.where} failed {self.retries + 1} times, the last time with {cause}", fix)
+        return RunError(f"{self.label} failed {self.retries + 1} times, the last time with {cause}", fix)
 
 
 @functools.cache

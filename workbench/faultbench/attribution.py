@@ -52,7 +52,7 @@ def evidence_cause(observation: Observation) -> str:
     hits = [(0, hit.rank, of_chunk[hit.chunk], hit.score) for hit in observation.hits]
     table = pd.DataFrame(hits, columns=["query", "rank", "chunk", "score"])
     unranked = pd.DataFrame({"query": [], "rank": [], "doc": [], "score": []})
-    ends = np.array([entry.seen_end for entry in entries], dtype=np.int64)
+    ends = np.array([entry.searched_end for entry in entries], dtype=np.int64)
     extent = EmbeddedExtent(ends, ends < chunks["end"].to_numpy())
     case = Case(Labels.of(dataset), Retrieved(chunks, table, unranked, np.zeros(1)), "exact")
     misses = missed_needs(case, Cut(observation.k, observation.budget), extent, observation.k)

@@ -78,9 +78,9 @@ def _candidates(question: Question, base: Base, seed: int) -> Mapping[str, Seque
     pairs = list(itertools.combinations([cause for cause in CAUSE_NAMES if cause in faults], 2))
     random.Random(f"{seed} doubles {question.query.query_id} {base.name}").shuffle(pairs)
     # Two faults that replace different fields, so that each can be repaired alone.
-    both = ((first, second) for early, late in pairs for first in faults[early] for second in faults[late])
-    doubles = [(first, second) for first, second in both if not first.fields.keys() & second.fields.keys()]
-    single = {kind: [(fault,) for fault in made] for kind, made in (faults | harmless_of(question, base)).items()}
+    combinations = ((first, second) for early, late in pairs for first in faults[early] for second in faults[late])
+    doubles = [(first, second) for first, second in combinations if not first.fields.keys() & second.fields.keys()]
+    single = {kind: [(fault,) for fault in changes] for kind, changes in (faults | harmless_of(question, base)).items()}
     return single | {_DOUBLE: doubles}
 
 

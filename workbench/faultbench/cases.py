@@ -11,10 +11,10 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """A chunk of the index. Its text was searched up to `seen_end`, a position in its document, and costs `tokens` of the budget."""
+    """A chunk of the index. Its text was searched up to `searched_end`, a position in its document, and costs `tokens` of the budget."""
 
     chunk: Chunk
-    seen_end: int
+    searched_end: int
     tokens: int
 
 

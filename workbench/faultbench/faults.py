@@ -48,7 +48,7 @@ def in_place(cause: str, need: Need, observation: Observation, texts: Mapping[st
         first = sorted(once.values(), key=[hit.chunk for hit in observation.hits].index)[: observation.k]
         return in_one_chunk([need], first, texts)
     if cause == "window":
-        searched = (Span(entry.chunk.doc_id, entry.chunk.start, entry.seen_end) for entry in observation.entries)
+        searched = (Span(entry.chunk.doc_id, entry.chunk.start, entry.searched_end) for entry in observation.entries)
         return not any(complete([need], [part], texts) for part in searched if _touched(need, [part]))
     return True
 

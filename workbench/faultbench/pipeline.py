@@ -63,7 +63,7 @@ def deliver(index: BenchIndex, query_id: str, k: int, budget: int) -> tuple[tupl
     packed = pack(np.zeros_like(places), index.slices[places], tokens, k, budget)
     hits = zip(entries, scores.tolist(), packed.reason.tolist(), strict=True)
     rows = np.flatnonzero(packed.delivered).tolist()
-    context = tuple(_delivered(index, entries[row], int(packed.kept[row])) for row in rows)
+    context = tuple(_delivered(index, entries[row], int(packed.delivered_tokens[row])) for row in rows)
     return tuple(RankedChunk(entry.chunk, rank, score, reason) for rank, (entry, score, reason) in enumerate(hits, 1)), context
 
 

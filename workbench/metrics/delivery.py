@@ -79,9 +79,9 @@ def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
         tokens = case.labels.tokens_in(table.starts, table.ends)[hits.piece]
     packed = pack(hits.query, hits.piece, tokens, cut.depth if cut.tokens is None else cut.k, cut.tokens)
     row = np.flatnonzero(packed.delivered)
-    piece, kept_tokens = hits.piece[row], packed.kept[row]
-    starts, ends, short = table.starts[piece], table.ends[piece], kept_tokens < tokens[row]
+    piece, delivered_tokens = hits.piece[row], packed.delivered_tokens[row]
+    starts, ends, short = table.starts[piece], table.ends[piece], delivered_tokens < tokens[row]
     if short.any():
         token_starts = case.labels.token_starts
-        ends[short] = token_starts[np.searchsorted(token_starts, starts[short]) + kept_tokens[short]]
+        ends[short] = token_starts[np.searchsorted(token_starts, starts[short]) + delivered_tokens[short]]
     return Delivered(row, hits.query[row], piece, starts, ends)

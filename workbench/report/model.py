@@ -165,10 +165,10 @@ class Answered:
 
 @dataclass(frozen=True)
 class Drill:
-    """The packed drill-down of `kept` of `queries` questions, for a page with a script. `key` maps shortened names to full ones."""
+    """The packed drill-down of `shown` of `queries` questions, for a page with a script. `key` maps shortened names to full ones."""
 
     packed: str
-    kept: int
+    shown: int
     queries: int
     key: Pairs
 

@@ -157,7 +157,7 @@ def _clusters(data: ScoringInput, labels: Labels) -> Ints:
 def _notes(data: ScoringInput, chosen: Sequence[Metric]) -> Iterator[str]:
     empty = sum(data.answerable[name] and not docs for name, docs in data.run.items())
     if empty:
-        yield f"{plural(empty, 'answerable query has', 'answerable queries have')} no results, score 0 and count in the mean."
+        yield f"{plural(empty, 'answerable query has', 'answerable queries have')} no results: each counts as 0 in the mean."
     judged = [doc in data.grades[name] for name, docs in data.run.items() for doc in docs]
     if judged and not any(judged):
         yield "No retrieved document is judged: do the ids of documents and judgements match?"

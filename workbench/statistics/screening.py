@@ -98,13 +98,13 @@ def screened(
         raise InputError("no configuration has a value for any query", "there is nothing to screen")
     sign = 1.0 if higher_is_better else -1.0
     first = max((name for name in means if name not in never_first), key=lambda name: sign * means[name], default="")
-    fates = []
+    outcomes = []
     for name, row in rows.items():
         difference = low = high = np.nan
         if first not in ("", name) and not np.isnan(row + rows[first]).all():
-            apart = paired_difference(row, rows[first], clusters)
-            difference, low, high = apart.value, apart.low, apart.high
+            gap = paired_difference(row, rows[first], clusters)
+            difference, low, high = gap.value, gap.low, gap.high
         # A NaN bound drops nothing.
         kept = name in spared or not (high if higher_is_better else -low) < -margin
-        fates.append(ScreenedConfiguration(name, proxies.get(name, ""), means.get(name, np.nan), first, difference, low, high, kept))
-    return fates
+        outcomes.append(ScreenedConfiguration(name, proxies.get(name, ""), means.get(name, np.nan), first, difference, low, high, kept))
+    return outcomes

@@ -43,7 +43,7 @@ class VectorCache:
             raise StoreError(f"the vector cache {self.path} cannot be used ({error})", fix) from error
 
     @contextlib.contextmanager
-    def held_open(self) -> Iterator[None]:
+    def open_connection(self) -> Iterator[None]:
         """Keep the file open during many commits, since closing the last connection writes the log back and waits for the disk."""
         with self._connected() as connection:
             # SQLite opens the file on the first read.

@@ -33,7 +33,7 @@ def test_causes_are_of_text_only_where_the_primary_metric_looks_for_text_that_is
     assert list(possible_causes(run)) == [one.name for one in EVIDENCE_CAUSES if of_text or one.of_documents]
 
 
-def test_a_documents_metric_on_data_with_evidence_is_told_of_documents(made) -> None:
+def test_a_document_metric_on_data_with_evidence_has_the_meanings_for_documents(made) -> None:
     run = made.valued([[0.0] * 120, [1.0] * 120], metrics=["ndcg@3"], name="documents-decide")
     assert run.dataset["needs"] > 0
     assert "document" in cause_meanings(run)["rank"]
@@ -49,7 +49,7 @@ def test_of_several_causes_of_a_question_the_first_in_precedence_is_taken(tables
     assert causes_by_query(run, "b").tolist() == ["", "", ""]
 
 
-def test_nothing_else_in_the_package_chooses_what_a_cause_means() -> None:
+def test_only_one_module_defines_the_meanings_of_causes() -> None:
     package = Path(workbench.__file__).parent
     users = {path.name for path in package.rglob("*.py") if re.search(r"of_documents|cause\.meaning", path.read_text("utf-8"))}
     assert users == {"causes.py", "miss_causes.py"}

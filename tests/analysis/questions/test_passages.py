@@ -16,7 +16,7 @@ def test_blanks_between_chunks_are_not_missed():
     assert against_delivered(TEXT, 0, 10, [(0, 5), (6, 10)]) == [(0, 10, "delivered")]
 
 
-def test_nothing_delivered_is_all_missed():
+def test_without_delivered_text_everything_is_missed():
     assert against_delivered(TEXT, 6, 10, []) == [(6, 10, "missed")]
 
 

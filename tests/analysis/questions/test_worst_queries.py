@@ -7,7 +7,7 @@ from workbench.execution.local import Outcome
 from workbench.results.run_tables import RunTables
 
 
-def test_the_worst_come_first_and_those_at_their_maximum_not_at_all(few: Outcome) -> None:
+def test_the_worst_questions_come_first_and_those_at_their_maximum_are_left_out(few: Outcome) -> None:
     run = RunTables.read(few.folder)
     for name in run.names:
         found = worst_queries(run, name, 99)

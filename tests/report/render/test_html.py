@@ -71,7 +71,7 @@ def test_the_policy_allows_the_one_script_and_the_one_sheet_and_loads_nothing(pa
     }
 
 
-def test_nothing_is_loaded_from_anywhere(page, hostile):
+def test_the_page_loads_nothing(page, hostile):
     for one in (page, Page(hostile.page)):
         loads = [
             value
@@ -85,7 +85,7 @@ def test_nothing_is_loaded_from_anywhere(page, hostile):
         assert "url(" not in "".join(text for tag, _, text in one.raw if tag == "style")
 
 
-def test_what_documents_and_questions_say_is_text(hostile):
+def test_documents_and_questions_are_rendered_as_text(hostile):
     page = Page(hostile.page)
     assert "</script><script>window.x=3</script> which image?" in page.text
     assert len(page.all("script")) == 2
@@ -128,7 +128,7 @@ def test_every_figure_has_a_title_and_its_numbers(page):
     assert page.text.count("The numbers of this figure") == len(figures)
 
 
-def test_links_lead_to_places_that_are_there_once(page):
+def test_link_targets_exist_exactly_once(page):
     targets = [attributes["href"][1:] for attributes in page.all("a")]
     assert len(set(page.ids)) == len(page.ids)
     assert set(targets) <= set(page.ids)
@@ -143,7 +143,7 @@ def test_every_part_is_a_landmark_or_headed_in_order(page):
     assert {"header", "main", "nav", "footer"} <= {tag for tag, _ in page.elements}
 
 
-def test_what_the_window_cuts_and_what_failed_stand_apart(shown, page):
+def test_configurations_beyond_the_window_and_failed_ones_are_listed_separately(shown, page):
     table = shown.page[shown.page.index('<table id="ranking-table"') :]
     table = table[: table.index("</table>")]
     assert "fixed-64" not in table
@@ -168,7 +168,7 @@ def test_a_tie_set_names_no_winner(made, tmp_path):
     assert not re.search(r"\bwins\b|\bwinner\b(?<!No winner)|significant", page.text, re.IGNORECASE)
 
 
-def test_a_winner_is_named_where_there_is_one(made, tmp_path):
+def test_a_winner_is_named_if_there_is_one(made, tmp_path):
     outcome = made.valued([[1.0] * 110 + [0.0] * 10, [0.0, 1.0] * 60, [0.0, 0.0, 1.0] * 40])
     page = Page(write_report(outcome, tmp_path / "report.html").read_text("utf-8"))
     assert findings(outcome).winner is not None
@@ -181,7 +181,7 @@ def test_one_configuration_alone_has_a_page(made, tmp_path):
     assert "Pairwise comparison" not in page.text
 
 
-def test_an_experiment_of_which_everything_failed_still_tells_why(run, shown, tmp_path):
+def test_an_experiment_whose_configurations_all_failed_says_why(run, shown, tmp_path):
     broken = shown.outcome.experiment.configurations[1].embedding.model_dump()
     failed = run(name="failed-page", pipeline={"embedding": broken})
     page = Page(write_report(collect(failed), tmp_path / "report.html").read_text("utf-8"))
@@ -205,7 +205,7 @@ def test_twenty_configurations_and_three_hundred_questions_stay_below_five_megab
     assert time.perf_counter() - started < 120
 
 
-def test_a_policy_names_the_hash_of_what_it_allows():
+def test_a_policy_contains_the_hashes_of_script_and_style():
     found = policy("let x;", "p{}")
     assert found.count("sha256-") == 2
     assert "unsafe" not in found

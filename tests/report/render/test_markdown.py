@@ -24,7 +24,7 @@ def test_every_block_of_words_is_paragraphs():
     ]
 
 
-def test_a_summary_says_what_won_the_order_and_what_failed(made, shown):
+def test_a_summary_gives_the_winner_the_ranking_and_the_failures(made, shown):
     run = collect(made.ran(2))
     text = summary_markdown(run)
     assert text.startswith("### made-2-12: No winner: ") or " wins by " in text.splitlines()[0]

@@ -29,7 +29,7 @@ def test_it_has_a_title_and_text_that_is_text():
     assert "<text" in found
 
 
-def test_ids_are_the_figures_own_and_bytes_repeat():
+def test_ids_are_unique_to_a_figure_and_rendering_is_deterministic():
     ids = re.findall(r' id="([^"]+)"', drawn())
     assert all(one.startswith("one-") for one in ids)
     assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', drawn())) <= set(ids)

@@ -26,11 +26,11 @@ def of_texts(*texts):
     return Passages(RunTables({}, {"passages": lambda _: pd.DataFrame(rows)}))
 
 
-def test_every_question_is_there_with_its_values_and_misses(made):
+def test_every_question_is_listed_with_its_values_and_misses(made):
     run = collect(made.ran(3))
     found = drill(run, run.names)
     data = opened(found)
-    assert (found.kept, found.queries) == (120, 120)
+    assert (found.shown, found.queries) == (120, 120)
     for place, name in enumerate(run.names):
         values = per_query(run, name, str(run.primary))
         assert np.allclose([query["v"][place] for query in data["queries"]], values, atol=5e-4)
@@ -56,23 +56,23 @@ def test_delivered_text_reads_as_in_the_documents(made):
         assert all(spent)
 
 
-def test_what_does_not_fit_is_left_out_by_how_little_it_differs(made):
+def test_questions_that_differ_least_are_left_out_of_a_large_page(made):
     run = collect(made.ran(3))
     whole = drill(run, run.names)
     some = drill(run, run.names, most=len(whole.packed) // 2)
-    assert 0 < some.kept < some.queries
+    assert 0 < some.shown < some.queries
     assert len(some.packed) <= len(whole.packed) // 2
     apart = {query["i"]: max(query["v"]) - min(query["v"]) for query in opened(whole)["queries"]}
     kept = {query["i"] for query in opened(some)["queries"]}
     assert min(apart[one] for one in kept) >= max(apart[one] for one in apart.keys() - kept)
 
 
-def test_what_ends_the_context_is_said_in_the_singular_too(made):
+def test_the_end_of_the_context_is_worded_in_the_singular_too(made):
     run = collect(made.ran(2, primary="chunk_precision@1", metrics=["chunk_precision@1"], name="single"))
     assert opened(drill(run, run.names))["limits"] == ["1 chunk", "1 chunk"]
 
 
-def test_what_is_packed_comes_out_again_and_cannot_end_an_element():
+def test_packed_data_can_be_unpacked_and_cannot_end_an_element():
     value = {"text": "</script><!-- é 😀 \x00", "numbers": [1, None, 0.5]}
     text = packed(value)
     assert "<" not in text

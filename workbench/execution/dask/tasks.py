@@ -69,7 +69,7 @@ def worker_info(outputs: Path, store: str, mark: str, embedders: list[Embedder])
     versions = {"Python": ".".join(map(str, sys.version_info[:2])), "Workbench": f"{__version__} ({code_digest()[:8]})"}
     versions |= {name: installed_version(name) or "missing" for name in _PACKAGES}
     identities = [embedder_identity(embedder) for embedder in embedders]
-    return WorkerInfo(socket.gethostname(), usable_cores(), versions, identities, sees(outputs, store, mark))
+    return WorkerInfo(socket.gethostname(), usable_cores(), versions, identities, can_use_store(outputs, store, mark))
 
 
 def embedder_identity(embedder: Embedder) -> str:
@@ -77,7 +77,7 @@ def embedder_identity(embedder: Embedder) -> str:
     return fingerprint([embedder.identity("document"), embedder.identity("query")])
 
 
-def sees(outputs: Path, store: str, mark: str) -> bool:
+def can_use_store(outputs: Path, store: str, mark: str) -> bool:
     """Return whether this process can write the driver's store, and also the outputs unless the store has a URL."""
     if is_url(store):
         return RemoteStore(store, mirror_of(store)).has_mark(mark)
@@ -129,7 +129,7 @@ def _set_threads(job: JobContext) -> int:
 def _check_store(job: JobContext) -> None:
     # Check at every stage, since a worker may have joined after the others were checked.
     try:
-        visible = sees(job.outputs, job.store, job.mark)
+        visible = can_use_store(job.outputs, job.store, job.mark)
     except WorkbenchError as error:
         raise WorkerError(f"the worker on {socket.gethostname()}: {error.what}", error.fix) from error
     if not visible:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.embed import vectors_kept_in
+from workbench.embedding.embed import using_vector_cache
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.chunk_table import chunk_tables
@@ -31,7 +31,7 @@ class ChunksStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Split every document. Sentences that a chunker compares are embedded through the vector cache."""
-        with vectors_kept_in(inputs.run.workspace.vectors):
+        with using_vector_cache(inputs.run.workspace.vectors):
             draft.tables("chunks", chunk_tables(inputs.run.dataset.documents, inputs.configuration.chunking))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:

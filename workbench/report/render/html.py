@@ -49,9 +49,8 @@ def write_page(document: Report, path: Path) -> Path:
 def document_of(run: RunTables) -> Report:
     """Build the report of a finished run, without empty sections."""
     conclusions = findings(run)
-    sections = [section for build in _SECTIONS if (section := build(conclusions))]
-    names, texts = [*run.names, *run.failures], (headline(conclusions), opening(conclusions), answered(conclusions))
-    return Report(run.name, folder_of(run), names, *texts, sections)
+    names, sections = [*run.names, *run.failures], [section for build in _SECTIONS if (section := build(conclusions))]
+    return Report(run.name, folder_of(run), names, headline(conclusions), opening(conclusions), answered(conclusions), sections)
 
 
 @functools.cache

@@ -30,9 +30,9 @@ def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figu
     rows = [plots.IntervalRow(short[pair.a], *_ends(pair), pair.p_adjusted <= ALPHA) for pair in tested]
     digits = digits_for(number for pair in tested for number in _ends(pair))
     data = _table(findings, base, tested)
-    apart = sum(row.solid for row in rows)
+    significant = sum(row.solid for row in rows)
     caption = (
-        f"Solid points, {apart} of {len(rows)}, differ after correction for all comparisons; rings may not. "
+        f"Solid points, {significant} of {len(rows)}, differ after correction for all comparisons; rings may not. "
         "Intervals are 95 % each, not corrected."
     )
     drawing = plots.differences(rows, f"{findings.primary} minus that of {short[base]}", digits)
@@ -59,7 +59,7 @@ def _table(findings: Findings, base: str, tested: Sequence[Comparison]) -> Table
 def _outside(findings: Findings, tested: Sequence[Comparison]) -> list[Block]:
     """Explain why a pair can be statistically indistinguishable although one of the two is outside the tie set."""
     best = findings.verdict.best if findings.verdict and findings.conclusive else ()
-    if not any(apart.p_adjusted > ALPHA and (apart.a in best) != (apart.b in best) for apart in tested):
+    if not any(comparison.p_adjusted > ALPHA and (comparison.a in best) != (comparison.b in best) for comparison in tested):
         return []
     explanation = (
         "Some pairs are statistically indistinguishable although one of the two is outside the tie set: a configuration is outside if any "

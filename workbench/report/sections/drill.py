@@ -41,8 +41,8 @@ def drill_section(findings: Findings) -> Section | None:
         "Questions in which configurations differ most come first. Open a question to see what was retrieved for it, by rank, with the "
         "evidence marked; what was missed; and why."
     ]
-    if questions.kept < questions.queries:
-        left_out = f"{plural(questions.queries - questions.kept, 'question')} of {questions.queries} left out"
+    if questions.shown < questions.queries:
+        left_out = f"{plural(questions.queries - questions.shown, 'question')} of {questions.queries} left out"
         introduction.append(
             f"{left_out}, so that the page stays small: those in which the configurations differ least. "
             f"All are in {folder_of(findings.run)}/queries.parquet."

@@ -28,9 +28,9 @@ def other_metrics(findings: Findings) -> list[Block]:
     caption = "Exploratory: intervals are of each difference by itself, nothing is tested or corrected"
     rows = []
     for name in map(str, metrics):
-        apart = difference(findings.run, name, first.name, comparator.name)
+        gap = difference(findings.run, name, first.name, comparator.name)
         values = [value_cell(standing.means[name].value) for standing in (first, comparator)]
-        rows.append(Row([Cell(name), *values, *difference_cells(apart), count_cell(apart.n if apart else 0)]))
+        rows.append(Row([Cell(name), *values, *difference_cells(gap), count_cell(gap.n if gap else 0)]))
     return [Table(caption, [*columns, Column("questions")], rows)]
 
 

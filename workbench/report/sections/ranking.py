@@ -19,8 +19,8 @@ _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
 def ranking(findings: Findings) -> Section:
     """Show the ranking, then the configurations beyond the window, screened out and failed."""
     table = ranking_table(findings)
-    apart = [part for part in (windowed(findings), screened(findings), failed(findings)) if part]
-    return Section("Ranking", "ranking", [table or Prose("No configuration can be ranked."), *apart], "Ranking")
+    unranked = [part for part in (windowed(findings), screened(findings), failed(findings)) if part]
+    return Section("Ranking", "ranking", [table or Prose("No configuration can be ranked."), *unranked], "Ranking")
 
 
 def ranking_table(findings: Findings) -> Table | None:

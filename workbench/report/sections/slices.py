@@ -26,7 +26,6 @@ def slices(findings: Findings) -> Section | None:
 
 def _first(findings: Findings, table: pd.DataFrame) -> Table:
     """Tabulate the leader by slice, with its difference from the configuration it is compared with."""
-    name = findings.first.name if findings.first else ""
     parts = {part.name: part for part in findings.contrast.parts} if findings.contrast else {}
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
     columns = [words("slice"), Column("questions"), Column("documents")]
@@ -39,7 +38,7 @@ def _first(findings: Findings, table: pd.DataFrame) -> Table:
         cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
         rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
     note = "No correction is made for the number of slices: an interval here suggests, it does not prove."
-    return Table(f"{name} by slice", columns, rows, note)
+    return Table(f"{findings.first.name if findings.first else ''} by slice", columns, rows, note)
 
 
 def _map(findings: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:

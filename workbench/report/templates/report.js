@@ -20,20 +20,20 @@ const several = (count, noun) => `${count.toLocaleString("en")} ${noun}${count =
 function themes() {
   const button = byId("theme");
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const kept = () => { try { return localStorage.getItem("workbench-theme"); } catch { return null; } };
+  const savedTheme = () => { try { return localStorage.getItem("workbench-theme"); } catch { return null; } };
   const keep = (value) => { try { localStorage.setItem("workbench-theme", value); } catch { /* a local file may not keep anything */ } };
   const apply = (theme) => {
     document.documentElement.dataset.theme = theme;
     button.setAttribute("aria-pressed", String(theme === "dark"));
   };
-  apply(kept() || (dark.matches ? "dark" : "light"));
+  apply(savedTheme() || (dark.matches ? "dark" : "light"));
   button.hidden = false;
   button.addEventListener("click", () => {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     apply(next);
     keep(next);
   });
-  dark.addEventListener("change", () => { if (!kept()) apply(dark.matches ? "dark" : "light"); });
+  dark.addEventListener("change", () => { if (!savedTheme()) apply(dark.matches ? "dark" : "light"); });
 }
 
 // Add a button to every heading with data-sorts; rows without a value stay at the end.
@@ -52,10 +52,10 @@ function sortable(table) {
       for (const other of headings) other.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", rising ? "ascending" : "descending");
       const order = (a, b) => {
-        const [one, other] = [key(a, column), key(b, column)];
-        if (one === "" || other === "") return (one === "") - (other === "");
-        const way = numeric ? Number(one) - Number(other) : one.localeCompare(other, "en", { numeric: true });
-        return rising ? way : -way;
+        const [first, second] = [key(a, column), key(b, column)];
+        if (first === "" || second === "") return (first === "") - (second === "");
+        const order = numeric ? Number(first) - Number(second) : first.localeCompare(second, "en", { numeric: true });
+        return rising ? order : -order;
       };
       table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
     });
@@ -66,13 +66,13 @@ function sortable(table) {
 function continuing(frame) {
   const table = frame.querySelector("table");
   if (!table) return;
-  const said = make("p", { class: "more", "aria-hidden": "true" });
-  frame.after(said);
+  const note = make("p", { class: "more", "aria-hidden": "true" });
+  frame.after(note);
   const apply = () => {
     const edge = frame.getBoundingClientRect().right + 1;
     const beyond = [...table.tHead.rows[0].cells].filter((cell) => cell.getBoundingClientRect().right > edge + 8).length;
-    said.textContent = beyond ? `${several(beyond, "more column")} →` : "";
-    said.hidden = !beyond;
+    note.textContent = beyond ? `${several(beyond, "more column")} →` : "";
+    note.hidden = !beyond;
   };
   frame.addEventListener("scroll", apply, { passive: true });
   new ResizeObserver(apply).observe(frame);
@@ -81,7 +81,7 @@ function continuing(frame) {
 function rankingFilter() {
   const table = byId("ranking-table");
   if (!table) return;
-  const [text, level, said] = [byId("ranking-text"), byId("ranking-level"), byId("ranking-said")];
+  const [text, level, counted] = [byId("ranking-text"), byId("ranking-level"), byId("ranking-count")];
   const apply = () => {
     const wanted = text.value.trim().toLowerCase();
     let shown = 0;
@@ -89,7 +89,7 @@ function rankingFilter() {
       row.hidden = !row.dataset.name.toLowerCase().includes(wanted) || (level !== null && level.checked && !("level" in row.dataset));
       shown += row.hidden ? 0 : 1;
     }
-    said.textContent = `${shown} of ${several(table.tBodies[0].rows.length, "configuration")}`;
+    counted.textContent = `${shown} of ${several(table.tBodies[0].rows.length, "configuration")}`;
   };
   text.addEventListener("input", apply);
   if (level) level.addEventListener("change", apply);
@@ -114,7 +114,7 @@ function grouped(flat, size) {
 function prepared(data) {
   for (const query of data.queries) {
     const known = query.v.filter((value) => value !== null);
-    query.apart = known.length ? Math.max(...known) - Math.min(...known) : null;
+    query.difference = known.length ? Math.max(...known) - Math.min(...known) : null;
     query.misses = query.m.map((flat) => grouped(flat, 4));
     query.causes = query.misses.map((rows) => new Set(rows.map((row) => row[2])));
     query.words = `${query.i} ${query.t} ${Object.values(query.s).join(" ")}`.toLowerCase();
@@ -134,8 +134,8 @@ function queryList(data, open) {
     const button = make("button", { type: "button", class: "open" }, query.t || query.i);
     button.addEventListener("click", () => open(query, button));
     const cells = [make("th", { scope: "row", class: "text" }, button, " ", make("span", { class: "note below" }, query.i))];
-    const apart = query.apart === null ? "–" : query.apart.toFixed(digits);
-    cells.push(make("td", { class: "number", "data-sort": query.apart ?? "" }, apart));
+    const gap = query.difference === null ? "–" : query.difference.toFixed(digits);
+    cells.push(make("td", { class: "number", "data-sort": query.difference ?? "" }, gap));
     for (const value of query.v) {
       const shade = value === null ? "" : Math.min(8, Math.floor((9 * (value - data.low)) / (data.high - data.low)));
       cells.push(make("td", { class: `shade shade-${shade}`, "data-sort": value ?? "" }, value === null ? "–" : value.toFixed(digits)));
@@ -169,7 +169,7 @@ function listed(data) {
 
 function queryFilter(data) {
   const limit = listed(data);
-  const [text, cause, by, said] = ["queries-text", "queries-cause", "queries-by", "queries-said"].map(byId);
+  const [text, cause, by, counted] = ["queries-text", "queries-cause", "queries-by", "queries-count"].map(byId);
   data.causes.forEach(([name], place) => cause.append(make("option", { value: place }, name)));
   data.configurations.forEach((name, place) => by.append(make("option", { value: place }, name)));
   const apply = () => {
@@ -177,11 +177,11 @@ function queryFilter(data) {
     let shown = 0;
     for (const query of data.queries) {
       const looked = by.value === "" ? query.causes : [query.causes[Number(by.value)]];
-      const caused = looked.some((found) => (cause.value === "" ? by.value === "" || found.size : found.has(Number(cause.value))));
+      const caused = looked.some((causes) => (cause.value === "" ? by.value === "" || causes.size : causes.has(Number(cause.value))));
       query.row.hidden = !query.words.includes(wanted) || !caused;
       shown += query.row.hidden ? 0 : 1;
     }
-    said.textContent = `${shown} of ${several(data.queries.length, "question")}`;
+    counted.textContent = `${shown} of ${several(data.queries.length, "question")}`;
     limit();
   };
   for (const control of [text, cause, by]) control.addEventListener("input", apply);
@@ -225,13 +225,13 @@ function missed(data, query, [need, doc, cause, rank]) {
 
 function hit(data, query, evidence, limit, [rank, place, units, score]) {
   const [doc, start, end] = data.passages.slice(3 * place, 3 * place + 3);
-  const kept = units < 0 ? end : start + units;
-  const parts = pieces(data, doc, start, end, evidence, kept);
+  const cut = units < 0 ? end : start + units;
+  const parts = pieces(data, doc, start, end, evidence, cut);
   const grade = query.g.find(([of]) => of === doc)?.[1];
-  const marks = [parts.some(([, found]) => found) ? "evidence" : "", grade > 0 ? "relevant document" : grade < 0 ? "known to be irrelevant" : ""];
+  const marks = [parts.some(([, evident]) => evident) ? "evidence" : "", grade > 0 ? "relevant document" : grade < 0 ? "known to be irrelevant" : ""];
   const fate = units < 0 ? "" : units ? `cut at ${limit}` : `not delivered: beyond ${limit}`;
-  const about = [data.documents[doc][0], `score ${score}`, ...marks, fate].filter(Boolean).join(" · ");
-  const summary = make("summary", {}, make("span", { class: "rank" }, String(rank)), make("span", {}, about));
+  const facts = [data.documents[doc][0], `score ${score}`, ...marks, fate].filter(Boolean).join(" · ");
+  const summary = make("summary", {}, make("span", { class: "rank" }, String(rank)), make("span", {}, facts));
   const open = marks[0] !== "" || rank === 1;
   return make("li", { class: units === 0 ? "beyond" : "" }, make("details", { open }, summary, shownText(parts)));
 }
@@ -260,7 +260,7 @@ function detail(data, query, back) {
   const title = make("h3", { tabindex: "-1", dir: "auto" }, query.t);
   const close = make("button", { type: "button" }, "Close");
   close.addEventListener("click", () => { place.hidden = true; back.focus(); });
-  const about = [query.i, ...Object.entries(query.s).map(([field, value]) => `${field}: ${value}`), query.u ? "not answerable" : ""];
+  const facts = [query.i, ...Object.entries(query.s).map(([field, value]) => `${field}: ${value}`), query.u ? "not answerable" : ""];
   const columns = make("div", { class: "beside" });
   const draw = () => columns.replaceChildren(...chosen.map((at, number) => column(data, query, number, at, (next) => {
     chosen[number] = next;
@@ -269,7 +269,7 @@ function detail(data, query, back) {
   })));
   draw();
   const answer = query.a ? make("p", { dir: "auto" }, make("strong", {}, "Expected: "), query.a) : "";
-  place.replaceChildren(close, title, make("p", { class: "note" }, about.filter(Boolean).join(" · ")), answer, columns);
+  place.replaceChildren(close, title, make("p", { class: "note" }, facts.filter(Boolean).join(" · ")), answer, columns);
   place.hidden = false;
   title.focus({ preventScroll: true });
   place.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });

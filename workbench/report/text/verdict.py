@@ -24,35 +24,35 @@ def won(findings: Findings) -> tuple[str, str]:
 
 def margin(findings: Findings) -> tuple[str, str]:
     """State the leader's difference from the other. The detail gives the leader's value corrected for selection."""
-    first, second, apart = findings.first, findings.comparator, findings.margin
+    first, second, comparison = findings.first, findings.comparator, findings.margin
     if first is None:
         return "No configuration can be ranked, so there is no difference.", ""
     metric = str(findings.primary)
-    if second is None or apart is None:
+    if second is None or comparison is None:
         return f"There is no second configuration to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
-    questions = f"on {plural(apart.difference.n, 'question')}"
-    if same(apart):
-        single = "; one question gives no interval" if apart.difference.n == 1 else ""
-        return f"There is no difference: {apart.a} and {apart.b} have the same {metric} {questions}{single}.", ""
+    questions = f"on {plural(comparison.difference.n, 'question')}"
+    if same(comparison):
+        single = "; one question gives no interval" if comparison.difference.n == 1 else ""
+        return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}{single}.", ""
     values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
     values += "" if findings.primary.higher_is_better else ", lower is better"
-    difference = f"{signed(apart.difference.value)} {interval(apart.difference.low, apart.difference.high)}"
+    difference = f"{signed(comparison.difference.value)} {interval(comparison.difference.low, comparison.difference.high)}"
     if findings.winner:
-        return f"By {difference} over {_role(findings)}{apart.b} {questions}: {values}.", _selected(findings)
-    size = f"{difference} {questions}{_zero(findings, apart)}"
-    return f"{apart.a} and {_role(findings)}{apart.b} differ by {size}: {values}.", _selected(findings)
+        return f"By {difference} over {_role(findings)}{comparison.b} {questions}: {values}.", _selected(findings)
+    size = f"{difference} {questions}{_zero(findings, comparison)}"
+    return f"{comparison.a} and {_role(findings)}{comparison.b} differ by {size}: {values}.", _selected(findings)
 
 
 def certainty(findings: Findings) -> tuple[str, str]:
     """State the result of the tests. The detail gives the other p values and the bounds under complete judgements."""
-    verdict, apart = findings.verdict, findings.margin
-    if verdict is None or apart is None:
+    verdict, comparison = findings.verdict, findings.margin
+    if verdict is None or comparison is None:
         return "Nothing was tested, because a test requires two configurations.", ""
-    if same(apart):
+    if same(comparison):
         return "There is no difference to test.", ""
-    tests = f"paired t {p_value(apart.p)}, randomisation {p_value(apart.p_random)}, Holm {p_value(apart.p_holm)}"
+    tests = f"paired t {p_value(comparison.p)}, randomisation {p_value(comparison.p_random)}, Holm {p_value(comparison.p_holm)}"
     limited = f" This holds {CONDITIONAL}: there are {plural(verdict.clusters, 'document')}." if verdict.conditional else ""
-    return f"{_sure(verdict, apart)}.{limited}", f"{apart.a} against {apart.b}: {tests}.{_bounded(findings)}"
+    return f"{_sure(verdict, comparison)}.{limited}", f"{comparison.a} against {comparison.b}: {tests}.{_bounded(findings)}"
 
 
 def more(findings: Findings) -> tuple[str, str]:
@@ -67,9 +67,9 @@ def more(findings: Findings) -> tuple[str, str]:
     return _needed(findings, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
 
 
-def same(apart: Comparison) -> bool:
+def same(comparison: Comparison) -> bool:
     """Whether two configurations have the same value on every question."""
-    difference = apart.difference
+    difference = comparison.difference
     return difference.value == 0 and (difference.n == 1 or difference.low == difference.high == 0)
 
 
@@ -81,7 +81,7 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
             return f"No winner: {verdict.ranked[0]} is the only configuration to rank."
         case Reason.FEW:
             have = f"{plural(verdict.n, 'question has', 'questions have')} a value for every configuration"
-            return f"No winner: only {have}, but a winner requires {FEWEST_QUERIES}."
+            return f"No winner: only {have}, but at least {FEWEST_QUERIES} are required."
         case Reason.IDENTICAL:
             return f"No winner: {_names(verdict)} have the same {findings.primary} on every question."
         case Reason.TIED:
@@ -125,8 +125,8 @@ def _role(findings: Findings) -> str:
     return "the baseline " if base else ""
 
 
-def _zero(findings: Findings, apart: Comparison) -> str:
-    low, high = apart.difference.low, apart.difference.high
+def _zero(findings: Findings, comparison: Comparison) -> str:
+    low, high = comparison.difference.low, comparison.difference.high
     if low <= 0 <= high:
         return ", which may be chance"
     pairs = findings.verdict.comparisons if findings.verdict else ()
@@ -141,21 +141,21 @@ def _selected(findings: Findings) -> str:
     return (
         f"The {end} of several means is partly luck: {number(plain)} becomes {number(verdict.selected.value)} (optimism "
         f"{number(verdict.selected.optimism)}) if half of the documents choose the leader and the others measure it; "
-        f"{first.name} leads on {share(verdict.selected.chosen.get(first.name, 0.0), 1)} of the halves."
+        f"{first.name} comes first on {share(verdict.selected.chosen.get(first.name, 0.0), 1)} of the halves."
     )
 
 
-def _sure(verdict: Verdict, apart: Comparison) -> str:
+def _sure(verdict: Verdict, comparison: Comparison) -> str:
     tests = len(verdict.comparisons)
-    corrected = f"{p_value(apart.p_adjusted)}{f' after correction for {count(tests)} comparisons' if tests > 1 else ''}"
-    alike = apart.p_adjusted > ALPHA
+    corrected = f"{p_value(comparison.p_adjusted)}{f' after correction for {count(tests)} comparisons' if tests > 1 else ''}"
+    alike = comparison.p_adjusted > ALPHA
     if verdict.reason is None:
         others = "every other configuration is" if len(verdict.ranked) > 2 else "the other configuration is"
-        sentence = f"With 95 % confidence {others} behind; {apart.a} against {apart.b}: {corrected}"
+        sentence = f"With 95 % confidence {others} behind; {comparison.a} against {comparison.b}: {corrected}"
         return f"{sentence}, which by itself does not separate these two" if alike else sentence
     if verdict.reason is Reason.FEW:
-        return f"Not certain enough for a claim; {apart.a} against {apart.b}: {corrected}"
-    return f"{apart.a} and {apart.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
+        return f"Not certain enough for a claim; {comparison.a} against {comparison.b}: {corrected}"
+    return f"{comparison.a} and {comparison.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
 
 
 def _bounded(findings: Findings) -> str:
@@ -169,8 +169,8 @@ def _bounded(findings: Findings) -> str:
 
 
 def _needed(findings: Findings, verdict: Verdict, pair: str) -> str:
-    needed, apart = verdict.needed, findings.against(*verdict.ranked[:2])
-    n = apart.difference.n if apart else verdict.n
+    needed, comparison = verdict.needed, findings.against(*verdict.ranked[:2])
+    n = comparison.difference.n if comparison else verdict.n
     if needed is None:
         return f"The number of questions that would separate {pair} is unknown: there is no difference to estimate it from."
     if findings.winner:
