@@ -15,7 +15,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+README, TUTORIAL = ROOT / "README.md", DOCS / "tutorial.md"
+PAGES = sorted([README, *DOCS.rglob("*.md")])
+# These are followed from the first block to the last, by test_tutorial.py.
+LESSONS = (README, TUTORIAL)
 WORKBENCH = Path(sys.executable).parent / "workbench"
 # The names of experiments/quickstart.yaml, but fewer configurations and questions.
 QUICKSTART = """

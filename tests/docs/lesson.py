@@ -13,7 +13,7 @@ import pytest
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # The sentence before a file ends with its name: Save this as `mine.yaml`:
-FILE = re.compile(r"`([\w./-]+)`:\s*$")
+FILE = re.compile(r"`([\w./-]*\w\.\w+)`:\s*$")
 # Values differ slightly between processors.
 TOLERANCE = 0.03
 DECIMAL = r"[-+−]?\d+\.\d+"

@@ -1,6 +1,5 @@
-"""Docs are executed: links lead somewhere, experiments are valid, examples of data are read, code runs, commands exit 0."""
+"""Docs are executed: links lead somewhere, experiments are valid, code runs, commands exit 0."""
 
-import json
 import os
 import re
 import shlex
@@ -10,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.docs.conftest import DOCS, PAGES, ROOT, WORKBENCH, blocks, every_block, name_of
-from workbench.datasets.sources import SOURCES, GoldenSource
+from tests.docs.conftest import DOCS, LESSONS, PAGES, ROOT, WORKBENCH, blocks, every_block, name_of
+from workbench.datasets.sources import SOURCES
 from workbench.experiment.read import experiment_of
 
 # This page needs its package: test_extending.py runs it.
@@ -56,26 +55,13 @@ def test_experiments_and_datasets_in_the_docs_are_valid(page, text):
             SOURCES[source["kind"]].model_validate(source)
 
 
-@pytest.mark.parametrize("text", [text for _, text in every_block("json")])
-def test_questions_in_the_docs_are_read(text, tmp_path):
-    (tmp_path / "documents").mkdir()
-    for doc_id in ("travel", "leave"):
-        (tmp_path / "documents" / f"{doc_id}.md").write_text(f"About {doc_id}.")
-    (tmp_path / "questions.jsonl").write_text(text)
-    dataset = GoldenSource(path=str(tmp_path)).load()
-    assert dataset.queries[0].text == json.loads(text)["query"]
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page != EXTENDING and blocks(page, "python")], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in (EXTENDING, *LESSONS) and blocks(page, "python")], ids=name_of)
 def test_the_code_of_a_page_runs(page, executed):
     executed(page)
 
 
 COMMANDS = {
-    line.removeprefix(".venv/bin/")
-    for _, text in every_block("sh")
-    for line in text.strip().splitlines()
-    if re.match(r"(\.venv/bin/)?workbench ", line)
+    line for page, text in every_block("sh") for line in text.strip().splitlines() if page not in LESSONS and line.startswith("workbench ")
 }
 
 

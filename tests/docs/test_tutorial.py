@@ -2,10 +2,8 @@
 
 import pytest
 
-from tests.docs.conftest import DOCS, ROOT
+from tests.docs.conftest import README, ROOT, TUTORIAL
 from tests.docs.lesson import check_printed, checkout, lesson_blocks
-
-README, TUTORIAL = ROOT / "README.md", DOCS / "tutorial.md"
 
 
 def test_the_readme_leads_from_its_own_files_to_a_report(tmp_path):
