@@ -41,10 +41,10 @@ def compared(n: int) -> dict[str, Any]:
     """One size: all queries together, and a query alone; without Chroma where it would take too long to build."""
     vectors, queries = clustered(n, seed=0), clustered(QUERIES, seed=1)
     chunks = [Chunk(Document(f"d{place // _A_DOCUMENT}", ""), 10 * place, 10 * place + 10) for place in range(n)]
-    searched, length = searchable(chunks, vectors), longest(vectors)
+    corpus, length = searchable(chunks, vectors), longest(vectors)
 
-    def exactly(asked: Vectors) -> None:
-        nearest(asked, searched, (K, 0), length)
+    def exactly(queries: Vectors) -> None:
+        nearest(queries, corpus, (K, 0), length)
 
     if n > INDEXED:
         together, alone = _fastest([exactly], queries)
@@ -54,8 +54,8 @@ def compared(n: int) -> dict[str, Any]:
         building = _seconds(lambda: build_index(index, chunks, vectors))
         with open_collection(index) as collection:
 
-            def nearly(asked: Vectors) -> None:
-                collection.query(query_embeddings=asked, n_results=K, include=["distances"])
+            def nearly(queries: Vectors) -> None:
+                collection.query(query_embeddings=queries, n_results=K, include=["distances"])
 
             nearly(queries)  # the first query reads the index
             together, alone = _fastest([exactly, nearly], queries)

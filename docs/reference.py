@@ -99,23 +99,26 @@ def commands(group: click.Group, path: str) -> Iterator[tuple[str, str]]:
 
 
 def markdown(item: Any) -> str:
-    """A numpydoc docstring as Markdown: sections in bold, parameters as list items, examples as a block."""
-    text = re.sub(r"^(\w[\w ]*)\n-{3,}$", r"**\1**\n", inspect.getdoc(item) or "", flags=re.MULTILINE)
-    text = re.sub(r"^(\*{0,2}\w[\w, *]*) : (.+)\n((?:    .+\n?)+)", named, text, flags=re.MULTILINE)
+    """A numpydoc docstring as Markdown: sections in bold, their entries as list items, examples as a block."""
+    text = re.sub(r"^(\w[\w ]*)\n-{3,}\n((?:.+\n?)*)", section, inspect.getdoc(item) or "", flags=re.MULTILINE)
     text = re.sub(r"^>>> (?:.+\n?)+", lambda match: f"```pycon\n{match[0].rstrip()}\n```\n", text, flags=re.MULTILINE)
-    return text.replace("  # doctest: +SKIP", "").strip()
+    return re.sub(r" +# doctest: \+\w+", "", text).strip()
 
 
-def named(match: re.Match[str]) -> str:
-    """A parameter with its type and its description as a list item."""
-    return f"- `{match[1]}` : {match[2]}. {' '.join(match[3].split())}\n"
+def section(match: re.Match[str]) -> str:
+    """A section of a docstring, each entry `name: description` as a list item."""
+    entries = (
+        match[2] if ">>>" in match[2] else re.sub(r"^(\w[\w, ]*): ", r"- `\1`: ", re.sub(r"\n +", "\n  ", match[2]), flags=re.MULTILINE)
+    )
+    return f"**{match[1]}**\n\n{entries}"
 
 
 def signature(item: Any) -> str:
     """The call of a function without the modules of its types."""
     plain = inspect.signature(item)
     plain = plain.replace(parameters=[one for one in plain.parameters.values() if one.name not in ("self", "cls")])
-    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", str(plain)).replace("'", "")
+    text = re.sub(r"((?:: |-> ))'([^']*)'", r"\1\2", str(plain)).replace("<factory>", "…")
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", text)
 
 
 def members(item: type[Any]) -> Iterator[tuple[str, str, str]]:
@@ -134,19 +137,24 @@ def fields(item: type[Any]) -> str:
 
 
 def public() -> Iterator[dict[str, Any]]:
-    """Everything in `workbench.__all__`. A component is described by the experiment file's page."""
+    """Everything in `workbench.__all__`. A component is described by the experiment file's page, a metric by that of the metrics."""
     places = {component: f"{stage}-kind-{kind}" for stage, kinds in STAGES.items() for kind, component in kinds.items()}
-    for name in workbench.__all__:
+    # `map` is a metric that `from workbench import *` leaves out.
+    for name in sorted({*workbench.__all__, "map"}, key=str.lower):
         item = getattr(workbench, name)
-        if inspect.isclass(item) and item in places:
-            yield {"name": name, "kind": "component", "text": markdown(item), "place": places[item]}
-        elif inspect.isclass(item):
-            kind, calls = "error" if issubclass(item, Exception) else "class", list(members(item))
-            yield {"name": name, "kind": kind, "text": markdown(item), "members": calls, "fields": "" if calls else fields(item)}
+        if name in KINDS:
+            yield {"name": name, "kind": "metric", "text": KINDS[name].definition, "place": "metrics.md"}
         elif inspect.isroutine(item):
             yield {"name": name, "kind": "function", "text": markdown(item), "signature": signature(item)}
+        elif not inspect.isclass(item):
+            yield {"name": name, "kind": "value", "text": f"{item}"}
+        elif item in places:
+            yield {"name": name, "kind": "component", "text": markdown(item), "place": f"experiment.md#{places[item]}"}
+        elif issubclass(item, Exception):
+            yield {"name": name, "kind": "error", "text": markdown(item)}
         else:
-            yield {"name": name, "kind": "value", "text": KINDS[name].definition if name in KINDS else str(item), "of": type(item).__name__}
+            calls = list(members(item))
+            yield {"name": name, "kind": "class", "text": markdown(item), "members": calls, "fields": "" if calls else fields(item)}
 
 
 def pages() -> dict[Path, str]:

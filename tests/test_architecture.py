@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import workbench
+from workbench import testing
 from workbench.chunking.registry import CHUNKERS
 from workbench.metrics.registry import KINDS
 from workbench.retrieval.registry import RETRIEVERS
@@ -45,7 +46,7 @@ STAGES = [
     ("faultbench",),
     ("execution",),
     ("scoring", "export", "api"),
-    ("__main__", "cli"),
+    ("__main__", "cli", "testing"),
 ]
 # Public names that the package loads when they are first used.
 ON_DEMAND = {("workbench", "workbench.scoring.score"), ("workbench", "workbench.api.results")}
@@ -150,6 +151,8 @@ def test_the_public_names_are_these() -> None:
     assert set(workbench.__all__) <= set(dir(workbench))
     assert all(hasattr(workbench, name) for name in workbench.__all__)
     assert not hasattr(workbench, "scores")
+    kinds = ("chunker", "embedder", "metric", "retriever")
+    assert testing.__all__ == [*(f"{kind.upper()}_LAWS" for kind in kinds), *(f"check_{kind}" for kind in kinds)]
     assert re.fullmatch(r"\d+\.\d+\.\d+", workbench.__version__)
 
 

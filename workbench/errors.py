@@ -6,6 +6,7 @@ WorkbenchError             exit 3, the problem and its fix
 │   │   ├── ExperimentError    the experiment file
 │   │   └── DatasetError       documents, questions, labels
 │   └── ModelError         a model or a vocabulary that is not available
+├── LawError               exit 3, also an AssertionError: a component that breaks a law of workbench.testing
 └── RunError               exit 3, a failure while running; finished results are kept
     ├── StoreError         the store is corrupt or cannot be written
     ├── IndexBuildError    a Chroma index that does not pass its audit
@@ -67,6 +68,10 @@ class DatasetError(FaultsError):
 
 class ModelError(InputError):
     """A model or vocabulary that cannot be found, or differs from the expected one."""
+
+
+class LawError(WorkbenchError, AssertionError):
+    """A component that breaks a law of `workbench.testing`: the law, the input and the result."""
 
 
 class RunError(WorkbenchError):

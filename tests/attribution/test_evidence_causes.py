@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.small_worlds import labels_of, retrieved_of, worlds
+from tests.small_worlds import worlds
 from workbench.attribution.causes import CAUSES, causes_by_query
 from workbench.attribution.evidence_causes import missed_documents, missed_needs, repeats
 from workbench.attribution.evidence_state import EmbeddedExtent
 from workbench.metrics.case import Case, Cut
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
+from workbench.testing.small_results import labels_of, retrieved_of
 
 from .conftest import extent_of, misses_of
 

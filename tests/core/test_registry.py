@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CHUNKER = '''
 from typing import ClassVar, Literal
 from workbench.chunking.base import CuttingChunker
@@ -15,9 +17,29 @@ class PageChunker(CuttingChunker):
     kind: Literal["pages"] = "pages"
     size: int = 10
 
-    def _cuts(self, document, headers):
+    def cuts(self, document, headers):
         return [(start, min(start + self.size, len(document.text)), None) for start in range(0, len(document.text), self.size)]
 '''
+OTHERS = """
+def cut(text): return [text]
+
+PAGES = PageChunker()
+
+class Nothing(CuttingChunker):
+    kind: Literal["pages"] = "pages"
+
+class Sheets(PageChunker):
+    kind: Literal["sheets"] = "sheets"
+"""
+STAGE = """
+from workbench.pipeline.stage import Stage
+
+class StepStage(Stage):
+    name = "stepp"
+    def compute(self, inputs, draft): pass
+
+STEP = StepStage()
+"""
 EXPERIMENT = """
 from workbench.experiment.read import experiment_of
 settings = {"name": "x", "dataset": {"kind": "golden", "path": "."}, "pipeline": {"chunking": %s}}
@@ -29,13 +51,13 @@ except Exception as error:
 """
 
 
-def install(folder: Path, package: str, entry: str, source: str) -> None:
+def install(folder: Path, package: str, entry: str, source: str, group: str = "workbench.chunkers") -> None:
     module = package.replace("-", "_")
     (folder / f"{module}.py").write_text(source)
     info = folder / f"{module}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[workbench.chunkers]\n{entry}\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
 
 
 def told(folder: Path, code: str) -> str:
@@ -55,15 +77,39 @@ def test_a_broken_package_is_one_line_where_it_is_named_and_nothing_elsewhere(tm
     install(tmp_path, "breaking-apart", "pages = breaking_apart:PageChunker", "import absent_package_of_plugins")
     line = told(tmp_path, EXPERIMENT % {"kind": "pages"})
     assert line.startswith("InputError the package 'breaking-apart' offers 'pages' in workbench.chunkers, which cannot be loaded (Module")
-    assert "update or uninstall breaking-apart" in line
+    assert "correct the entry point or what it imports, or uninstall breaking-apart" in line
     assert told(tmp_path, EXPERIMENT % {"kind": "fixed", "size": 64}) == "named fixed-64-0\n"
     listed = "from workbench.chunking.registry import CHUNKERS as c; print('pages' in c, 'fixed' in c, len(list(c)) == len(c))"
     assert told(tmp_path, listed) == "True True True\n"
 
 
-def test_a_package_that_offers_something_else_is_told(tmp_path: Path) -> None:
-    install(tmp_path, "othering", "pages = othering:cut", "def cut(text): return [text]")
-    assert "othering:cut is not a workbench.chunking.base.Chunker" in told(tmp_path, EXPERIMENT % {"kind": "pages"})
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("cut", "othering:cut is not a workbench.chunking.base.Chunker; let the entry point name a subclass of it"),
+        ("PAGES", "othering:PAGES is an instance of workbench.chunking.base.Chunker; let the entry point name a class"),
+        ("Nothing", "othering:Nothing does not define cuts; define it in the class"),
+        ("Sheets", "othering:Sheets calls itself 'sheets'; use one name in the entry point and in kind"),
+    ],
+)
+def test_a_package_that_offers_something_else_is_told_what_to_offer(tmp_path: Path, value: str, message: str) -> None:
+    install(tmp_path, "othering", f"pages = othering:{value}", CHUNKER + OTHERS)
+    assert f"InputError the package 'othering' offers 'pages' in workbench.chunkers, but {message}" in told(
+        tmp_path, EXPERIMENT % {"kind": "pages"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("StepStage", "stepping:StepStage is a class of workbench.pipeline.stage.Stage; let the entry point name an instance"),
+        ("STEP", "stepping:STEP calls itself 'stepp'; use one name in the entry point and in name"),
+    ],
+)
+def test_a_package_that_offers_a_class_or_another_name_as_a_stage_is_told(tmp_path: Path, value: str, message: str) -> None:
+    install(tmp_path, "stepping", f"step = stepping:{value}", STAGE, "workbench.stages")
+    listed = "from workbench.pipeline.registry import STAGES\ntry: STAGES['step']\nexcept Exception as error: print(*error.lines)"
+    assert message in told(tmp_path, listed)
 
 
 def test_a_kind_that_is_there_already_is_refused(tmp_path: Path) -> None:

@@ -106,9 +106,13 @@ def test_a_text_that_evidence_has_already_is_no_second_need(read: Read) -> None:
         (
             "Eve did not write any of this at all.",
             {},
-            "relevant chunk 'Eve did not write any of this at ...' of query 'q' is in no document",
+            "relevant chunk 'Eve did not write any of this at ...' of query 'q' is in no document; quote the document verbatim",
         ),
-        ({"doc_id": "b", "text": "Ada"}, {}, "relevant chunk 'Ada' of query 'q' is in no place of document 'b'"),
+        (
+            {"doc_id": "b", "text": "Ada"},
+            {},
+            "relevant chunk 'Ada' of query 'q' is in no place of document 'b'; it is in document 'a' at [0, 3)",
+        ),
         ({"doc_id": "x", "text": "Ada"}, {}, "relevant chunk 'Ada' of query 'q' points to document 'x', but this document does not exist"),
         ("Ada", {"irrelevant_doc_ids": ["a"]}, "relevant chunk 'Ada' of query 'q' is in document 'a', which is judged irrelevant"),
         (" ", {}, "query 'q' has ' ' in 'relevant_chunks', which is neither a text nor {doc_id, text}"),

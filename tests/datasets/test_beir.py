@@ -99,7 +99,7 @@ def test_evidence_that_is_not_in_its_document_is_a_fault(load: Load) -> None:
         evidence(0, 3, doc_id=None),
     ]
     assert faults(load, evidence=rows) == [
-        "evidence.jsonl:5 has no text in 'doc_id'",
+        "evidence.jsonl:5 has null in 'doc_id', not a text",
         "evidence.jsonl:2 evidence of query 'q' says 'Eve', but document 'd' has 'Ada' at [0, 3)",
         "evidence.jsonl:3 evidence of query 'q' is [0, 99) in document 'd' of 26 characters",
         "evidence.jsonl:4 evidence of query 'q' points to document 'x', but this document does not exist",
@@ -113,7 +113,7 @@ def test_a_row_of_judgements_in_another_form_is_a_fault(load: Load, row: str) ->
 
 def test_judgements_of_what_is_not_there_are_faults(load: Load) -> None:
     assert faults(load, qrels={"test": QRELS + "q\tx\t1\ns\td\t1\nq\td\t1\n"}) == [
-        "test.tsv:4 judges document 'x' for query 'q', but this document does not exist",
+        "test.tsv:4 judges document 'x', but this document does not exist",
         "test.tsv:5 judges query 's', but this query does not exist",
         "test.tsv:6 judges document 'd' for query 'q' a second time, differently",
     ]
@@ -126,10 +126,10 @@ def test_quotes_and_very_long_fields_in_judgements_are_only_text(load: Load) -> 
     assert [qrel.doc_id for qrel in dataset.qrels] == ["d", '"odd', long, "2"]
 
 
-@pytest.mark.parametrize("metadata", ["words", ["list"], 5])
-def test_metadata_that_is_no_object_is_a_fault(load: Load, metadata: object) -> None:
+@pytest.mark.parametrize(("metadata", "kind"), [("words", "a text"), (["list"], "a list"), (5, "a number")])
+def test_metadata_that_is_no_object_is_a_fault(load: Load, metadata: object, kind: str) -> None:
     found = faults(load, queries=[QUERIES[0], json.dumps({"_id": "r", "text": "?", "metadata": metadata})])
-    assert found == ["queries.jsonl:2 has 'metadata' that is not an object"]
+    assert found == [f"queries.jsonl:2 has {kind} in 'metadata', not an object"]
 
 
 def test_repeated_ids_are_faults(load: Load) -> None:
@@ -145,7 +145,7 @@ def test_what_is_missing_is_one_line(load: Load, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no split 'tset' \(did you mean 'test'\?\); its splits are test"):
         BeirSource(path=str(tmp_path), split="tset").load()
     (tmp_path / "corpus.jsonl").unlink()
-    with pytest.raises(InputError, match=r"the corpus .*corpus\.jsonl does not exist"):
+    with pytest.raises(InputError, match=r"has no corpus; expected corpus\.jsonl; it contains qrels and queries\.jsonl"):
         BeirSource(path=str(tmp_path)).load()
 
 

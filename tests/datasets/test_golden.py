@@ -152,13 +152,17 @@ def test_offsets_count_code_points(load: Load) -> None:
     assert load(ASKED | {"evidence": [[span(at, at + 3, "日本語")]]}, documents=documents).needs[0].alternatives == (Span("d", 9, 12),)
     bytewise = len(text[:at].encode())
     (fault,) = faults(load, ASKED | {"evidence": [[span(bytewise, bytewise + 3, "日本語")]]}, documents=documents)
-    assert fault.endswith(f"is [{bytewise}, {bytewise + 3}) in document 'd' of 16 characters")
+    assert fault.endswith(f"is [{bytewise}, {bytewise + 3}) in document 'd' of 16 characters; it is in document 'd' at [9, 12)")
 
 
 FAULTY: list[tuple[str, dict[str, Any], str]] = [
-    ("no_such_document", {"relevant_doc_ids": ["d", "x"]}, "judges document 'x' for query 'q', but this document does not exist"),
-    ("unjudged", {"relevant_doc_ids": []}, "query 'q' has no relevant document and is not marked unanswerable"),
-    ("only_irrelevant", {"relevant_doc_ids": {"d": 0}}, "query 'q' has no relevant document and is not marked unanswerable"),
+    ("no_such_document", {"relevant_doc_ids": ["d", "x"]}, "judges document 'x', but this document does not exist"),
+    ("unjudged", {"relevant_doc_ids": []}, "query 'q' has no relevant document and is not marked unanswerable (answerable: false)"),
+    (
+        "only_irrelevant",
+        {"relevant_doc_ids": {"d": 0}},
+        "query 'q' has no relevant document and is not marked unanswerable (answerable: false)",
+    ),
     ("unanswerable", {"answerable": False}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
     ("unanswerable_by_type", {"type": "unanswerable"}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
     ("both", {"irrelevant_doc_ids": ["d"]}, "query q calls document 'd' both relevant and irrelevant"),
@@ -170,16 +174,26 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     ("blank", {"evidence": [[span(3, 4)]]}, "is blank: [3, 4) in document 'd'"),
     ("nowhere", {"evidence": [[span(0, 3, None, "x")]]}, "points to document 'x', but this document does not exist"),
     ("fraction", {"evidence": [[span(0, 3) | {"end": 2.5}]]}, "has evidence of query q without whole numbers 'start' and 'end'"),
-    ("no_span", {"evidence": ["Ada"]}, "query q has evidence that is not a list of needs, each a list of spans"),
-    ("no_list", {"evidence": "Ada"}, "has 'evidence' that is not a list"),
-    ("ids_as_text", {"relevant_doc_ids": "d"}, "has 'relevant_doc_ids' that is not a list"),
-    ("ids_as_objects", {"relevant_doc_ids": [{"doc_id": "d"}]}, "has {'doc_id': 'd'} in 'relevant_doc_ids', which is not a document id"),
+    (
+        "no_span",
+        {"evidence": ["Ada"]},
+        "query q has evidence that is not a list of needs, each a list of spans; give texts in 'relevant_chunks'",
+    ),
+    ("no_list", {"evidence": "Ada"}, "has a text in 'evidence', not a list; write [\"Ada\"]"),
+    ("ids_as_text", {"relevant_doc_ids": "d"}, "has a text in 'relevant_doc_ids', not a list; write [\"d\"]"),
+    (
+        "ids_as_objects",
+        {"relevant_doc_ids": [{"doc_id": "d"}]},
+        "has {'doc_id': 'd'} in 'relevant_doc_ids', which is not a document id; write ids as texts in quotes",
+    ),
     ("grade", {"relevant_doc_ids": {"d": 1.5}}, "query q grades document 'd' with 1.5, not a whole number"),
     ("empty_query", {"query": " "}, "query 'q' is empty"),
-    ("no_query", {"query": None}, "has no text in 'query'"),
+    ("no_query", {"query": None}, "has null in 'query', not a text"),
     ("marked_in_words", {"answerable": "false"}, "query 'q' has 'answerable' 'false', which is neither true nor false"),
-    ("id_as_list", {"query_id": ["q"]}, "has no text in 'query_id'"),
+    ("id_as_list", {"query_id": ["q"]}, "has a list in 'query_id', not a text"),
     ("hard_negatives", {"irrelevant_docs": ["d"]}, "field 'irrelevant_docs' (did you mean 'irrelevant_doc_ids'?); rename it"),
+    ("unlike_any", {"relevant_doc_ids": [], "gold": ["d"]}, "is not marked unanswerable (did you mean 'relevant_doc_ids' by 'gold'?)"),
+    ("opposite", {"relevant_doc_ids": [], "unanswerable": True}, "is not marked unanswerable (answerable: false)"),
     ("evidences", {"evidences": []}, "has no use for field 'evidences' (did you mean 'evidence'?); rename it"),
     ("capital", {"Split": "dev"}, "has no use for field 'Split' (did you mean 'split'?); rename it"),
 ]
@@ -202,13 +216,13 @@ def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
     rows = [ASKED | {"query_id": "q"}, ASKED | {"query_id": "q", "relevant_doc_ids": ["x"], "evidence": [[span(0, 9)]]}]
     assert faults(load, *rows, documents=documents) == [
         "documents.jsonl:3 is not JSON (Expecting property name enclosed in double quotes at column 2)",
-        "documents.jsonl:4 is a JSON list, not an object",
-        "documents.jsonl:5 has no text in 'text'",
+        "documents.jsonl:4 is a list, not an object; write each object on a line of its own",
+        "documents.jsonl:5 has no text in 'text'; its fields are 'doc_id'",
         "documents.jsonl:2 repeats the document id 'd' of documents.jsonl:1; ids must be unique",
         "questions.jsonl:2 repeats the query id 'q' of questions.jsonl:1; ids must be unique",
         "documents.jsonl:2 document 'd' is empty",
-        "questions.jsonl:2 judges document 'x' for query 'q', but this document does not exist",
-        "questions.jsonl:2 evidence of query 'q' is [0, 9) in document 'd' of 1 characters",
+        "questions.jsonl:2 judges document 'x', but this document does not exist",
+        "questions.jsonl:2 evidence of query 'q' is [0, 9) in document 'd' of 1 character",
     ]
 
 
@@ -237,7 +251,7 @@ def test_whole_characters_written_as_escapes_are_read(load: Load) -> None:
 @pytest.mark.parametrize("content", ['"text"', "5", "null"])
 def test_a_json_file_of_neither_form_is_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "golden.json").write_text(content)
-    with pytest.raises(InputError, match=r"golden\.json is a JSON \w+; it should be a list of questions or"):
+    with pytest.raises(InputError, match=r"golden\.json contains (a text|a number|null); it should be a list of questions or"):
         GoldenSource(path=str(tmp_path / "golden.json")).load()
 
 
@@ -251,15 +265,13 @@ def test_a_broken_json_file_is_named_with_its_line(tmp_path: Path) -> None:
     ("raw", "expected"),
     [
         ("One.\nTwo.\nCaf\u00e9.".encode("latin-1"), "leave.md:3 is not UTF-8 (byte 0xe9); save the file as UTF-8"),
-        (
-            "Text.".encode("utf-8-sig"),
-            "leave.md:1 begins with a byte order mark, which shifts every offset by one; save the file without it",
-        ),
-        ("Text.".encode("utf-16"), "leave.md:1 is not UTF-8 (byte 0xff); save the file as UTF-8"),
-        ("Text.".encode("utf-16-le"), "leave.md document 'leave' contains NUL characters, as binary and UTF-16 files do"),
+        ("Text.".encode("utf-16"), "leave.md is UTF-16; save the file as UTF-8"),
+        ("Text.".encode("utf-16-be"), "leave.md looks like UTF-16; save the file as UTF-8"),
+        (b"Te\x00xt", "leave.md document 'leave' contains NUL characters, as binary files do; save it as text"),
+        (b"%PDF-1.7 \xe2", "leave.md is a PDF, not a text file; export it as text (UTF-8)"),
         (b" \r\n\t", "leave.md document 'leave' is empty"),
     ],
-    ids=["latin-1", "byte order mark", "utf-16", "utf-16 without mark", "blank"],
+    ids=["latin-1", "utf-16", "utf-16 without mark", "NUL", "pdf", "blank"],
 )
 def test_a_text_that_is_not_plain_utf_8_is_a_fault(tmp_path: Path, raw: bytes, expected: str) -> None:
     (tmp_path / "documents").mkdir()
@@ -286,10 +298,10 @@ def test_a_file_among_the_documents_that_is_no_text_is_a_fault(tmp_path: Path) -
 def test_what_is_missing_or_unreadable_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the dataset .*/nowhere does not exist"):
         GoldenSource(path=str(tmp_path / "nowhere")).load()
-    with pytest.raises(InputError, match=r"the documents .*/documents does not exist"):
+    with pytest.raises(InputError, match=r"has no documents; expected documents\.jsonl or documents/; the folder is empty"):
         GoldenSource(path=str(tmp_path)).load()
     (tmp_path / "documents").mkdir()
-    with pytest.raises(InputError, match=r"the questions .*/questions\.json does not exist"):
+    with pytest.raises(InputError, match=r"has no questions; expected questions\.jsonl or questions\.json; it contains documents"):
         GoldenSource(path=str(tmp_path)).load()
     (tmp_path / "questions.jsonl").mkdir()
     with pytest.raises(InputError, match=r"questions\.jsonl cannot be read \(Is a directory\)"):
@@ -306,9 +318,21 @@ def test_the_bundled_handbook_has_no_fault() -> None:
     assert whole.needs
 
 
-def test_a_byte_order_mark_is_the_only_fault_of_the_lines_behind_it(load: Load) -> None:
-    (fault,) = faults(load, "\ufeff" + json.dumps(ASKED))
-    assert fault.startswith("questions.jsonl:1 begins with a byte order mark")
+def test_a_byte_order_mark_of_lines_shifts_nothing_and_is_read(load: Load) -> None:
+    assert load("\ufeff" + json.dumps(ASKED), documents='\ufeff{"doc_id": "d", "text": "Ada"}').documents[0].text == "Ada"
+
+
+def test_a_byte_order_mark_of_a_document_is_no_part_of_it_and_positions_beside_it_need_their_text(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "d.md").write_bytes("Ada wrote it.".encode("utf-8-sig"))
+    (tmp_path / "documents" / "e.html").write_bytes("<p>Ada wrote it.".encode("utf-8-sig"))
+    evidence = [[span(0, 3, "Ada")], [span(0, 3, None, "e")]]
+    question = ASKED | {"query_id": "q", "relevant_doc_ids": ["d", "e"], "evidence": evidence}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(question))
+    assert GoldenSource(path=str(tmp_path)).load().documents[0].text == "Ada wrote it."
+    (tmp_path / "questions.jsonl").write_text(json.dumps(question | {"evidence": [[span(0, 3)]]}))
+    with pytest.raises(DatasetError, match="has no 'text', and document 'd' begins with a byte order mark, which may shift positions"):
+        GoldenSource(path=str(tmp_path)).load()
 
 
 def test_a_judged_document_is_neither_relevant_nor_a_hard_negative(tmp_path: Path) -> None:

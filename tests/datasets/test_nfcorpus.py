@@ -142,7 +142,7 @@ def test_an_archive_with_other_counts_is_refused(server: Archive, cache: Path, f
     server.body = packed(files | {"corpus.jsonl": files["corpus.jsonl"].rstrip(b"\n").rpartition(b"\n")[0]})
     assert "the downloaded NFCorpus has {'documents': 3632, 'queries': 3237, 'test judgements': 12334}" in refusal(cache)
     server.body = packed({name: content for name, content in files.items() if name != "queries.jsonl"})
-    assert "queries.jsonl does not exist" in refusal(cache)
+    assert "has no queries; expected queries.jsonl" in refusal(cache)
     assert not (cache / "nfcorpus.zip.sha256").exists()
 
 

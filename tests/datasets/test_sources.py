@@ -41,6 +41,51 @@ def test_a_path_is_recognised_by_what_is_in_it(tmp_path: Path, monkeypatch: pyte
     assert found("list.json", documents="d", kind="list") == ListSource(path=str(tmp_path / "list.json"), documents="d")
 
 
+@pytest.mark.parametrize(
+    ("names", "kind", "message"),
+    [
+        (
+            ["documents/d.md", "queries.jsonl"],
+            "golden",
+            "has no questions; found queries.jsonl; expected questions.jsonl or questions.json",
+        ),
+        (["corpus.jsonl", "questions.jsonl"], "golden", "has no documents; found corpus.jsonl; expected documents.jsonl or documents/"),
+        (["corpus.json", "queries.jsonl", "qrels/test.tsv"], "beir", "has no corpus; found corpus.json; expected corpus.jsonl"),
+        (
+            ["documents/d.md", "topics.tsv"],
+            "trec",
+            "has no judgements; expected qrels.txt, qrels.tsv or qrels; it contains documents and topics.tsv",
+        ),
+        (["corpus.jsonl", "queries.jsonl", "qrels/test.csv"], "beir", "qrels contains test.csv; expected a file for each split, such as"),
+        (["documents", "questions.jsonl"], "golden", "the documents {here}/documents are a file; give a folder of documents, JSON Lines"),
+    ],
+)
+def test_a_folder_that_is_almost_of_a_kind_says_what_it_lacks(tmp_path: Path, names: list[str], kind: str, message: str) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    source = recognise(str(tmp_path), None)
+    assert source.kind == kind
+    with pytest.raises(InputError) as caught:
+        source.read()
+    assert message.format(here=tmp_path) in str(caught.value)
+
+
+def test_a_file_for_a_folder_and_the_reverse_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "d.md").write_text("Ada")
+    (tmp_path / "questions.jsonl").write_text('{"query": "?", "relevant_doc_ids": ["d"]}')
+    with pytest.raises(InputError, match=r"is a list of questions without documents; give .*/documents as .* or the folder"):
+        recognise(str(tmp_path / "questions.jsonl"), None).read()
+    with pytest.raises(InputError, match=r"documents has no documents, but .* has; give that folder"):
+        recognise(str(tmp_path / "documents"), None).read()
+    with pytest.raises(InputError, match=r"d\.md is a \.md; give a folder, or questions as JSON"):
+        recognise(str(tmp_path / "documents" / "d.md"), None).read()
+    lines = recognise(str(tmp_path / "questions.jsonl"), None, documents=str(tmp_path / "documents")).load()
+    assert lines == GoldenSource(path=str(tmp_path / "questions.jsonl"), documents=str(tmp_path / "documents")).load()
+    assert lines.queries[0].text == "?"
+
+
 def test_what_a_kind_does_not_take_or_lacks_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the dataset .*/nowhere does not exist"):
         recognise(str(tmp_path / "nowhere"), None)

@@ -101,12 +101,15 @@ def test_a_byte_order_mark_and_line_ends_of_excel_are_read(load: Load) -> None:
             "questions.csv:4 has 'relevant_doc_ids' that is not JSON (Expecting value at column 2)",
         ),
         ('query,relevant_doc_ids\n"a"b?,d\n', "questions.csv:2 is not CSV (',' expected after '\"')"),
-        ("query,relevant_doc_ids\na?,gone\n", "questions.csv:2 judges document 'gone' for query 'q', but this document does not exist"),
+        ("query,relevant_doc_ids\na?,gone\n", "questions.csv:2 judges document 'gone', but this document does not exist"),
         (
             "query,relevant_doc_ids,answerable\na?,d,maybe\n",
             "questions.csv:2 query 'q' has 'answerable' 'maybe', which is neither true nor false",
         ),
-        ("query,relevant_doc_ids,evidence\na?,d,here\n", "questions.csv:2 has 'evidence' that is not JSON (Expecting value at column 1)"),
+        (
+            "query,relevant_doc_ids,evidence\na?,d,here\n",
+            "questions.csv:2 has 'evidence' that is not JSON (Expecting value at column 1); give a text in 'relevant_chunks'",
+        ),
     ],
 )
 def test_a_wrong_table_is_named_with_its_line(load: Load, questions: str, expected: str) -> None:
@@ -119,7 +122,7 @@ def test_a_table_of_documents_needs_its_columns(load: Load) -> None:
     found = faults(load, "query,relevant_doc_ids\na?,d\n", "docid,body\nd,Ada\n")
     assert found[:2] == [
         "documents.csv:1 has no use for column 'docid' (did you mean 'doc_id'?); rename it",
-        "documents.csv:1 has no column 'text'; its columns are 'docid', 'body'",
+        "documents.csv:1 has no use for column 'body' (did you mean 'text'?); rename it",
     ]
 
 
@@ -129,7 +132,9 @@ def test_a_table_may_have_its_documents_elsewhere_and_says_when_it_has_none(load
     (tmp_path / "d" / "d.html").write_text("<title>T</title><p>Ada")
     file = str(tmp_path / "questions.csv")
     assert TableSource(path=file, documents=str(tmp_path / "d")).load().documents[0].text == "Ada"
-    with pytest.raises(InputError, match=r"questions\.csv is a table of questions without documents"):
+    with pytest.raises(
+        InputError, match=r"questions\.csv is a list of questions without documents; give .*documents\.csv as dataset\.documents"
+    ):
         TableSource(path=file).load()
 
 

@@ -146,18 +146,20 @@ def test_every_fault_of_a_collection_is_reported_at_once(folder: Path) -> None:
     assert [fault.removeprefix(f"{folder}/") for fault in caught.value.faults] == [
         "topics.tsv:4 is not a query id and its text, separated by a tab",
         "qrels.txt:5 has 3 fields, not the 4 of query_id 0 doc_id relevance",
-        "qrels.txt:4 judges document 'gone' for query '2', but this document does not exist",
+        "qrels.txt:4 judges document 'gone', but this document does not exist",
         "qrels.txt:6 judges query '9', but this query does not exist",
-        "topics.tsv:5 query '4' has no relevant document and is not marked unanswerable",
+        "topics.tsv:5 query '4' has no relevant document and is not marked unanswerable (answerable: false)",
     ]
 
 
 def test_what_is_missing_is_one_line(folder: Path) -> None:
     (folder / "qrels.txt").unlink()
-    with pytest.raises(InputError, match=r"the judgements .*/qrels\.txt does not exist"):
+    with pytest.raises(
+        InputError, match=r"has no judgements; expected qrels\.txt, qrels\.tsv or qrels; it contains documents and topics\.tsv"
+    ):
         TrecSource(path=str(folder)).load()
     (folder / "topics.tsv").unlink()
-    with pytest.raises(InputError, match=r"the topics .*/topics\.tsv does not exist"):
+    with pytest.raises(InputError, match=r"has no topics; expected topics\.tsv, .* or queries\.jsonl; it contains documents"):
         TrecSource(path=str(folder)).load()
 
 

@@ -6,11 +6,15 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pytest
 
+from workbench import testing
+from workbench.chunking.base import CuttingChunker
 from workbench.datasets.sources import GoldenSource
+from workbench.errors import LawError
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")
@@ -20,11 +24,16 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
+def is_test(block: str) -> bool:
+    return "\ndef test_" in block
+
+
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """The page's package as pip leaves it: its module and its dist-info."""
     (project,) = (tomllib.loads(text)["project"] for text in blocks("toml"))
-    (tmp_path / f"{project['name']}.py").write_text("\n\n".join(blocks("python")))
+    for name, tests in ((project["name"], False), (f"test_{project['name']}", True)):
+        (tmp_path / f"{name}.py").write_text("\n\n".join(block for block in blocks("python") if is_test(block) == tests))
     info = tmp_path / f"{project['name']}-{project['version']}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
@@ -36,13 +45,40 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def run(installed: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+
+
+def test_the_pages_tests_check_every_component_and_pass(installed: Path) -> None:
+    tests = (installed / "test_harbour.py").read_text()
+    assert all(f"{check}(" in tests for check in testing.__all__ if check.startswith("check_"))
+    done = run(
+        installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", installed, installed / "test_harbour.py"
+    )
+    assert done.returncode == 0, done.stdout
+    assert f"{len(testing.CHUNKER_LAWS) + 5} passed" in done.stdout
+
+
+def test_the_pages_message_of_a_broken_law_is_what_a_chunker_without_chunks_gets() -> None:
+    class ParagraphChunker(CuttingChunker):
+        kind: Literal["paragraphs"] = "paragraphs"
+
+        def cuts(self, document, headers):
+            return []
+
+    (message,) = [block for block in blocks("text") if "breaks the law" in block]
+    with pytest.raises(LawError) as broken:
+        testing.check_chunker(ParagraphChunker())
+    assert str(broken.value).partition(" breaks ")[2] == " ".join(message.split()).partition(" breaks ")[2]
+
+
 def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tmp_path: Path, handbook_corner: Path) -> None:
     (experiment,) = blocks("yaml")
     (tmp_path / "harbour.yaml").write_text(experiment.replace("experiments/handbook", str(handbook_corner)))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
     script = "import sys; from workbench.cli.main import main; sys.argv[0] = 'workbench'; main()"
-    command = [sys.executable, "-c", script, "sweep", str(tmp_path / "harbour.yaml"), "--outputs", str(tmp_path / "outputs")]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+    done = run(installed, "-c", script, "sweep", tmp_path / "harbour.yaml", "--outputs", tmp_path / "outputs")
     assert done.returncode == 0, done.stderr
     metrics = pd.read_parquet(tmp_path / "outputs" / "harbour" / "metrics.parquet").query("slice == 'all'")
     values = metrics.pivot(index="configuration", columns="metric", values="value")

@@ -1,4 +1,4 @@
-"""The snippet of docs/how-to/follow_trends.md on a history that a test has made."""
+"""The script of docs/how-to/follow_trends.md on a history that a test has made."""
 
 from tests.docs.conftest import DOCS, blocks
 
@@ -9,7 +9,7 @@ def test_the_snippet_prints_what_changed_and_since_when(past, run_python):
     place = past(rows)
     place.joinpath("outputs").mkdir()
     place.joinpath("history.parquet").rename(place / "outputs" / "history.parquet")
-    (snippet,) = blocks(DOCS / "how-to" / "follow_trends.md", "python")
+    *_, snippet = blocks(DOCS / "how-to" / "follow_trends.md", "python")
     said = run_python(f"import os; os.chdir({str(place)!r})\n" + snippet)
     assert "embedding" in said
     assert "ChangePoint(run='000000000006'" in said

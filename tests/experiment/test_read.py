@@ -185,29 +185,36 @@ def test_an_override_that_fits_nowhere_is_one_line(experiment_file, override):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("sections", "message"),
     [
-        ("name: [", "x.yaml:2? ?is not YAML|is not YAML"),
-        ("- a\n- b\n", "is not a mapping"),
-        ("a: &x 1\nb: *x\n", "aliases"),
-        ("a: !!python/object/apply:os.system ['true']\n", "is not YAML"),
-        ("x" * 300_000, "at most"),
-        ("name: a\ndataset: {}\nname: b\n", r"x\.yaml:3 is not YAML \(the key 'name' is repeated\)"),
-        ("dataset:\n  split: dev\n  path: x\n  split: test\n", r"x\.yaml:4 is not YAML \(the key 'split' is repeated\)"),
-        ("sweep: {chunking: [{kind: fixed, size: 1, size: 2}]}\n", r"x\.yaml:1 is not YAML \(the key 'size' is repeated\)"),
+        ({"name": None}, "name is missing; write for example name: my-experiment"),
+        ({"name": "My Experiment"}, "write for example 'my-experiment'"),
+        ({"name": "“x”"}, "write for example 'x'"),
+        ({"spans": "Chroma"}, "spans is 'Chroma', not 'exact' or 'chroma' (did you mean 'chroma'?)"),
+        ({"metrics": "recall@5"}, "metrics is not a list of names such as recall@5; write metrics: [recall@5]"),
+        ({"metrics": ["Recall@5"]}, "there is no metric 'Recall@5'; did you mean recall@5?"),
+        ({"dataset": "data/mine"}, "dataset is 'data/mine', not a mapping; write for example dataset: {kind: golden, path: data/mine}"),
+        ({"dataset": {"path": "x"}}, "dataset needs 'kind'; kinds are golden, list"),
+        ({"dataset": {"kind": "Golden", "path": "x"}}, "dataset has no kind 'Golden' (did you mean 'golden'?)"),
+        ({"dataset": DATASET | {"split": 1}}, "split is 1: Input should be a valid string; write it in quotes: '1'"),
+        ({"pipeline": {"retrieval": {"k": True}}}, "retrieval 'dense' k is True, not a number"),
+        ({"pipeline": {"retrieval": {"top_k": 3}}}, "retrieval 'dense' has no parameter 'top_k' (did you mean 'k'?)"),
+        ({"pipeline": {"retrieval": {"kind:dense": None}}}, "has 'kind:dense' as a key; write a space after the colon, 'kind: dense'"),
+        ({"sweep": {"chunker": []}}, "sweep has no parameter 'chunker' (did you mean 'chunking'?)"),
     ],
 )
-def test_a_file_that_is_no_experiment_is_one_line(tmp_path, text, message):
-    path = tmp_path / "x.yaml"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message) as caught:
-        read_experiment(path)
-    assert len(caught.value.lines) == 1
+def test_a_mistake_is_one_line_with_what_was_probably_meant(sections, message):
+    (line,) = faults(**sections)
+    assert message in line
 
 
-def test_a_missing_file_says_so(tmp_path):
-    with pytest.raises(InputError, match="does not exist"):
-        read_experiment(tmp_path / "none.yaml")
+def test_a_misspelt_section_is_not_reported_as_missing_too():
+    with pytest.raises(ExperimentError) as caught:
+        experiment_of({"Name": "x", "datasets": DATASET}, "x.yaml")
+    assert [line.split(";")[0] for line in caught.value.faults] == [
+        "the experiment has no parameter 'Name' (did you mean 'name'?)",
+        "the experiment has no parameter 'datasets' (did you mean 'dataset'?)",
+    ]
 
 
 def test_the_experiments_that_are_shipped_are_valid():

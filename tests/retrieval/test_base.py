@@ -1,8 +1,12 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from workbench.core.fingerprint import fingerprint
 from workbench.retrieval.base import Corpus, SearchDepth, enough, long_table
+from workbench.retrieval.bm25 import Bm25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
 from workbench.retrieval.registry import RETRIEVERS
@@ -21,13 +25,13 @@ def searchable(group: list[int], tokens: list[int]) -> Corpus:
 )
 def test_it_takes_as_many_chunks_as_reach_the_slices_and_the_tokens(slices: int, tokens: int, expected: int) -> None:
     # By rank: parent 0 (10 tokens), parent 0 again, parent 1 (20), parent 2 (15), parent 1 again. Not reached: one more than there are.
-    searched = searchable([0, 0, 1, 2, 1], [10, 10, 20, 15, 20])
-    assert enough(np.array([[0, 1, 2, 3, 4]]), searched, SearchDepth(slices, tokens, 0)).tolist() == [expected]
+    corpus = searchable([0, 0, 1, 2, 1], [10, 10, 20, 15, 20])
+    assert enough(np.array([[0, 1, 2, 3, 4]]), corpus, SearchDepth(slices, tokens, 0)).tolist() == [expected]
 
 
 def test_each_row_has_its_own_width() -> None:
-    searched = searchable([0, 0, 1], [1, 1, 1])
-    assert enough(np.array([[0, 1, 2], [0, 2, 1]]), searched, SearchDepth(2, 0, 0)).tolist() == [3, 2]
+    corpus = searchable([0, 0, 1], [1, 1, 1])
+    assert enough(np.array([[0, 1, 2], [0, 2, 1]]), corpus, SearchDepth(2, 0, 0)).tolist() == [3, 2]
 
 
 def test_rectangles_become_rows_cut_at_their_widths() -> None:
@@ -52,3 +56,18 @@ def test_the_table_names_every_retriever_by_its_kind() -> None:
 def test_a_retriever_refuses_what_it_does_not_have(wrong: dict) -> None:
     with pytest.raises(ValidationError):
         DenseRetriever(**wrong)
+
+
+def test_a_model_that_a_retriever_loads_is_part_of_its_identity_by_its_files(tmp_path: Path) -> None:
+    class WithModel(Bm25Retriever):
+        def models(self) -> tuple[str, ...]:
+            return (str(folder),)
+
+    prints = []
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        (folder / "model.safetensors").write_text(name)
+        prints.append(fingerprint(WithModel().identity()))
+    assert prints[0] != prints[1]

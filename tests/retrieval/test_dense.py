@@ -54,16 +54,16 @@ def test_exact_search_is_a_full_sort_by_cosine_then_breaker(like_embeddings: Cal
     # Every fifth vector repeats the first, so that there are ties.
     vectors = like_embeddings(n)
     vectors[::5] = vectors[0]
-    searched, queries = world(vectors, some_docs(n)), like_embeddings(7, seed=1)
-    ranked = exact(queries, searched, WIDE, 5)
+    corpus, queries = world(vectors, some_docs(n)), like_embeddings(7, seed=1)
+    ranked = exact(queries, corpus, WIDE, 5)
     for query in range(7):
         cosines = np.round(vectors.astype(np.float64) @ queries[query].astype(np.float64), 6)
-        order = np.lexsort((searched.chunk_breakers, -cosines))
+        order = np.lexsort((corpus.chunk_breakers, -cosines))
         assert hits(ranked, query) == order[:10].tolist()
         assert hits(ranked, query, "score") == cosines[order[:10]].tolist()
         assert hits(ranked, query, "rank") == list(range(1, min(n, 10) + 1))
-        best = pd.Series(cosines).groupby(searched.doc).max()
-        by_document = best.index.to_numpy()[np.lexsort((searched.document_breakers[best.index], -best.to_numpy()))]
+        best = pd.Series(cosines).groupby(corpus.doc).max()
+        by_document = best.index.to_numpy()[np.lexsort((corpus.document_breakers[best.index], -best.to_numpy()))]
         assert documents(ranked, query) == by_document[:10].tolist()
         about = ranked.queries.iloc[query]
         assert about["top"] == cosines.max()
@@ -76,18 +76,18 @@ def test_the_order_of_the_chunks_does_not_change_what_is_found(like_embeddings: 
     vectors[500:] = vectors[:503]
     docs = list(range(1_003))
     order = np.random.default_rng(3).permutation(1_003)
-    searched = world(vectors, docs)
+    corpus = world(vectors, docs)
     shuffled = Corpus(
-        [searched.ids[place] for place in order],
-        searched.doc,
-        searched.group,
-        searched.tokens,
-        searched.chunk_breakers[order],
-        searched.document_breakers[order],
+        [corpus.ids[place] for place in order],
+        corpus.doc,
+        corpus.group,
+        corpus.tokens,
+        corpus.chunk_breakers[order],
+        corpus.document_breakers[order],
         np.ascontiguousarray(vectors[order]),
     )
-    plain, other = exact(queries, searched, WIDE, 10), exact(queries, shuffled, WIDE, 10)
-    assert [searched.ids[chunk] for chunk in plain.hits["chunk"]] == [shuffled.ids[chunk] for chunk in other.hits["chunk"]]
+    plain, other = exact(queries, corpus, WIDE, 10), exact(queries, shuffled, WIDE, 10)
+    assert [corpus.ids[chunk] for chunk in plain.hits["chunk"]] == [shuffled.ids[chunk] for chunk in other.hits["chunk"]]
     assert plain.hits["score"].tolist() == other.hits["score"].tolist()
 
 
@@ -101,9 +101,9 @@ def test_equal_texts_tie_wherever_they_lie(like_embeddings: Callable) -> None:
 
 
 def test_blocks_of_queries_give_what_one_block_gives(like_embeddings: Callable) -> None:
-    searched = world(like_embeddings(50), some_docs(50))
+    corpus = world(like_embeddings(50), some_docs(50))
     queries = like_embeddings(400, seed=1)
-    whole = exact(queries, searched, WIDE, 10)
+    whole = exact(queries, corpus, WIDE, 10)
     assert len(whole.seconds) == 50
     assert (whole.seconds >= 0).all()
     # 8,000,000 scores a block: here blocks of 320 and 80 queries.
@@ -116,38 +116,38 @@ def test_blocks_of_queries_give_what_one_block_gives(like_embeddings: Callable) 
 def test_a_query_finds_as_many_distinct_parents_as_asked(like_embeddings: Callable) -> None:
     # Ten children a parent; the children of parent 0 are the nearest to the query.
     vectors = np.repeat(like_embeddings(30), 10, axis=0)
-    searched = world(vectors, [0] * 150 + [1] * 150, group=[place // 10 for place in range(300)])
+    corpus = world(vectors, [0] * 150 + [1] * 150, group=[place // 10 for place in range(300)])
     for slices in (1, 3, 30, 99):
-        ranked = exact(vectors[:1], searched, SearchDepth(slices, 0, 2), 5)
-        found = searched.group[hits(ranked, 0)]
+        ranked = exact(vectors[:1], corpus, SearchDepth(slices, 0, 2), 5)
+        found = corpus.group[hits(ranked, 0)]
         assert len(set(found)) == min(slices, 30)
         # The last one is the one that was missing.
         assert slices > 30 or (found[:-1] != found[-1]).all()
 
 
 def test_a_query_finds_as_many_tokens_as_asked(like_embeddings: Callable) -> None:
-    searched = world(like_embeddings(300), some_docs(300))
+    corpus = world(like_embeddings(300), some_docs(300))
     for tokens, expected in ((0, 2), (10, 2), (21, 3), (1_500, 150), (99_999, 300)):
-        assert len(hits(exact(like_embeddings(1, seed=1), searched, SearchDepth(2, tokens, 1), 2), 0)) == expected
+        assert len(hits(exact(like_embeddings(1, seed=1), corpus, SearchDepth(2, tokens, 1), 2), 0)) == expected
 
 
 def test_documents_are_ranked_by_their_best_chunk_each_once(like_embeddings: Callable) -> None:
     vectors = like_embeddings(4)
     # Document 0 holds the second and the best, document 2 the third; document 1 has no chunk.
-    searched = world(vectors, [0, 0, 2, 3])
+    corpus = world(vectors, [0, 0, 2, 3])
     query = (vectors[1] + 0.3 * vectors[0] + 0.1 * vectors[2])[None, :]
-    ranked = exact(query / np.linalg.norm(query), searched, WIDE, 4)
+    ranked = exact(query / np.linalg.norm(query), corpus, WIDE, 4)
     cosines = np.round(vectors.astype(np.float64) @ (query / np.linalg.norm(query))[0].astype(np.float64), 6)
     best = {0: max(cosines[:2]), 2: cosines[2], 3: cosines[3]}
     assert documents(ranked, 0) == sorted(best, key=lambda doc: -best[doc])
     assert ranked.ranking["score"].tolist() == pytest.approx(sorted(best.values(), reverse=True), abs=1e-6)
-    assert documents(exact(query, searched, replace(WIDE, documents=2), 4), 0) == documents(ranked, 0)[:2]
+    assert documents(exact(query, corpus, replace(WIDE, documents=2), 4), 0) == documents(ranked, 0)[:2]
 
 
 def test_one_document_and_one_query_are_enough(like_embeddings: Callable, tmp_path: Path) -> None:
-    searched = world(like_embeddings(1), [0], index=tmp_path / "index")
+    corpus = world(like_embeddings(1), [0], index=tmp_path / "index")
     for search in ("exact", "ann"):
-        ranked = DenseRetriever(search=search, k=10).retrieve(QueryBatch([], like_embeddings(1, seed=1)), searched, WIDE)
+        ranked = DenseRetriever(search=search, k=10).retrieve(QueryBatch([], like_embeddings(1, seed=1)), corpus, WIDE)
         assert (hits(ranked, 0), documents(ranked, 0), ranked.queries["tied"].tolist()) == ([0], [0], [False])
 
 
@@ -157,9 +157,9 @@ def test_the_index_answers_as_the_exact_search_on_few_clustered_vectors(
 ) -> None:
     vectors = like_embeddings(400)
     vectors[100:104] = vectors[0]
-    searched = world(vectors, some_docs(400), group=[place // 3 for place in range(400)], index=tmp_path / "index")
+    corpus = world(vectors, some_docs(400), group=[place // 3 for place in range(400)], index=tmp_path / "index")
     queries = np.concatenate([vectors[:1], like_embeddings(20, seed=2)])
-    near, far = approximate(queries, searched, depth, 5), exact(queries, searched, depth, 5)
+    near, far = approximate(queries, corpus, depth, 5), exact(queries, corpus, depth, 5)
     assert near.hits["query"].tolist() == far.hits["query"].tolist()
     np.testing.assert_allclose(near.hits["score"], far.hits["score"], atol=2e-6)
     assert (near.hits["chunk"] == far.hits["chunk"]).mean() > 0.99
@@ -177,38 +177,38 @@ def test_what_the_index_misses_when_asked_for_k_stays_missed_though_the_metrics_
     random = np.random.default_rng(4)
     vectors, queries = (random.normal(size=(n, 384)).astype(np.float32) for n in (4_000, 20))
     vectors, queries = (made / np.linalg.norm(made, axis=1, keepdims=True) for made in (vectors, queries))
-    searched = world(vectors, list(range(4_000)), index=tmp_path / "index")
-    ranked = approximate(queries, searched, SearchDepth(slices=10, tokens=5_000, documents=100), 10)
+    corpus = world(vectors, list(range(4_000)), index=tmp_path / "index")
+    ranked = approximate(queries, corpus, SearchDepth(slices=10, tokens=5_000, documents=100), 10)
     with open_collection(tmp_path / "index") as collection:
         asked = collection.query(query_embeddings=queries, n_results=10, include=[])["ids"]
     overlaps = []
     for query in range(20):
         found = hits(ranked, query)
-        assert {searched.ids[place] for place in found[:10]} == set(asked[query])
+        assert {corpus.ids[place] for place in found[:10]} == set(asked[query])
         assert len(found) == len(set(found)) >= 500
         assert np.all(np.diff(hits(ranked, query, "score")) <= 0)
-        overlaps.append(len(set(found[:10]) & set(hits(exact(queries, searched, WIDE, 10), query))) / 10)
+        overlaps.append(len(set(found[:10]) & set(hits(exact(queries, corpus, WIDE, 10), query))) / 10)
     assert np.mean(overlaps) < 0.9
 
 
 def test_threads_and_blocks_of_questions_change_nothing(like_embeddings: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Chroma writes its graph after every 1,000 vectors, and builds anew what is beyond, at every opening.
-    searched, queries = world(like_embeddings(2_000), some_docs(2_000), index=tmp_path / "index"), like_embeddings(31, seed=1)
+    corpus, queries = world(like_embeddings(2_000), some_docs(2_000), index=tmp_path / "index"), like_embeddings(31, seed=1)
     found = []
     for threads, size in (("1", batching.BYTES), ("2", 300_000), ("5", 1)):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
         monkeypatch.setattr(batching, "BYTES", size)
-        found.append(approximate(queries, searched, WIDE, 5))
+        found.append(approximate(queries, corpus, WIDE, 5))
     for other in found[1:]:
         for table in ("hits", "ranking", "queries"):
             pd.testing.assert_frame_equal(getattr(found[0], table), getattr(other, table))
 
 
 def test_a_corpus_smaller_than_k_is_found_whole(like_embeddings: Callable, tmp_path: Path) -> None:
-    searched = world(like_embeddings(6), [0, 0, 1, 1, 2, 2], index=tmp_path / "index")
+    corpus = world(like_embeddings(6), [0, 0, 1, 1, 2, 2], index=tmp_path / "index")
     for search in ("exact", "ann"):
         ranked = DenseRetriever(search=search, k=50).retrieve(
-            QueryBatch([], like_embeddings(3, seed=1)), searched, SearchDepth(50, 9_999, 100)
+            QueryBatch([], like_embeddings(3, seed=1)), corpus, SearchDepth(50, 9_999, 100)
         )
         assert [sorted(hits(ranked, query)) for query in range(3)] == [[0, 1, 2, 3, 4, 5]] * 3
         assert [sorted(documents(ranked, query)) for query in range(3)] == [[0, 1, 2]] * 3
@@ -223,7 +223,7 @@ def test_the_index_is_asked_again_until_the_documents_are_there(like_embeddings:
     # The nearest 300 chunks are of one document, the other nine lie behind them.
     around = like_embeddings(300, seed=7) * 0.1 + like_embeddings(1)
     vectors = np.concatenate([around / np.linalg.norm(around, axis=1, keepdims=True), like_embeddings(10)[1:]]).astype(np.float32)
-    searched = world(vectors, [0] * 300 + list(range(1, 10)), index=tmp_path / "index")
-    ranked = approximate(like_embeddings(1), searched, SearchDepth(1, 0, 10), 1)
-    assert documents(ranked, 0) == documents(exact(like_embeddings(1), searched, SearchDepth(1, 0, 10), 1), 0)
+    corpus = world(vectors, [0] * 300 + list(range(1, 10)), index=tmp_path / "index")
+    ranked = approximate(like_embeddings(1), corpus, SearchDepth(1, 0, 10), 1)
+    assert documents(ranked, 0) == documents(exact(like_embeddings(1), corpus, SearchDepth(1, 0, 10), 1), 0)
     assert len(documents(ranked, 0)) == 10

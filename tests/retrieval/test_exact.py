@@ -47,9 +47,9 @@ def worlds(draw: st.DrawFn) -> tuple[Vectors, Corpus, SearchDepth, int]:
     return unit(asked), world(unit(vectors), docs, group, tokens), depth, draw(st.integers(1, depth.slices))
 
 
-def in_full(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
-    asked, vectors = queries.astype(np.float64), searched.vectors.astype(np.float64)
-    return rank_all(lambda first, last: asked[first:last] @ vectors.T, len(asked), searched, depth, k)
+def in_full(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:
+    wide, vectors = queries.astype(np.float64), corpus.vectors.astype(np.float64)
+    return rank_all(lambda first, last: wide[first:last] @ vectors.T, len(wide), corpus, depth, k)
 
 
 def assert_equal(found: Ranking, expected: Ranking) -> None:
@@ -62,11 +62,11 @@ def assert_equal(found: Ranking, expected: Ranking) -> None:
 @given(asked=worlds(), size=st.sampled_from([2_000, 10_000, 50_000, 32_000_000]))
 @settings(max_examples=60)
 def test_it_finds_what_the_whole_matrix_in_float64_finds(asked: tuple, size: int) -> None:
-    queries, searched, depth, k = asked
+    queries, corpus, depth, k = asked
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batching, "BYTES", size)
-        found = exact(queries, searched, depth, k)
-    assert_equal(found, in_full(queries, searched, depth, k))
+        found = exact(queries, corpus, depth, k)
+    assert_equal(found, in_full(queries, corpus, depth, k))
 
 
 @pytest.fixture(scope="module")
@@ -82,30 +82,30 @@ def large(like_embeddings: Callable) -> tuple[Vectors, Corpus]:
 
 
 def test_many_ties_and_near_ties_and_a_document_of_many_blocks_are_ranked_as_in_full(large: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries, searched = large
+    queries, corpus = large
     depth = SearchDepth(10, 900, 10, listed=100)
-    expected = in_full(queries, searched, depth, 10)
+    expected = in_full(queries, corpus, depth, 10)
     assert expected.queries["tied"].iloc[0]
     for size in (60_000, 500_000, 32_000_000):
         monkeypatch.setattr(batching, "BYTES", size)
-        assert_equal(exact(queries, searched, depth, 10), expected)
+        assert_equal(exact(queries, corpus, depth, 10), expected)
 
 
 def test_the_best_of_nearly_equal_chunks_is_a_documents_score(like_embeddings: Callable) -> None:
     # Their float32 products are in no order; one that is higher by 1e-7 may be rounded to the next step.
     scale = 1 + 2.0**-23 * np.random.default_rng(3).integers(-3, 4, (200, 20, 1))
     vectors = (like_embeddings(200, 384)[:, None, :] * scale).reshape(4_000, 384).astype(np.float32)
-    searched = world(vectors, np.arange(4_000) // 20, np.arange(4_000), np.full(4_000, 12))
+    corpus = world(vectors, np.arange(4_000) // 20, np.arange(4_000), np.full(4_000, 12))
     queries, depth = like_embeddings(30, 384, seed=1), SearchDepth(1, 0, 1, listed=100)
-    assert_equal(exact(queries, searched, depth, 1), in_full(queries, searched, depth, 1))
+    assert_equal(exact(queries, corpus, depth, 1), in_full(queries, corpus, depth, 1))
 
 
 def test_blocks_of_any_size_give_identical_scores(large: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries, searched = large
+    queries, corpus = large
     tables = []
     for size in (50_000, 300_000, 7_000_000):
         monkeypatch.setattr(batching, "BYTES", size)
-        tables.append(nearest(queries, searched, (70, 50), longest(searched.vectors)))
+        tables.append(nearest(queries, corpus, (70, 50), longest(corpus.vectors)))
     for other in tables[1:]:
         np.testing.assert_array_equal(other.chunks.keys, tables[0].chunks.keys)
         np.testing.assert_array_equal(other.chunks.items, tables[0].chunks.items)
@@ -116,19 +116,19 @@ def test_blocks_of_any_size_give_identical_scores(large: tuple, monkeypatch: pyt
 
 def test_scores_that_do_not_vary_have_no_spread(like_embeddings: Callable) -> None:
     vectors = np.repeat(like_embeddings(1, 384), 900, axis=0)
-    searched = world(vectors, np.arange(900), np.arange(900), np.full(900, 5))
-    assert (exact(like_embeddings(5, 384, seed=1), searched, SearchDepth(10, 0, 10), 10).queries["spread"] == 0).all()
+    corpus = world(vectors, np.arange(900), np.arange(900), np.full(900, 5))
+    assert (exact(like_embeddings(5, 384, seed=1), corpus, SearchDepth(10, 0, 10), 10).queries["spread"] == 0).all()
 
 
 def test_vectors_need_not_be_of_unit_length(large: tuple) -> None:
-    queries, searched = large
-    longer = replace(searched, vectors=searched.vectors[:3_000] * np.linspace(0.1, 9, 3_000, dtype=np.float32)[:, None])
+    queries, corpus = large
+    longer = replace(corpus, vectors=corpus.vectors[:3_000] * np.linspace(0.1, 9, 3_000, dtype=np.float32)[:, None])
     part = replace(
         longer,
-        doc=searched.doc[:3_000],
-        group=searched.group[:3_000],
-        tokens=searched.tokens[:3_000],
-        chunk_breakers=searched.chunk_breakers[:3_000],
+        doc=corpus.doc[:3_000],
+        group=corpus.group[:3_000],
+        tokens=corpus.tokens[:3_000],
+        chunk_breakers=corpus.chunk_breakers[:3_000],
     )
     depth = SearchDepth(10, 0, 10, listed=100)
     assert_equal(exact(3 * queries, part, depth, 10), in_full(3 * queries, part, depth, 10))
@@ -136,18 +136,18 @@ def test_vectors_need_not_be_of_unit_length(large: tuple) -> None:
 
 def test_a_float32_product_errs_less_than_what_is_allowed_for(large: tuple) -> None:
     # Were the margin too narrow, a chunk whose product is low by chance would be lost.
-    queries, searched = large
-    products = queries @ searched.vectors.T
-    err = np.abs(products - queries.astype(np.float64) @ searched.vectors.astype(np.float64).T).max()
+    queries, corpus = large
+    products = queries @ corpus.vectors.T
+    err = np.abs(products - queries.astype(np.float64) @ corpus.vectors.astype(np.float64).T).max()
     assert 0 < err < 384 * 2.0**-24
 
 
 def test_what_is_held_does_not_grow_with_the_corpus(large: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries, searched = large
+    queries, corpus = large
     monkeypatch.setattr(batching, "BYTES", 100_000)
     peaks = []
     for n in (1_000, 6_000):
-        part = replace(searched, vectors=searched.vectors[:n], doc=searched.doc[:n])
+        part = replace(corpus, vectors=corpus.vectors[:n], doc=corpus.doc[:n])
         tracemalloc.start()
         nearest(queries, part, (64, 50), longest(part.vectors))
         peaks.append(tracemalloc.get_traced_memory()[1])

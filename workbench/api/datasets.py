@@ -47,12 +47,12 @@ def load_dataset(
     --------
     >>> import workbench as wb
     >>> wb.load_dataset("experiments/handbook", split="dev")
-    Dataset('handbook', 53 documents, 145 questions, 164 judgements, 186 pieces of evidence)
+    Dataset('handbook', 54 documents, 98 questions, 2,733 judgements, 117 pieces of evidence)
     """
     places = {"documents": documents, "qrels": qrels}
     given = {name: str(place) for name, place in places.items() if place}
     source = recognise(str(path), split, kind=kind, **given)
-    return replace(source.load(), source=source.model_dump(mode="json", exclude_none=True))
+    return replace(source.load(), source=source.settings())
 
 
 def save_dataset(dataset: Dataset, folder: str | Path) -> Dataset:
@@ -88,8 +88,8 @@ def chunk_table(documents: Dataset | Iterable[Document], chunker: Chunker) -> pd
     --------
     >>> import workbench as wb
     >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
-    >>> wb.chunk_table(dataset, wb.FixedChunker(size=256))["tokens"].describe()[["min", "max"]].tolist()
-    [10.0, 254.0]
+    >>> wb.chunk_table(dataset, wb.FixedChunker(size=256))["tokens"].max().item()
+    254
     """
     texts = documents.documents if isinstance(documents, Dataset) else tuple(documents)
     table = pd.concat(chunk_tables(texts, chunker), ignore_index=True)

@@ -9,7 +9,7 @@ import yaml
 from tqdm.auto import tqdm
 
 from workbench.api.pipeline import Pipeline
-from workbench.api.results import Results
+from workbench.api.results import Results, load
 from workbench.chunking.base import Chunker
 from workbench.core.component import Component
 from workbench.core.display import table_html
@@ -127,7 +127,20 @@ class Experiment:
         return self._spec.metrics
 
     def to_yaml(self, path: str | Path) -> Path:
-        """Write the experiment file and return its path. `workbench sweep` runs it."""
+        """Write the experiment file and return its path. `workbench sweep` runs it.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> experiment = wb.Experiment("mine", wb.load_dataset("experiments/handbook", split="dev"))
+        >>> print(experiment.to_yaml("mine.yaml").read_text())
+        name: mine
+        dataset:
+          kind: golden
+          split: dev
+          path: experiments/handbook
+        <BLANKLINE>
+        """
         write_text(Path(path), yaml.safe_dump(self._spec.settings, sort_keys=False, allow_unicode=True))
         return Path(path)
 
@@ -211,15 +224,17 @@ def sweep(
         raise RunError(f"all {len(outcome.failures)} configurations failed, {name} with {error}")
     for line in publish(outcome, tqdm.write)[2]:
         tqdm.write(line)
-    return Results.open(outcome.folder)
+    return load(outcome.folder)
 
 
 def _settings(component: Settings) -> dict[str, Any]:
     """Return the settings of a component as in an experiment file, without defaults and without those that the experiment sets."""
     if isinstance(component, Mapping):
         return dict(component)
-    own = component.model_dump(mode="json", exclude_defaults=True, exclude={"model"} if isinstance(component, Chunker) else None)
-    return {"kind": component.kind} | own
+    settings = component.settings()
+    if isinstance(component, Chunker):
+        settings.pop("model", None)
+    return settings
 
 
 def _dataset_settings(dataset: Dataset) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Pipeline:
     --------
     >>> import workbench as wb
     >>> wb.Pipeline(chunking=wb.SentenceChunker(size=256), retrieval=wb.BM25Retriever(k=5))
-    Pipeline(sentence-256-0, bm25)
+    Pipeline(sentence-256, bm25)
     """
 
     chunking: Chunker = field(default_factory=lambda: FixedChunker(size=256))
@@ -90,8 +90,8 @@ class Pipeline:
         >>> import workbench as wb
         >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
         >>> index = wb.Pipeline(chunking=wb.FixedChunker(size=256)).index(dataset)
-        >>> index.search("who pays for the taxi", k=1)[0].doc_id
-        'travel'
+        >>> index.search("hotel ceiling singapore?", k=1)[0].doc_id
+        'finance/travel-expenses'
         """
         dataset = documents if isinstance(documents, Dataset) else Dataset("documents", tuple(documents), (), ())
         if not dataset.documents:
@@ -138,8 +138,8 @@ class Index:
         >>> import workbench as wb
         >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
         >>> index = wb.Pipeline(retrieval=wb.BM25Retriever()).index(dataset)
-        >>> [hit.doc_id for hit in index.search("who pays for the taxi", k=2)]
-        ['travel', 'travel']
+        >>> [hit.doc_id for hit in index.search("hotel ceiling singapore?", k=1)]
+        ['finance/travel-expenses']
         """
         wanted = self.pipeline.retrieval.k if k is None else k
         if not query.strip():

@@ -30,18 +30,15 @@ class Results:
     Examples
     --------
     >>> import workbench as wb
-    >>> results = wb.load("outputs/quickstart")  # doctest: +SKIP
-    >>> results.leaderboard()  # doctest: +SKIP
-    >>> results.compare("fixed-256-0", "fixed-128-0")  # doctest: +SKIP
+    >>> results = wb.load("outputs/sizes")
+    >>> results.verdict.best
+    ('fixed-128-0', 'fixed-256-0')
+    >>> results.metrics.query("slice == 'all' and metric == 'recall@5'")["n"].tolist()
+    [78, 78]
     """
 
     tables: RunTables
     folder: Path
-
-    @classmethod
-    def open(cls, folder: Path) -> "Results":
-        """Open the results in a folder. Raises InputError if it contains no run, or one of an older version."""
-        return cls(RunTables.read(folder), folder)
 
     @property
     def name(self) -> str:
@@ -106,6 +103,11 @@ class Results:
         DataFrame, indexed by configuration: `place` (missing for those beyond their embedder's window, which are not ranked), `mark`
         (`winner`, or `=` if statistically indistinguishable from the best), the primary metric with `low` and `high`, and the means of
         the other metrics.
+
+        Examples
+        --------
+        >>> results.leaderboard()["mark"].to_dict()
+        {'fixed-128-0': '=', 'fixed-256-0': '='}
         """
         standings, primary = self._findings.standings, str(self.tables.primary)
         columns = ["configuration", "place", "mark", primary, "low", "high"]
@@ -124,7 +126,14 @@ class Results:
         -------
         DataFrame, indexed by metric: `difference` (a - b) with `low` and `high`, `p` and `p_adjusted` if it was tested, `n`, `clusters`.
 
-        Errors: InputError for a name that is no finished configuration.
+        Raises
+        ------
+        InputError: the run has no such configuration, or it failed.
+
+        Examples
+        --------
+        >>> results.compare("fixed-128-0", "fixed-256-0").loc["recall@5", ["n", "clusters"]].tolist()
+        [78, 46]
         """
         for name in (a, b):
             self._known(name)
@@ -143,13 +152,26 @@ class Results:
         DataFrame with a row for each missed piece of evidence or document: `query_id`, `cause`, `evidence` (`doc_id:start-end`, or the
         document), `rank` (0 if it was not retrieved), `meaning` of the cause.
 
-        Errors: InputError for a name that is no finished configuration.
+        Raises
+        ------
+        InputError: the run has no such configuration, or it failed.
+
+        Examples
+        --------
+        >>> sorted(set(results.causes("fixed-128-0")["cause"]))
+        ['boundary', 'rank']
         """
         misses = self.tables.of("causes", self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
         return misses.assign(meaning=misses["cause"].map(dict(cause_meanings(self.tables))))
 
     def to_html(self, path: str | Path) -> Path:
-        """Write the report as one self-contained HTML file."""
+        """Write the report as one self-contained HTML file, and return its path.
+
+        Examples
+        --------
+        >>> results.to_html("sizes.html").stat().st_size > 100_000
+        True
+        """
         return write_report(self.tables, Path(path))
 
     def export(self, configuration: str, folder: str | Path | None = None) -> Path:
@@ -186,7 +208,9 @@ class Results:
     def configuration(self, name: str) -> ConfigurationView:
         """Show one configuration question by question, as its notebook does.
 
-        Errors: InputError for a name that is no finished configuration.
+        Raises
+        ------
+        InputError: the run has no such configuration, or it failed.
 
         Examples
         --------
@@ -229,4 +253,5 @@ def load(path: str | Path) -> Results:
     >>> wb.load("outputs/sizes")
     Results('sizes', 2 configurations by span_recall@2000t)
     """
-    return Results.open(find_upwards(path) or Path(path))
+    folder = find_upwards(path) or Path(path)
+    return Results(RunTables.read(folder), folder)

@@ -52,7 +52,7 @@ class Chunker(Component, ABC):
 
     @property
     def sizes(self) -> tuple[int | None, int | None]:
-        """Return size and overlap for tables, each None if the kind has no such setting."""
+        """Return size and overlap in `tokens` for names and tables, each None if the kind has no such setting."""
         return None, None
 
     def identity(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Chunker(Component, ABC):
 
 
 class CuttingChunker(Chunker, ABC):
-    """A chunker defined by its cuts. It adds headers and drops repeated and blank slices."""
+    """A chunker that says only where to cut, in `cuts`. `split` adds headers and drops blank and repeated slices."""
 
     def split(self, document: Document) -> list[Chunk]:
         """Split a document into exact slices, ordered by start, that together cover every character that is not blank."""
@@ -90,14 +90,14 @@ class CuttingChunker(Chunker, ABC):
             return []
         headers = Headers(document, self.enrich)
         chunks: dict[tuple[int, int], Chunk] = {}
-        for start, end, parent in self._cuts(document, headers):
+        for start, end, parent in self.cuts(document, headers):
             if (start, end) not in chunks and document.text[start:end].strip():
                 chunks[start, end] = Chunk(document, start, end, headers.at(start), parent)
         return list(chunks.values())
 
     @abstractmethod
-    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return the slices of a nonblank document by start. `split` drops blank and repeated ones."""
+    def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        """Return slices (start, end, parent) of a nonblank document, ordered by start. `parent` is (start, end) or None."""
 
 
 class SlidingChunker(CuttingChunker, ABC):

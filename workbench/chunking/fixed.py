@@ -20,7 +20,8 @@ class FixedChunker(SlidingChunker):
 
     kind: Literal["fixed"] = "fixed"
 
-    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+    def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        """Return windows of at most `size` tokens."""
         tokens, room = self._tokens(document), self._room(self.size, headers)
         pieces = words(tokens, 0, len(document.text), room)
         for i, j in pack(pieces, room, self.overlap):

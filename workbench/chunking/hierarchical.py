@@ -36,7 +36,8 @@ class HierarchicalChunker(CuttingChunker):
             raise ValueError(f"child {self.child} is not smaller than parent {self.parent}; lower child")
         return self
 
-    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+    def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        """Return each child with its parent."""
         text, tokens = document.text, self._tokens(document)
         children = Splitter(text, tokens, self._room(self.child, headers))
         for parent in Splitter(text, tokens, TokenBudget(self.parent)).split(0, len(text)):

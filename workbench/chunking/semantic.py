@@ -70,7 +70,8 @@ class SemanticChunker(CuttingChunker):
         """Return the sentences of a document. Two sentences give none, since their only seam cannot be compared with others."""
         return _compared(document.text, sentences(document.text))
 
-    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+    def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        """Return the parts between topic changes."""
         room, spans = self._room(self.size, headers), sentences(document.text)
         texts = _compared(document.text, spans)
         distance = distances(text_vectors(texts, self.compared_by), self.window) if texts else np.zeros(max(0, len(spans) - 1))

@@ -15,5 +15,6 @@ class WholeChunker(CuttingChunker):
 
     kind: Literal["whole"] = "whole"
 
-    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+    def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        """Return the whole text as one slice."""
         return [(0, len(document.text), None)]

@@ -1,5 +1,7 @@
 """The base of components: frozen values whose fields are their whole configuration."""
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 from workbench.core.display import table_html
@@ -11,6 +13,10 @@ class Component(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str
+
+    def settings(self) -> dict[str, Any]:
+        """Return the kind and the fields that differ from their defaults, as in an experiment file."""
+        return {"kind": self.kind} | self.model_dump(mode="json", exclude_defaults=True)
 
     def _repr_html_(self) -> str:
         rows = [{"setting": name, "value": str(value)} for name, value in self.model_dump(mode="json").items() if name != "kind"]

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 NONE = "–"
@@ -100,13 +101,21 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def nearest_word(word: str, known: Iterable[str], likeness: float = 0.5) -> str | None:
-    """Find the known word most similar to `word`, or None if no similarity reaches `likeness` (0 to 1)."""
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)), None)
+    """Find the known word most similar to `word`, whatever its case, or None if no similarity reaches `likeness` (0 to 1)."""
+    plain = {same_letters(name): name for name in reversed(list(known))}
+    close = difflib.get_close_matches(same_letters(word), plain, n=1, cutoff=likeness)
+    return plain[close[0]] if close else None
+
+
+def same_letters(word: str) -> str:
+    """Return a word for comparison: in lower case and in Unicode's composed form (NFC)."""
+    return unicodedata.normalize("NFC", word).casefold()
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known word in brackets. Returns an empty text if no word is near."""
-    close = nearest_word(word, known)
+    """Suggest the nearest known word, or one that is a part of `word` (`k` of `top_k`), in brackets. Returns an empty text without one."""
+    names = list(known)
+    close = nearest_word(word, names) or next((part for part in reversed(word.lower().split("_")) if part in names), None)
     return f" (did you mean {close!r}?)" if close else ""
 
 

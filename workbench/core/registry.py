@@ -1,5 +1,6 @@
 """Tables of components by kind, builtin or from other packages. A package is loaded only when an experiment names its kind."""
 
+import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -54,10 +55,32 @@ class Registry(Mapping[str, T], Generic[T]):
             component = offer.load()
         except Exception as error:  # importing another package can raise anything
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            raise InputError(f"{described}, which cannot be loaded ({reason})", f"update or uninstall {_package(offer)}") from error
-        if not (issubclass(component, self._base) if isinstance(component, type) else isinstance(component, self._base)):
-            raise InputError(f"{described}, but {offer.value} is not a {self._base.__module__}.{self._base.__name__}")
+            fix = f"correct the entry point or what it imports, or uninstall {_package(offer)}"
+            raise InputError(f"{described}, which cannot be loaded ({reason})", fix) from error
+        for fault, fix in self._faults(component, offer.name):
+            raise InputError(f"{described}, but {offer.value} {fault}", fix)
         return cast(T, component)
+
+    def _faults(self, component: object, name: str) -> Iterator[tuple[str, str]]:
+        """Yield why a loaded object cannot be the component of this name, and the fix."""
+        base, classes = (
+            f"{self._base.__module__}.{self._base.__name__}",
+            all(isinstance(builtin, type) for builtin in self.builtin.values()),
+        )
+        kind = component if isinstance(component, type) else type(component)
+        if not issubclass(kind, self._base):
+            yield f"is not a {base}", f"let the entry point name {'a subclass' if classes else 'an instance'} of it"
+        elif classes != isinstance(component, type):
+            wanted, given = ("a class", "an instance") if classes else ("an instance", "a class")
+            yield f"is {given} of {base}", f"let the entry point name {wanted}"
+        elif inspect.isabstract(component):
+            missing = sorted(getattr(kind, "__abstractmethods__", ()))
+            yield f"does not define {', '.join(missing)}", "define it in the class"
+        # The kind of a component with settings, the name of a stage.
+        field = getattr(kind, "model_fields", {}).get("kind")
+        declared = field.default if field else getattr(component, "name", name)
+        if isinstance(declared, str) and declared != name:
+            yield f"calls itself {declared!r}", f"use one name in the entry point and in {'kind' if field else 'name'}"
 
 
 def _package(offer: EntryPoint) -> str:

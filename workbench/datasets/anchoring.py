@@ -8,6 +8,8 @@ from functools import cache, cached_property
 from itertools import accumulate
 
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, Quote
+from workbench.datasets.ids import IdLookup
+from workbench.datasets.passages import PassageFinder
 from workbench.records import Dataset, Document, Need, Qrel, Span
 
 # No valid document contains this separator, so no text is found across two documents.
@@ -64,15 +66,15 @@ def anchor(draft: DatasetDraft) -> None:
     """
     if not draft.quotes:
         return
-    search = TextSearch(document for document, _ in draft.documents)
-    documents = {document.doc_id for document, _ in draft.documents}
+    documents = {document.doc_id: document for document, _ in draft.documents}
+    search, passages, ids = TextSearch(documents.values()), PassageFinder(tuple(documents.values())), IdLookup(documents)
     grades = {(qrel.query_id, qrel.doc_id): qrel.relevance for qrel, _ in draft.qrels}
     # Use a copy, since a document that one quote makes relevant must not affect the next quote.
     given = dict(grades)
     evidence = {(row.query_id, row.span) for row in draft.evidence}
     for quote in draft.quotes:
         if quote.doc_id is not None and quote.doc_id not in documents:
-            draft.faults.append(f"{_place(quote)} points to document {quote.doc_id!r}, but this document does not exist")
+            _fault(quote, f"points to document {quote.doc_id!r}, {ids.unknown('document', quote.doc_id)}", draft)
         elif spans := _find(quote, search):
             chosen = _choose(quote, spans, given, draft)
             if evidence.isdisjoint((quote.query_id, span) for span in chosen):
@@ -80,7 +82,8 @@ def anchor(draft: DatasetDraft) -> None:
             _judge(quote, [span.doc_id for span in chosen], grades, draft)
         else:
             within = "no document" if quote.doc_id is None else f"no place of document {quote.doc_id!r}"
-            draft.faults.append(f"{_place(quote)} is in {within}")
+            near = passages.describe(quote.text, quote.doc_id)
+            _fault(quote, f"is in {within}; {near or 'quote the document verbatim'}", draft)
 
 
 def with_recurrences(dataset: Dataset) -> Dataset:
@@ -127,6 +130,11 @@ def _judge(quote: Quote, doc_ids: list[str], grades: dict[Pair, int], draft: Dat
             draft.qrels.append((Qrel(quote.query_id, doc_id, 1), quote.where))
         elif grades[quote.query_id, doc_id] <= 0:
             draft.faults.append(f"{_place(quote)} is in document {doc_id!r}, which is judged irrelevant")
+
+
+def _fault(quote: Quote, what: str, draft: DatasetDraft) -> None:
+    draft.faults.append(f"{_place(quote)} {what}")
+    draft.faulty.add(quote.where)
 
 
 def _place(quote: Quote) -> str:

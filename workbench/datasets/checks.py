@@ -1,26 +1,50 @@
 """Report every fault of a draft at once. Only a draft without faults becomes a dataset."""
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from workbench.core.formatting import listed, plural
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
+from workbench.datasets.fields import probable_label
+from workbench.datasets.ids import IdLookup
+from workbench.datasets.passages import PassageFinder
 from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Need, Span
 
+# The place of a row: a file and a number.
+_PLACE = re.compile(r"(?P<file>.+?(?::| row | question | document ))(?P<number>\d+)(?P<fault> .+)", re.DOTALL)
+
+# The id of a question without one.
+_UNNAMED = re.compile("q-[0-9a-f]{8}")
+
 
 def faults(draft: DatasetDraft) -> list[str]:
-    """Return the faults of a draft, one line each with its place."""
+    """Return the faults of a draft, one line each with its place. The same fault of several rows of a file is one line."""
     documents = {document.doc_id: document for document, _ in draft.documents}
-    queries = {query.query_id for query, _ in draft.queries}
     lines = [
         *draft.faults,
         *_duplicates("document", ((document.doc_id, where) for document, where in draft.documents)),
         *_duplicates("query", ((query.query_id, where) for query, where in draft.queries)),
         *_texts(draft),
-        *_judgements(draft, documents, queries),
-        *(fault for row in draft.evidence for fault in _evidence(row, documents, queries)),
+        *_judgements(draft),
+        *_evidence(draft, documents),
     ]
-    return list(dict.fromkeys(lines))
+    return _once(dict.fromkeys(lines))
+
+
+def _once(lines: Iterable[str]) -> list[str]:
+    """Merge lines that differ only in the number of their row."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        place = _PLACE.fullmatch(line)
+        rows.setdefault((place["file"], place["fault"]) if place else (line, ""), []).append(place["number"] if place else "")
+    return [_merged(*place, numbers) for place, numbers in rows.items()]
+
+
+def _merged(file: str, fault: str, numbers: Sequence[str]) -> str:
+    also = f" (also in {'row' if len(numbers) == 2 else 'rows'} {listed(numbers[1:], 9)})" if numbers[1:] else ""
+    return f"{file}{numbers[0]}{fault}{also}"
 
 
 def notes(draft: DatasetDraft) -> list[str]:
@@ -57,57 +81,84 @@ def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         if not identity:
             yield f"{where} has an empty {what} id"
         elif identity in first:
-            yield f"{where} repeats the {what} id {identity!r} of {first[identity]}; ids must be unique"
+            unnamed = what == "query" and _UNNAMED.fullmatch(identity)
+            fix = "a question without query_id must be unique" if unnamed else "ids must be unique"
+            yield f"{where} repeats the {'text' if unnamed else f'{what} id {identity!r}'} of {first[identity]}; {fix}"
         first.setdefault(identity, where)
 
 
 def _texts(draft: DatasetDraft) -> Iterator[str]:
-    if not draft.documents:
+    if not draft.documents and not draft.faults:
         yield "the corpus has no documents; it needs at least one"
-    if not draft.queries:
+    if not draft.queries and not draft.faults:
         yield "the dataset has no queries; check the file of questions"
     for document, where in draft.documents:
-        if not document.text.strip():
+        if not document.text.strip() and where not in draft.faulty:
             yield f"{where} document {document.doc_id!r} is empty"
         if "\x00" in document.text:
-            yield f"{where} document {document.doc_id!r} contains NUL characters, as binary and UTF-16 files do"
+            yield f"{where} document {document.doc_id!r} contains NUL characters, as binary files do; save it as text"
     for query, where in draft.queries:
         if not query.text.strip():
             yield f"{where} query {query.query_id!r} is empty"
 
 
-def _judgements(draft: DatasetDraft, documents: Collection[str], queries: Collection[str]) -> Iterator[str]:
+def _judgements(draft: DatasetDraft) -> Iterator[str]:
+    """Yield the faults of judgements, without those that follow from files that could not be read."""
+    documents, queries = (
+        IdLookup(document.doc_id for document, _ in draft.documents),
+        IdLookup(query.query_id for query, _ in draft.queries),
+    )
     grades: dict[tuple[str, str], int] = {}
     for qrel, where in draft.qrels:
-        if qrel.doc_id not in documents:
-            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r}, but this document does not exist"
-        if qrel.query_id not in queries:
-            yield f"{where} judges query {qrel.query_id!r}, but this query does not exist"
+        if documents.lacks(qrel.doc_id):
+            yield f"{where} judges document {qrel.doc_id!r}, {documents.unknown('document', qrel.doc_id)}"
+        if queries.lacks(qrel.query_id):
+            yield f"{where} judges query {qrel.query_id!r}, {queries.unknown('query', qrel.query_id)}"
         if grades.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance) != qrel.relevance:
             yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r} a second time, differently"
     relevant = Counter(qrel.query_id for qrel, _ in draft.qrels if qrel.relevance > 0)
+    own = {_file(where) for _, where in draft.queries}
+    unread = not draft.qrels and any(_file(where) not in own for where in draft.faulty)
     for query, where in draft.queries:
-        if query.answerable and not relevant[query.query_id]:
-            yield f"{where} query {query.query_id!r} has no relevant document and is not marked unanswerable"
+        if query.answerable and not relevant[query.query_id] and where not in draft.faulty and not unread:
+            hint = probable_label(tuple(query.metadata)) or " (answerable: false)"
+            yield f"{where} query {query.query_id!r} has no relevant document and is not marked unanswerable{hint}"
         if not query.answerable and relevant[query.query_id]:
             yield f"{where} query {query.query_id!r} is marked unanswerable but has {relevant[query.query_id]} relevant document(s)"
 
 
-def _evidence(row: EvidenceRow, documents: Mapping[str, Document], queries: Collection[str]) -> Iterator[str]:
-    place = f"{row.where} evidence of query {row.query_id!r}"
-    if row.query_id not in queries:
-        yield f"{place} belongs to no query"
+def _evidence(draft: DatasetDraft, documents: Mapping[str, Document]) -> Iterator[str]:
+    ids, queries = IdLookup(documents), IdLookup(query.query_id for query, _ in draft.queries)
+    passages = PassageFinder(tuple(documents.values()))
+    marked = {document.doc_id for document, where in draft.documents if where in draft.marked}
+    for row in draft.evidence:
+        place = f"{row.where} evidence of query {row.query_id!r}"
+        if queries.lacks(row.query_id):
+            yield f"{place} belongs to no query{queries.meant(row.query_id)}"
+        doc_id = row.span.doc_id
+        if doc_id not in documents:
+            if ids.lacks(doc_id):
+                yield f"{place} points to document {doc_id!r}, {ids.unknown('document', doc_id)}"
+        elif fault := _span(row, documents[doc_id].text, passages):
+            yield f"{place} {fault}"
+        elif row.text is None and doc_id in marked:
+            yield f"{place} has no 'text', and document {doc_id!r} begins with a byte order mark, which may shift positions; give the text"
+
+
+def _span(row: EvidenceRow, text: str, passages: PassageFinder) -> str:
+    """Return the fault of a span in the text of its document, or an empty text."""
     doc_id, start, end = row.span.doc_id, row.span.start, row.span.end
-    if doc_id not in documents:
-        yield f"{place} points to document {doc_id!r}, but this document does not exist"
-        return
-    text = documents[doc_id].text
-    if not 0 <= start < end <= len(text):
-        yield f"{place} is [{start}, {end}) in document {doc_id!r} of {len(text)} characters"
-    elif row.text is not None and text[start:end] != row.text:
-        yield f"{place} says {_short(row.text)}, but document {doc_id!r} has {_short(text[start:end])} at [{start}, {end})"
-    elif not text[start:end].strip():
-        yield f"{place} is blank: [{start}, {end}) in document {doc_id!r}"
+    inside = 0 <= start < end <= len(text)
+    if inside and row.text in (None, text[start:end]):
+        return "" if text[start:end].strip() else f"is blank: [{start}, {end}) in document {doc_id!r}"
+    found = f"; {near}" if row.text and (near := passages.describe(row.text, doc_id)) else ""
+    if not inside:
+        return f"is [{start}, {end}) in document {doc_id!r} of {plural(len(text), 'character')}{found}"
+    return f"says {_short(row.text or '')}, but document {doc_id!r} has {_short(text[start:end])} at [{start}, {end}){found}"
+
+
+def _file(where: str) -> str:
+    return where.rpartition(":")[0]
 
 
 def _short(text: str) -> str:

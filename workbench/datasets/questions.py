@@ -5,15 +5,20 @@
 `relevant_chunks` (texts or {doc_id, text}, found by `anchoring`), `answer`, `answerable`, `type` and `split`. Others are metadata.
 """
 
+import json
 from typing import Any
 
 from workbench.core.fingerprint import fingerprint
-from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split, text_field
+from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split
+from workbench.datasets.fields import check_fields, text_field
 from workbench.datasets.formats.beir import append_evidence, query_of
+from workbench.datasets.lines import json_kind
 from workbench.records import Qrel
 
 REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
 LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "relevant_chunks")
+# Null in these fields is the same as no such field.
+_OPTIONAL = (*LABELS[1:], "answerable")
 FIELDS = (*LABELS, "answer", "answerable", "type", "split")
 
 
@@ -27,6 +32,7 @@ def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
         text = text_field(row, ("query",), where, draft)
         if text is None:
             continue
+        row = {key: value for key, value in row.items() if value is not None or key not in _OPTIONAL}
         # A plain list has no ids, but the text stays the same when the list is reordered.
         unnamed = row.get("query_id") in (None, "")
         query_id = f"q-{fingerprint(text)[:8]}" if unnamed else text_field(row, ("query_id",), where, draft)
@@ -50,13 +56,14 @@ def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: DatasetD
         if isinstance(grade, int) and not isinstance(grade, bool):
             draft.qrels.append((Qrel(query_id, doc_id, grade), where))
         else:
-            draft.faults.append(f"{where} query {query_id} grades document {doc_id!r} with {grade!r}, not a whole number")
+            draft.fault(where, f"query {query_id} grades document {doc_id!r} with {grade!r}, not a whole number")
     for number, need in enumerate(_listed(row.get("evidence", []), "evidence", where, draft)):
         for span in need if isinstance(need, list) else [need]:
             if isinstance(span, dict):
                 append_evidence(span, query_id, str(number), where, draft)
             else:
-                draft.faults.append(f"{where} query {query_id} has evidence that is not a list of needs, each a list of spans")
+                fix = "; give texts in 'relevant_chunks'" if isinstance(span, str) else ""
+                draft.fault(where, f"query {query_id} has evidence that is not a list of needs, each a list of spans{fix}")
     for number, chunk in enumerate(_listed(row.get("relevant_chunks", []), "relevant_chunks", where, draft)):
         _read_chunk(chunk, query_id, f"chunk {number}", where, draft)
 
@@ -64,8 +71,10 @@ def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: DatasetD
 def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: DatasetDraft) -> None:
     given = chunk if isinstance(chunk, dict) else {"text": chunk}
     text, doc_id = given.get("text"), given.get("doc_id")
+    if not check_fields(given, ("text", "doc_id"), where, draft):
+        return
     if not (isinstance(text, str) and text.strip()) or isinstance(doc_id, bool) or not isinstance(doc_id, str | int | None):
-        draft.faults.append(f"{where} query {query_id!r} has {chunk!r} in 'relevant_chunks', which is neither a text nor {{doc_id, text}}")
+        draft.fault(where, f"query {query_id!r} has {chunk!r} in 'relevant_chunks', which is neither a text nor {{doc_id, text}}")
         return
     draft.leave(given, ("text", "doc_id"), where.rpartition(":")[0] or where)
     draft.quotes.append(Quote(query_id, need, text, None if doc_id is None else str(doc_id), where))
@@ -74,12 +83,15 @@ def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: Dataset
 def _ids(value: Any, key: str, where: str, draft: DatasetDraft) -> list[str]:
     """Return document ids. A number is an id written without quotes."""
     listed = _listed(value, key, where, draft)
-    draft.faults += [f"{where} has {item!r} in {key!r}, which is not a document id" for item in listed if not isinstance(item, str | int)]
+    for item in listed:
+        if not isinstance(item, str | int):
+            draft.fault(where, f"has {item!r} in {key!r}, which is not a document id; write ids as texts in quotes")
     return [str(item) for item in listed if isinstance(item, str | int)]
 
 
 def _listed(value: Any, key: str, where: str, draft: DatasetDraft) -> list[Any]:
     if isinstance(value, list):
         return value
-    draft.faults.append(f"{where} has {key!r} that is not a list")
+    fix = f"; write [{json.dumps(value, ensure_ascii=False)}]" if isinstance(value, str | dict) else ""
+    draft.fault(where, f"has {json_kind(value)} in {key!r}, not a list{fix}")
     return []

@@ -8,15 +8,17 @@ from pydantic import Field, ValidationError
 
 from workbench.core.component import Component
 from workbench.core.environment import expand
-from workbench.datasets.anchoring import with_recurrences
+from workbench.datasets.anchoring import anchor, with_recurrences
 from workbench.datasets.checks import dataset_of
-from workbench.datasets.draft import DatasetDraft, first_file
+from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.files import first_file, require
 from workbench.datasets.formats.beir import read_beir
 from workbench.datasets.formats.golden import read_golden
 from workbench.datasets.formats.nfcorpus import read_nfcorpus
 from workbench.datasets.formats.table import QUESTIONS, read_table
 from workbench.datasets.formats.table_rows import is_table
-from workbench.datasets.formats.trec import TOPICS, read_trec
+from workbench.datasets.formats.trec import QRELS, TOPICS, read_trec
+from workbench.datasets.ids import match_unicode
 from workbench.errors import InputError
 from workbench.records import Dataset
 
@@ -34,11 +36,14 @@ class Source(Component, ABC):
         return self.dataset(self.read())
 
     def read(self) -> DatasetDraft:
-        """Read all rows and their faults. Raises InputError if a file cannot be read."""
+        """Read all rows and their faults, and find relevant chunks given as text. Raises InputError if a file cannot be read."""
         try:
-            return self._draft()
+            draft = self._draft()
         except OSError as error:
             raise InputError(f"{error.filename} cannot be read ({error.strerror})", "give a readable file or folder") from error
+        match_unicode(draft)
+        anchor(draft)
+        return draft
 
     def dataset(self, draft: DatasetDraft) -> Dataset:
         """Make the dataset of a draft. Raises DatasetError with every fault."""
@@ -141,13 +146,12 @@ def _place(path: str | None) -> Path | None:
 def recognise(path: str, split: str | None, **given: str | None) -> Source:
     """Return the source at a path, of the given `kind` or of the kind that the path looks like.
 
-    A folder with corpus.jsonl is BEIR, one with topics TREC, one with a table of questions a table. A file of topics (.tsv) is TREC,
-    and a .csv or .parquet file is a table. Everything else is golden. The other options go to the source, which may refuse them.
+    A folder with corpus.jsonl or a folder `qrels` is BEIR, one with topics and qrels TREC, one with a table of questions a table. A file
+    of topics (.tsv) is TREC, and a .csv or .parquet file is a table. Everything else is golden. The other options go to the source,
+    which may refuse them.
     """
-    place = expand(path)
-    if not place.exists():
-        raise InputError(f"the dataset {path} does not exist", "give the path of a folder or a file")
-    kind = given.pop("kind", None) or _looks_like(place)
+    place = require(expand(path), "the dataset")
+    kind = given.pop("kind", None) or _looks_like(place, bool(given.get("qrels")))
     options = {name: value for name, value in given.items() if value is not None}
     try:
         return SOURCES[kind].model_validate({"path": path, "split": split} | options)
@@ -157,9 +161,11 @@ def recognise(path: str, split: str | None, **given: str | None) -> Source:
         raise InputError(f"a dataset of the kind {kind!r} {' and '.join(wrong)}", f"kinds are {', '.join(SOURCES)}") from None
 
 
-def _looks_like(place: Path) -> str:
-    if (place / "corpus.jsonl").exists():
+def _looks_like(place: Path, judged: bool) -> str:
+    golden = first_file(place, ("questions.jsonl", "questions.json")) is not None
+    if (place / "qrels").is_dir() or (not golden and (place / "corpus.jsonl").exists()):
         return "beir"
-    if first_file(place, TOPICS) or place.suffix.lower() == ".tsv":
+    topics = first_file(place, TOPICS)
+    if place.suffix.lower() == ".tsv" or (topics and (judged or topics.stem == "topics" or first_file(place, QRELS))):
         return "trec"
     return "table" if first_file(place, QUESTIONS) or (is_table(place) and place.is_file()) else "golden"

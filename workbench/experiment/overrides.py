@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from workbench.core.formatting import listed
+from workbench.core.formatting import listed, plural
 from workbench.errors import InputError
 from workbench.experiment.expand import as_list
 from workbench.experiment.validate import Settings, is_mapping
@@ -20,26 +20,34 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> list[str]:
 def _apply(settings: Settings, override: str) -> list[str]:
     dotted, equals, text = override.partition("=")
     path = dotted.strip().split(".")
+    if not equals or not all(path):
+        raise InputError(f"--set {override!r} is not path.to.key=value", "write for example --set dataset.path=data/mine")
     try:
-        if not equals:
-            raise ValueError(override)
-        _set(settings, path, yaml.safe_load(text))
-    except (ValueError, LookupError, yaml.YAMLError):
-        fix = "write for example --set dataset.path=data/mine, or --set sweep.retrieval.0.k=5 for the first item of a list"
-        raise InputError(f"--set {override!r} is not path.to.key=value", fix) from None
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise InputError(f"--set {override!r} has a value that is not YAML", "put it in quotes, and close its brackets") from None
+    _set(settings, path, value, f"--set {override!r}")
     return path
 
 
-def _set(place: Any, path: Sequence[str], value: Any) -> None:
-    """Set the value at a path, creating missing mappings. Raises ValueError or LookupError if another value blocks the path."""
-    step, *below = path
-    if not step or not isinstance(place, dict | list):
-        raise ValueError(step)
-    key: Any = int(step) if isinstance(place, list) else step
-    if not below:
-        place[key] = value
-    else:
-        _set(place[key] if isinstance(place, list) else place.setdefault(key, {}), below, value)
+def _set(settings: Settings, path: Sequence[str], value: Any, owner: str) -> None:
+    """Set the value at a path, creating missing mappings. Raises InputError if another value blocks the path."""
+    place: Any = settings
+    for depth, step in enumerate(path):
+        above = ".".join(path[:depth])
+        key: Any = step
+        if isinstance(place, list):
+            if not step.isdecimal() or int(step) >= len(place):
+                example = ".".join([*path[:depth], "0", *([] if step.isdecimal() else [step]), *path[depth + 1 :]])
+                fix = f"address an item by its number from 0, as in --set {example}=…"
+                raise InputError(f"{owner} has {step!r}, but {above} is a list of {plural(len(place), 'item')}", fix)
+            key = int(step)
+        elif not isinstance(place, dict):
+            raise InputError(f"{owner} sets a key of {above}, which is {place!r}", f"set {above} to a mapping, or leave out the last keys")
+        if depth == len(path) - 1:
+            place[key] = value
+        else:
+            place = place[key] if isinstance(place, list) else place.setdefault(key, {})
 
 
 def _shadowed(settings: Settings, path: Sequence[str], override: str) -> str:

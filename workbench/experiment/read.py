@@ -4,16 +4,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-import yaml
-
-from workbench.core.formatting import meant
+from workbench.core.formatting import meant, nearest_word
 from workbench.datasets.sources import SOURCES, Source
-from workbench.errors import ExperimentError, InputError
+from workbench.errors import ExperimentError
 from workbench.experiment.expand import configurations_of
 from workbench.experiment.overrides import apply_overrides
-from workbench.experiment.validate import Settings, beyond_k, component, is_mapping, metrics_of, unknown
+from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown
+from workbench.experiment.yaml_file import read_yaml
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.statistics.screening import Screening
@@ -30,7 +29,6 @@ KEYS = {
     "spans": "the definition of span metrics: `exact`, or `chroma` for that of the Chroma report",
 }
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_LARGEST = 200_000
 
 
 @dataclass(frozen=True)
@@ -50,21 +48,28 @@ class ExperimentSpec:
 
 def read_experiment(path: Path, overrides: Sequence[str] = ()) -> ExperimentSpec:
     """Read an experiment file with `path.to.key=value` overrides. Raises ExperimentError with every fault."""
-    settings = _read_yaml(path)
+    settings = read_yaml(path, tuple(KEYS))
     faults = apply_overrides(settings, overrides)
     return experiment_of(settings, str(path), faults)
 
 
 def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> ExperimentSpec:
     """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults."""
-    faults = [*known, *(unknown("the experiment", key, tuple(KEYS)) for key in settings if key not in KEYS)]
+    strange = [key for key in settings if key not in KEYS]
+    faults = [*known, *(unknown("the experiment", key, tuple(KEYS)) for key in strange)]
+    misspelt = {nearest_word(key, KEYS) for key in strange}
     name = settings.get("name")
-    if not (isinstance(name, str) and _NAME.fullmatch(name)):
-        faults.append(f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'")
+    if name is None and "name" not in misspelt:
+        faults.append("name is missing; write for example name: my-experiment")
+    elif name is not None and not (isinstance(name, str) and _NAME.fullmatch(name)):
+        plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:64]
+        faults.append(
+            f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'" + (f"; write for example {plain!r}" if plain else "")
+        )
     spans = settings.get("spans", "exact")
     if spans not in ("exact", "chroma"):
-        faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'")
-    dataset = component("dataset", settings.get("dataset"), SOURCES, faults)
+        faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), ('exact', 'chroma'))}")
+    dataset = None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults)
     metrics, primary = metrics_of(settings, DEFAULT_METRICS, faults)
     configurations = configurations_of(settings, faults)
     faults += beyond_k(metrics, configurations)
@@ -75,37 +80,3 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     return ExperimentSpec(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """A safe loader that rejects repeated keys in a mapping, where YAML would keep only the last value."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in names:
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} is repeated", problem_mark=key.start_mark)
-            names.add(str(key.value))
-        return super().construct_mapping(node, deep)
-
-
-def _read_yaml(path: Path) -> Settings:
-    if not path.is_file():
-        raise InputError(f"the experiment file {path} does not exist", "give the path of a YAML file, such as experiments/quickstart.yaml")
-    if path.stat().st_size > _LARGEST:
-        raise InputError(f"{path} has {path.stat().st_size} bytes", f"an experiment file has at most {_LARGEST}")
-    try:
-        text = path.read_text("utf-8")
-        # Aliases can expand a few lines into gigabytes, and no experiment needs them.
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise InputError(f"{path} uses YAML aliases (*name)", "write the values out")
-        settings = yaml.load(text, _UniqueKeyLoader)  # a SafeLoader
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 (byte {error.start})", "save the file as UTF-8") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{line} is not YAML ({getattr(error, 'problem', None) or error})") from None
-    if not is_mapping(settings):
-        raise InputError(f"{path} is not a mapping of keys to values", f"it starts with name: and has the keys {', '.join(KEYS)}")
-    return dict(settings)

@@ -1,6 +1,6 @@
 """Build components and metrics from settings and report faults as sentences. Reads the settings of models but loads none."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -19,9 +19,14 @@ def component(
 ) -> BaseModel | None:
     """Make a component by its `kind` in the table, or add its faults and return None. `partial` settings may be incomplete."""
     if not is_mapping(settings):
-        faults.append(f"{stage} is missing or not a mapping with a 'kind' ({', '.join(table)})")
+        what = "missing" if settings is None else f"{settings!r}, not a mapping"
+        usual = f"{{kind: {next(iter(table))}, path: {settings if isinstance(settings, str) else 'data/mine'}}}"
+        faults.append(f"{stage} is {what}; write for example {stage}: {usual}; kinds are {', '.join(table)}")
         return None
     kind = settings.get("kind")
+    if kind is None:
+        faults.append(f"{stage} needs 'kind'; kinds are {', '.join(table)}")
+        return None
     if kind not in table:
         faults.append(f"{stage} has no kind {kind!r}{meant(str(kind), table)}; kinds are {', '.join(table)}")
         return None
@@ -35,7 +40,12 @@ def component(
         details = [detail for detail in error.errors() if not partial or (detail["loc"] and detail["type"] != "missing")]
         faults += [_fault(owner, dict(detail)) for detail in details]
         return None
-    return None if strange else made
+    # Pydantic reads `k: yes` as 1.
+    flags = [
+        key for key, value in settings.items() if isinstance(value, bool) and key in known and not isinstance(getattr(made, key), bool)
+    ]
+    faults += [f"{owner} {key} is {settings[key]}, not a number" for key in flags]
+    return None if strange or flags else made
 
 
 def usable(made: BaseModel, faults: list[str]) -> bool:
@@ -53,7 +63,8 @@ def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) ->
     """Return the metrics of an experiment, the primary one first, and the primary metric, or None if the settings name none."""
     names = settings.get("metrics", list(default))
     if not isinstance(names, list) or not names:
-        faults.append("metrics is not a list of names such as recall@5")
+        fix = f"; write metrics: [{names}]" if isinstance(names, str) else ""
+        faults.append(f"metrics is not a list of names such as recall@5{fix}")
         names = []
     parsed = [_metric(name, faults) for name in names]
     primary = _metric(settings["primary"], faults) if "primary" in settings else None
@@ -76,8 +87,11 @@ def is_mapping(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
-def unknown(owner: str, key: Any, known: Sequence[str]) -> str:
+def unknown(owner: str, key: Any, known: Collection[str]) -> str:
     """Return the fault of an unknown key, suggesting the nearest known one."""
+    name, colon, value = str(key).partition(":")
+    if colon and name in known:
+        return f"{owner} has {key!r} as a key; write a space after the colon, '{name}: {value}'"
     return f"{owner} has no parameter {key!r}{meant(str(key), known)}; it has {', '.join(known)}"
 
 
@@ -94,4 +108,7 @@ def _fault(owner: str, detail: dict[str, Any]) -> str:
     message = str(detail["msg"]).removeprefix("Value error, ")
     if detail["type"] == "missing":
         return f"{owner} needs {field!r}"
-    return f"{owner} {field} is {detail['input']!r}: {message}" if field else f"{owner}: {message}"
+    quotes = (
+        f"; write it in quotes: '{detail['input']}'" if detail["type"] == "string_type" and isinstance(detail["input"], int | float) else ""
+    )
+    return f"{owner} {field} is {detail['input']!r}: {message}{quotes}" if field else f"{owner}: {message}"

@@ -77,12 +77,12 @@ class WindowedBM25Retriever(BM25Retriever):
     kind: Literal["windowed-bm25"] = "windowed-bm25"  # type: ignore[assignment]  # a literal kind, like every component
     window: int
 
-    def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
+    def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query by the text within the window."""
-        texts = list(searched.texts)
+        texts = list(corpus.texts)
         starts = (tokens.starts for tokens in tokenise(texts, BUDGET_VOCABULARY))
         read = [text[: cuts[self.window]] if len(cuts) > self.window else text for text, cuts in zip(texts, starts, strict=True)]
-        return super().retrieve(asked, replace(searched, texts=read), depth)
+        return super().retrieve(queries, replace(corpus, texts=read), depth)
 
 
 @dataclass(frozen=True)

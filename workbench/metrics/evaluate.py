@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from workbench.errors import InputError
-from workbench.metrics.case import Case, SpanDefinition
+from workbench.metrics.case import Case, Cut, SpanDefinition
 from workbench.metrics.coverage import Floats
 from workbench.metrics.families.documents import first_documents
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
+from workbench.metrics.registry import Kind
 
 UNANSWERABLE = "unanswerable"
 
@@ -38,8 +39,15 @@ def document_depths(metrics: Sequence[Metric]) -> frozenset[int]:
 
 def score(case: Case, metric: Metric) -> pd.DataFrame:
     """One metric's rows of `evaluate`."""
-    labels, requires = case.labels, metric.kind.requires
-    scores = metric.kind.compute(case, metric.cut)
+    table = values_of(case, metric.kind, metric.cut)
+    table.insert(1, "metric", str(metric))
+    return table
+
+
+def values_of(case: Case, kind: Kind, cut: Cut) -> pd.DataFrame:
+    """A kind's rows of `evaluate` at a cut, without the metric's name."""
+    labels, requires = case.labels, kind.requires
+    scores = kind.compute(case, cut)
     reason = np.full(labels.queries, "", dtype=object)
     state = np.full(labels.queries, "scored", dtype=object)
     for why, queries in reversed(scores.unscored):
@@ -52,7 +60,6 @@ def score(case: Case, metric: Metric) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "query": np.arange(labels.queries),
-            "metric": str(metric),
             "value": np.where(state == "scored", scores.value, np.nan),
             "state": state,
             "reason": reason,

@@ -213,7 +213,17 @@ def load_history(outputs: str | Path = "outputs", experiment: str = "", metric: 
     """Open the history of a metric of an experiment. A relative `outputs` is resolved like the folder of a run.
 
     `experiment` defaults to that of the last run, `metric` to the primary metric of the experiment's last run.
-    Errors: InputError if the history does not exist or lacks the experiment or metric; StoreError if it is corrupt.
+
+    Raises
+    ------
+    InputError: the history does not exist, or lacks the experiment or metric.
+    StoreError: the history is corrupt.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.load_history("outputs").experiment
+    'sizes'
     """
     history = read_history(find_upwards(history_path(Path(outputs))) or history_path(Path(outputs)))
     history = history[(history["condition"] == RETRIEVED) & (history["slice"] == "all")]

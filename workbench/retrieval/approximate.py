@@ -27,66 +27,66 @@ class _Answer(NamedTuple):
     scores: Floats
 
 
-def approximate(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
+def approximate(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:
     """Rank the answers of the Chroma collection, requesting more until the depth or the end of the collection is reached."""
-    if searched.index is None:
+    if corpus.index is None:
         raise RunError("search: ann needs an index, and none was built", "run the sweep again")
-    with open_collection(searched.index) as collection:
-        nearest = _ask(collection, queries, min(k, len(searched.doc)), searched)
-        deeper = _deep(collection, queries, searched, depth, min(len(searched.doc), max(64, 2 * depth.slices)))
-        answers = [_continued(*pair, searched) for pair in zip(nearest, deeper, strict=True)]
+    with open_collection(corpus.index) as collection:
+        nearest = _ask(collection, queries, min(k, len(corpus.doc)), corpus)
+        deeper = _deep(collection, queries, corpus, depth, min(len(corpus.doc), max(64, 2 * depth.slices)))
+        answers = [_continued(*pair, corpus) for pair in zip(nearest, deeper, strict=True)]
         seconds = timed(
             lambda query: collection.query(query_embeddings=query[None, :], n_results=k, include=["distances"]), np.asarray(queries)
         )
-    parts = [_ranking(*group, searched, depth, k) for group in _equally_long(answers)]
+    parts = [_ranking(*group, corpus, depth, k) for group in _equally_long(answers)]
     return replace(joined(parts), seconds=seconds)
 
 
-def _continued(nearest: _Answer, deeper: _Answer, searched: Corpus) -> _Answer:
+def _continued(nearest: _Answer, deeper: _Answer, corpus: Corpus) -> _Answer:
     """Append a deeper answer to that for k chunks, since a deeper search also finds chunks that Chroma misses for k."""
-    last = order_keys(nearest.scores, searched.chunk_breakers[nearest.positions]).min(initial=np.iinfo(np.int64).max)
-    below = order_keys(deeper.scores, searched.chunk_breakers[deeper.positions]) < last
+    last = order_keys(nearest.scores, corpus.chunk_breakers[nearest.positions]).min(initial=np.iinfo(np.int64).max)
+    below = order_keys(deeper.scores, corpus.chunk_breakers[deeper.positions]) < last
     positions = np.concatenate([nearest.positions, deeper.positions[below]])
     return _Answer(positions, np.concatenate([nearest.scores, deeper.scores[below]]))
 
 
-def _deep(collection: Any, queries: Vectors, searched: Corpus, depth: SearchDepth, width: int) -> list[_Answer]:
+def _deep(collection: Any, queries: Vectors, corpus: Corpus, depth: SearchDepth, width: int) -> list[_Answer]:
     """Return the nearest chunks of each query, requesting four times as many for queries that do not reach the depth."""
-    n = len(searched.doc)
-    answers = _ask(collection, queries, width, searched)
-    if width < n and len(short := _short(answers, searched, depth)):
-        for query, deeper in zip(short, _deep(collection, queries[short], searched, depth, min(n, 4 * width)), strict=True):
+    n = len(corpus.doc)
+    answers = _ask(collection, queries, width, corpus)
+    if width < n and len(short := _short(answers, corpus, depth)):
+        for query, deeper in zip(short, _deep(collection, queries[short], corpus, depth, min(n, 4 * width)), strict=True):
             answers[query] = deeper
     return answers
 
 
-def _short(answers: list[_Answer], searched: Corpus, depth: SearchDepth) -> Ints:
+def _short(answers: list[_Answer], corpus: Corpus, depth: SearchDepth) -> Ints:
     """Return the queries whose answers do not reach the depth: int64."""
     short = np.zeros(len(answers), dtype=np.bool_)
-    documents = min(depth.documents, len(np.unique(searched.doc)))
+    documents = min(depth.documents, len(np.unique(corpus.doc)))
     for group, positions, _ in _equally_long(answers):
-        few = first_seen(searched.doc[positions]).sum(axis=1) < documents
-        short[group] = few | (enough(positions, searched, depth) > positions.shape[1])
+        few = first_seen(corpus.doc[positions]).sum(axis=1) < documents
+        short[group] = few | (enough(positions, corpus, depth) > positions.shape[1])
     return np.flatnonzero(short)
 
 
-def _ask(collection: Any, queries: Vectors, width: int, searched: Corpus) -> list[_Answer]:
+def _ask(collection: Any, queries: Vectors, width: int, corpus: Corpus) -> list[_Answer]:
     """Return Chroma's nearest chunks of each query in our strict order, searching on several threads."""
     threads = requested_threads() or usable_cores()
 
     def some(part: slice) -> list[_Answer]:
         answer = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
-        return [_ordered(*pair, searched) for pair in zip(answer["ids"], answer["distances"], strict=True)]
+        return [_ordered(*pair, corpus) for pair in zip(answer["ids"], answer["distances"], strict=True)]
 
     at_once = min(batching.rows(_BYTES_A_HIT * width * threads), max(1, -(-len(queries) // threads)))
     with ThreadPoolExecutor(threads) as pool:
         return [answer for answers in pool.map(some, batching.blocks(len(queries), at_once)) for answer in answers]
 
 
-def _ordered(ids: Sequence[str], distances: Sequence[float], searched: Corpus) -> _Answer:
-    positions = searched.places(ids)
+def _ordered(ids: Sequence[str], distances: Sequence[float], corpus: Corpus) -> _Answer:
+    positions = corpus.places(ids)
     scores = rounded(1.0 - np.array(distances, dtype=np.float64))
-    order = np.argsort(-order_keys(scores, searched.chunk_breakers[positions]))
+    order = np.argsort(-order_keys(scores, corpus.chunk_breakers[positions]))
     return _Answer(positions[order], scores[order])
 
 
@@ -98,12 +98,12 @@ def _equally_long(answers: list[_Answer]) -> Iterator[tuple[Ints, Ints, Floats]]
         yield group, np.stack([answers[query].positions for query in group]), np.stack([answers[query].scores for query in group])
 
 
-def _ranking(queries: Ints, positions: Ints, scores: Floats, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
-    widths = np.minimum(enough(positions, searched, depth), positions.shape[1])
+def _ranking(queries: Ints, positions: Ints, scores: Floats, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:
+    widths = np.minimum(enough(positions, corpus, depth), positions.shape[1])
     hits = long_table(queries, {"chunk": positions, "score": scores}, widths)
-    docs = searched.doc[positions]
+    docs = corpus.doc[positions]
     best = first_seen(docs)
-    order = top(np.where(best, order_keys(scores, searched.document_breakers[docs]), NO_KEY), max(depth.documents, depth.listed))
+    order = top(np.where(best, order_keys(scores, corpus.document_breakers[docs]), NO_KEY), max(depth.documents, depth.listed))
     columns = {"doc": np.take_along_axis(docs, order, axis=1), "score": np.take_along_axis(scores, order, axis=1)}
     ranking = long_table(queries, columns, np.minimum(best.sum(axis=1), order.shape[1]))
     return Ranking(hits, ranking, about(queries, scores.std(axis=1), scores, k))

@@ -118,12 +118,12 @@ class Retriever(Component, ABC):
         return "exact"
 
     @abstractmethod
-    def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
+    def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
 
-    def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
+    def searches(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
         """Return the rankings of all measured searches, including the chosen one."""
-        return {self.evaluated: self.retrieve(asked, searched, depth)}
+        return {self.evaluated: self.retrieve(queries, corpus, depth)}
 
 
 def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
@@ -136,11 +136,11 @@ def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
     return np.array(seconds)
 
 
-def enough(positions: Ints, searched: Corpus, depth: SearchDepth) -> Ints:
+def enough(positions: Ints, corpus: Corpus, depth: SearchDepth) -> Ints:
     """Count how many of each row's ranked chunks reach the depth: int64 (rows), or the row's width + 1 if they do not reach it."""
-    fresh = first_seen(searched.group[positions])
+    fresh = first_seen(corpus.group[positions])
     slices = np.cumsum(fresh, axis=1)
-    tokens = np.cumsum(np.where(fresh, searched.tokens[positions], 0), axis=1)
+    tokens = np.cumsum(np.where(fresh, corpus.tokens[positions], 0), axis=1)
     reached = (slices >= depth.slices) & (tokens >= depth.tokens)
     return np.asarray(np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, positions.shape[1] + 1))
 

@@ -24,13 +24,13 @@ class BM25Retriever(Retriever):
     stopwords: Literal["english", "none"] = Field("english", description="The words that are ignored.")
     stemmer: Literal["english", "none"] = Field("english", description="The language whose endings are removed from words.")
 
-    def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
+    def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
-        index = self.index(searched.texts)
-        queries = self._words(asked.texts)
-        ranked = rank_all(lambda first, last: _scores(index, queries[first:last], len(searched.ids)), len(queries), searched, depth, self.k)
-        k = min(self.k, len(searched.ids))
-        seconds = timed(lambda text: index.retrieve(self._words([text]), k=k, show_progress=False), asked.texts)
+        index = self.index(corpus.texts)
+        words = self._words(queries.texts)
+        ranked = rank_all(lambda first, last: _scores(index, words[first:last], len(corpus.ids)), len(words), corpus, depth, self.k)
+        k = min(self.k, len(corpus.ids))
+        seconds = timed(lambda text: index.retrieve(self._words([text]), k=k, show_progress=False), queries.texts)
         return replace(ranked, seconds=seconds)
 
     def index(self, texts: Sequence[str]) -> Any:

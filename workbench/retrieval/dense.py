@@ -22,12 +22,12 @@ class DenseRetriever(Retriever):
         """Return the chosen search."""
         return self.search
 
-    def retrieve(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> Ranking:
+    def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
-        return (approximate if self.search == "ann" else exact)(asked.vectors, searched, depth, self.k)
+        return (approximate if self.search == "ann" else exact)(queries.vectors, corpus, depth, self.k)
 
-    def searches(self, asked: QueryBatch, searched: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
+    def searches(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
         """Return the exact ranking and, with an index, Chroma's, so that the gap between them is always known."""
-        vectors = asked.vectors
-        nearly = {"ann": approximate(vectors, searched, depth, self.k)} if searched.index or self.search == "ann" else {}
-        return {"exact": exact(vectors, searched, depth, self.k)} | nearly
+        vectors = queries.vectors
+        nearly = {"ann": approximate(vectors, corpus, depth, self.k)} if corpus.index or self.search == "ann" else {}
+        return {"exact": exact(vectors, corpus, depth, self.k)} | nearly

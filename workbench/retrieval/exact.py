@@ -40,15 +40,15 @@ def longest(vectors: Vectors) -> float:
     )
 
 
-def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: float) -> Nearest:
+def nearest(queries: Vectors, corpus: Corpus, depth: tuple[int, int], length: float) -> Nearest:
     """Return the best chunks and documents of each query, as many as `depth` says. `length` bounds the vectors' lengths."""
     chunks, documents, spread = TopK(len(queries), depth[0]), TopK(len(queries), depth[1]), Spread(len(queries))
     error = _error(queries, length)
     # Lists of pairs take more memory than products, so process a few queries at a time.
     pairs = batching.rows(32)
-    for part in batching.blocks(len(searched.doc), min(pairs, batching.rows(4 * len(queries)))):
-        products = queries @ searched.vectors[part].T
-        block = _Block(searched, part)
+    for part in batching.blocks(len(corpus.doc), min(pairs, batching.rows(4 * len(queries)))):
+        products = queries @ corpus.vectors[part].T
+        block = _Block(corpus, part)
         for rows in batching.blocks(len(queries), max(1, pairs // products.shape[1])):
             spread.add(rows, products[rows])
             _add_candidates(chunks, documents, rows, (queries, products, error), block)
@@ -59,9 +59,9 @@ def nearest(queries: Vectors, searched: Corpus, depth: tuple[int, int], length: 
 class _Block:
     """A part of the corpus. Chunks are in order of their documents, so a document is one run of them."""
 
-    def __init__(self, searched: Corpus, part: slice) -> None:
-        self.searched, self.first = searched, part.start
-        doc = searched.doc[part]
+    def __init__(self, corpus: Corpus, part: slice) -> None:
+        self.corpus, self.first = corpus, part.start
+        doc = corpus.doc[part]
         self.starts = np.flatnonzero(np.diff(doc, prepend=-1))
         self.run = np.cumsum(np.diff(doc, prepend=-1) != 0) - 1
         self.docs = doc[self.starts]
@@ -86,11 +86,11 @@ def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Ve
     best_of_run = np.repeat(np.maximum.reduceat(product, groups), np.diff(groups, append=len(product))) if len(groups) else product
     kept = (product >= floor[query]) | (product >= best_of_run - 2 * error[query])
     query, place = query[kept], place[kept]
-    score = rounded(_exact_products(queries, block.searched.vectors, query, place + block.first))
+    score = rounded(_exact_products(queries, block.corpus.vectors, query, place + block.first))
     chunk = place + block.first
-    chunks.add(rows, query, chunk, order_keys(score, block.searched.chunk_breakers[chunk]))
+    chunks.add(rows, query, chunk, order_keys(score, block.corpus.chunk_breakers[chunk]))
     if documents.depth:
-        _add_documents(documents, rows, query, (block.searched.doc[chunk], score), block)
+        _add_documents(documents, rows, query, (block.corpus.doc[chunk], score), block)
 
 
 def _add_documents(documents: TopK, rows: slice, query: Ints, scored: tuple[Ints, Floats], block: _Block) -> None:
@@ -99,7 +99,7 @@ def _add_documents(documents: TopK, rows: slice, query: Ints, scored: tuple[Ints
     if not len(groups):
         return
     query, doc, score = query[groups], doc[groups], np.maximum.reduceat(score, groups)
-    keys = order_keys(score, block.searched.document_breakers[doc])
+    keys = order_keys(score, block.corpus.document_breakers[doc])
     # The block's first document may begin in the block before.
     again = np.flatnonzero(doc == block.docs[0])
     keys[again] = np.maximum(keys[again], documents.remove(rows, query[again], int(block.docs[0])))
@@ -117,12 +117,12 @@ def _exact_products(queries: Vectors, vectors: Vectors, query: Ints, chunk: Ints
     return scores
 
 
-def exact(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
+def exact(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:
     """Rank chunks by the cosine with every vector."""
-    mapped = np.asarray(searched.vectors)
-    search = _Search(np.asarray(queries), replace(searched, vectors=mapped), depth, k, longest(mapped))
-    n, width = len(searched.doc), search.width
-    documents = min(max(depth.documents, depth.listed), int(np.count_nonzero(np.diff(searched.doc, prepend=-1))))
+    mapped = np.asarray(corpus.vectors)
+    search = _Search(np.asarray(queries), replace(corpus, vectors=mapped), depth, k, longest(mapped))
+    n, width = len(corpus.doc), search.width
+    documents = min(max(depth.documents, depth.listed), int(np.count_nonzero(np.diff(corpus.doc, prepend=-1))))
     ranked, short = search.look(np.arange(len(queries)), width, documents)
     hits = [ranked.hits]
     # Queries that have not found enough look deeper, since the rest of their ranking is known.
@@ -130,14 +130,14 @@ def exact(queries: Vectors, searched: Corpus, depth: SearchDepth, k: int) -> Ran
         width = min(n, 4 * width)
         deeper, short = search.look(short, width, 0)
         hits.append(deeper.hits)
-    seconds = timed(lambda query: nearest(query[None, :], search.searched, (min(k, n), 0), search.longest), search.queries)
+    seconds = timed(lambda query: nearest(query[None, :], search.corpus, (min(k, n), 0), search.longest), search.queries)
     return replace(ranked, hits=pd.concat(hits).sort_values("query", kind="stable", ignore_index=True), seconds=seconds)
 
 
 @dataclass(frozen=True)
 class _Search:
     queries: Vectors
-    searched: Corpus
+    corpus: Corpus
     depth: SearchDepth
     k: int
     longest: float
@@ -145,8 +145,8 @@ class _Search:
     @property
     def width(self) -> int:
         """Return a number of chunks that reaches the depth for most queries, so that few need a second search."""
-        tokens = 2 * self.depth.tokens / max(1.0, float(self.searched.tokens.mean()))
-        return min(len(self.searched.doc), max(64, self.k, 2 * self.depth.slices, int(tokens)))
+        tokens = 2 * self.depth.tokens / max(1.0, float(self.corpus.tokens.mean()))
+        return min(len(self.corpus.doc), max(64, self.k, 2 * self.depth.slices, int(tokens)))
 
     def look(self, queries: Ints, width: int, documents: int) -> tuple[Ranking, Ints]:
         """Return the best chunks of these queries, at most `width`, their best documents, and the queries that need more chunks."""
@@ -156,9 +156,9 @@ class _Search:
         return joined([ranking for ranking, _ in parts]), np.concatenate([short for _, short in parts])
 
     def _part(self, queries: Ints, width: int, documents: int) -> tuple[Ranking, Ints]:
-        best = nearest(self.queries[queries], self.searched, (width, documents), self.longest)
+        best = nearest(self.queries[queries], self.corpus, (width, documents), self.longest)
         positions, scores = best.chunks.items, best.chunks.scores
-        widths = np.minimum(enough(positions, self.searched, self.depth), len(self.searched.doc))
+        widths = np.minimum(enough(positions, self.corpus, self.depth), len(self.corpus.doc))
         done = widths <= width
         hits = long_table(queries[done], {"chunk": positions[done], "score": scores[done]}, widths[done])
         listed = (best.documents.items >= 0).sum(axis=1)

@@ -16,22 +16,22 @@ _BYTES_A_SCORE = 32
 ScoreBlock = Callable[[int, int], Floats]
 
 
-def rank_all(score: ScoreBlock, queries: int, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
+def rank_all(score: ScoreBlock, queries: int, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:
     """Rank every matching chunk for each query, in blocks of queries. `seconds` stays empty."""
-    parts = batching.blocks(queries, batching.rows(_BYTES_A_SCORE * len(searched.doc)))
-    return joined([_block(part.start, score(part.start, part.stop), searched, depth, k) for part in parts])
+    parts = batching.blocks(queries, batching.rows(_BYTES_A_SCORE * len(corpus.doc)))
+    return joined([_block(part.start, score(part.start, part.stop), corpus, depth, k) for part in parts])
 
 
-def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: int) -> Ranking:
+def _block(first: int, scored: Floats, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:
     matched = np.isfinite(scored)
     scores = rounded(np.where(matched, scored, 0.0))
-    keys = np.where(matched, order_keys(scores, searched.chunk_breakers), NO_KEY)
+    keys = np.where(matched, order_keys(scores, corpus.chunk_breakers), NO_KEY)
     matches = matched.sum(axis=1)
     width = depth.slices
     while True:
         width = min(max(2 * width, 64), scores.shape[1])
         positions = top(keys, width)
-        widths = np.minimum(enough(positions, searched, depth), matches)
+        widths = np.minimum(enough(positions, corpus, depth), matches)
         if (widths <= width).all():
             break
     best = np.take_along_axis(scores, positions, axis=1)
@@ -39,16 +39,16 @@ def _block(first: int, scored: Floats, searched: Corpus, depth: SearchDepth, k: 
     hits = long_table(queries, {"chunk": positions, "score": best}, widths)
     tied = (np.diff(best[:, :k], axis=1) == 0) & (np.arange(1, best[:, :k].shape[1]) < matches[:, None])
     columns = {"query": queries, "spread": scores.std(axis=1), "top": best[:, 0], "tied": tied.any(axis=1)}
-    return Ranking(hits, _documents(queries, scores, matched, searched, max(depth.documents, depth.listed)), pd.DataFrame(columns))
+    return Ranking(hits, _documents(queries, scores, matched, corpus, max(depth.documents, depth.listed)), pd.DataFrame(columns))
 
 
-def _documents(queries: Ints, scores: Floats, matched: Bools, searched: Corpus, wanted: int) -> pd.DataFrame:
+def _documents(queries: Ints, scores: Floats, matched: Bools, corpus: Corpus, wanted: int) -> pd.DataFrame:
     """Rank distinct documents by their best chunk. Chunks are in order of their documents, so a document is one run of columns."""
-    starts = np.flatnonzero(np.diff(searched.doc, prepend=-1))
-    docs = searched.doc[starts]
+    starts = np.flatnonzero(np.diff(corpus.doc, prepend=-1))
+    docs = corpus.doc[starts]
     lowest = scores.min(initial=0.0)
     best = np.maximum.reduceat(np.where(matched, scores, lowest), starts, axis=1)
     any_match = np.logical_or.reduceat(matched, starts, axis=1)
-    order = top(np.where(any_match, order_keys(best, searched.document_breakers[docs]), NO_KEY), wanted)
+    order = top(np.where(any_match, order_keys(best, corpus.document_breakers[docs]), NO_KEY), wanted)
     columns = {"doc": docs[order], "score": np.take_along_axis(best, order, axis=1)}
     return long_table(queries, columns, np.minimum(any_match.sum(axis=1), order.shape[1]))

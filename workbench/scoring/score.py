@@ -70,6 +70,14 @@ def score(
     `query_id`, `answerable`, `cluster`. One row per document: `query_id`, `doc_id`, and `rank` or `score`, with judgements in `relevance`
     or in `qrels` (`query_id, doc_id, relevance`). `all_judged` says that such a frame has every judged document, with rank NaN for
     those that were not retrieved. Raises InputError for invalid data.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import workbench as wb
+    >>> rankings = pd.DataFrame({"retrieved": [["a", "b"], ["c", "d"]], "relevant": [["b"], ["c"]]})
+    >>> wb.score(rankings, ["recall@1", wb.mrr @ 10]).table["value"].tolist()
+    [0.5, 0.75]
     """
     chosen = chosen_metrics(metrics)
     for metric in chosen:

@@ -18,7 +18,7 @@ class HalvesChunker(CuttingChunker):
     examples: ClassVar = ({},)
     kind: Literal["halves"] = "halves"
 
-    def _cuts(self, document, headers):
+    def cuts(self, document, headers):
         middle = len(document.text) // 2
         return [(0, middle, None), (middle, len(document.text), None)]
 
@@ -29,8 +29,8 @@ class PlainVectorRetriever(Retriever):
     uses_vectors: ClassVar[bool] = True
     kind: Literal["plain_vectors"] = "plain_vectors"
 
-    def retrieve(self, asked, searched, depth):
-        return rank_all(lambda first, last: scores(asked, searched, first, last), len(asked.texts), searched, depth, self.k)
+    def retrieve(self, queries, corpus, depth):
+        return rank_all(lambda first, last: scores(queries, corpus, first, last), len(queries.texts), corpus, depth, self.k)
 
 
 class MixedRetriever(Retriever):
@@ -40,18 +40,18 @@ class MixedRetriever(Retriever):
     kind: Literal["mixed"] = "mixed"
     weight: float = 0.5
 
-    def retrieve(self, asked, searched, depth):
-        words = [set(text.lower().split()) for text in searched.texts]
+    def retrieve(self, queries, corpus, depth):
+        words = [set(text.lower().split()) for text in corpus.texts]
 
         def score(first, last):
-            shared = [[len(words_of(query) & chunk) / (1 + len(chunk)) for chunk in words] for query in asked.texts[first:last]]
-            return self.weight * scores(asked, searched, first, last) + (1 - self.weight) * np.array(shared, dtype=np.float64)
+            shared = [[len(words_of(query) & chunk) / (1 + len(chunk)) for chunk in words] for query in queries.texts[first:last]]
+            return self.weight * scores(queries, corpus, first, last) + (1 - self.weight) * np.array(shared, dtype=np.float64)
 
-        return rank_all(score, len(asked.texts), searched, depth, self.k)
+        return rank_all(score, len(queries.texts), corpus, depth, self.k)
 
 
-def scores(asked, searched, first, last):
-    return np.asarray(asked.vectors[first:last], dtype=np.float64) @ np.asarray(searched.vectors, dtype=np.float64).T
+def scores(queries, corpus, first, last):
+    return np.asarray(queries.vectors[first:last], dtype=np.float64) @ np.asarray(corpus.vectors, dtype=np.float64).T
 
 
 def words_of(query):

@@ -61,7 +61,8 @@ class ForeignChunker(CuttingChunker, ABC):
     def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         """Return the foreign code's chunks of a text in any form that `placed` reads."""
 
-    def _cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+    def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        """Return the slices that equal the foreign code's chunks."""
         place = f"chunking {self.name!r} on document {document.doc_id!r}"
         try:
             chunks = list(self._foreign_chunks(document.text, headers))

@@ -6,26 +6,43 @@
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split, json_lines, require, tabbed_lines, text_field
+from workbench.core.formatting import listed
+from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split
+from workbench.datasets.fields import check_fields, text_field
+from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.documents import read_documents
+from workbench.datasets.lines import json_kind, json_lines, tabbed_lines
+from workbench.errors import InputError
 from workbench.records import Qrel, Query, Span
+
+_SPAN = ("doc_id", "start", "end", "text")
 
 
 def read_beir(folder: Path, split: str | None) -> DatasetDraft:
     """Read a BEIR folder. A split limits the queries to those that it judges and the unanswerable ones."""
     draft = DatasetDraft(folder.name)
     require(folder, "the BEIR folder")
-    read_documents(require(folder / "corpus.jsonl", "the corpus"), draft)
-    judgements = {path.stem: path for path in sorted(require(folder / "qrels", "the folder of judgements").glob("*.tsv"))}
+    read_documents(find_in(folder, ("corpus.jsonl",), "corpus"), draft)
+    judgements = _judgements(find_in(folder, ("qrels/",), "folder of judgements"))
     check_split(split, judgements, draft)
     for path in [judgements[split]] if split else judgements.values():
         _read_qrels(path, draft)
-    _read_queries(require(folder / "queries.jsonl", "the queries"), split, draft)
+    _read_queries(find_in(folder, ("queries.jsonl",), "queries"), split, draft)
     evidence = folder / "evidence.jsonl"
     if evidence.exists():
         kept = {query.query_id for query, _ in draft.queries} if split else None
         read_evidence(evidence, kept, draft)
     return draft
+
+
+def _judgements(folder: Path) -> dict[str, Path]:
+    """Return the files of judgements by their split."""
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    found = {path.stem: path for path in files if path.suffix == ".tsv"}
+    if not found:
+        what = f"contains {listed([path.name for path in files])}" if folder.is_dir() else "is a file, not a folder"
+        raise InputError(f"{folder} {what}", "expected a file for each split, such as qrels/test.tsv")
+    return found
 
 
 def _read_qrels(path: Path, draft: DatasetDraft) -> None:
@@ -34,7 +51,7 @@ def _read_qrels(path: Path, draft: DatasetDraft) -> None:
             query_id, doc_id, relevance = line.split("\t")
             draft.qrels.append((Qrel(query_id, doc_id, int(relevance)), where))
         except ValueError:
-            draft.faults.append(f"{where} is not query-id, corpus-id and a whole score, separated by tabs")
+            draft.fault(where, "is not query-id, corpus-id and a whole score, separated by tabs")
 
 
 def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> None:
@@ -44,10 +61,11 @@ def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> None:
         text = text_field(row, ("text",), where, draft)
         if query_id is None or text is None:
             continue
-        draft.leave(row, ("_id", "text", "metadata"), path)
+        if check_fields(row, ("_id", "text", "metadata"), where, draft):
+            draft.leave(row, ("_id", "text", "metadata"), path)
         metadata = row.get("metadata") or {}
         if not isinstance(metadata, dict):
-            draft.faults.append(f"{where} has 'metadata' that is not an object")
+            draft.fault(where, f"has {json_kind(metadata)} in 'metadata', not an object")
             continue
         query = query_of(query_id, text, dict(metadata), where, draft)
         ours = query_id in judged or (not query.answerable and query.metadata.get("split", split) == split)
@@ -59,7 +77,7 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
     """Make a query. Its metadata can mark it unanswerable (`answerable: false`, `type: unanswerable`) and contain its `answer`."""
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
     if not isinstance(marked, bool):
-        draft.faults.append(f"{where} query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
+        draft.fault(where, f"query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
     answerable = bool(marked) and metadata.get("type") != "unanswerable"
     return Query(query_id, text, answerable, str(answer or ""), metadata)
 
@@ -70,18 +88,21 @@ def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> Non
         query_id = text_field(row, ("query_id",), where, draft)
         if query_id is None or (kept is not None and query_id not in kept):
             continue
-        draft.leave(row, ("query_id", "need", "doc_id", "start", "end", "text"), path)
+        draft.leave(row, ("query_id", "need", *_SPAN), path)
         need = row.get("need")
         append_evidence(row, query_id, f"row {number}" if need is None else f"need {need}", where, draft)
 
 
 def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, draft: DatasetDraft) -> None:
     """Add a span as one alternative of a need. A span that is not {doc_id, start, end} is a fault."""
+    if not check_fields(row, _SPAN, where, draft):
+        return
     doc_id = text_field(row, ("doc_id",), where, draft)
     start, end, text = row.get("start"), row.get("end"), row.get("text")
     if doc_id is None:
         return
     if not (isinstance(start, int) and isinstance(end, int)):
-        draft.faults.append(f"{where} has evidence of query {query_id} without whole numbers 'start' and 'end'")
+        fix = "; give a text without positions in 'relevant_chunks'" if start is None and end is None and text else ""
+        draft.fault(where, f"has evidence of query {query_id} without whole numbers 'start' and 'end'{fix}")
         return
     draft.evidence.append(EvidenceRow(query_id, need, Span(doc_id, start, end), text if isinstance(text, str) else None, where))

@@ -1,38 +1,48 @@
 """Read documents from a folder of Markdown, text and HTML, a JSON Lines file, or a table with doc_id, title and text."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.datasets.draft import DatasetDraft, Rows, first_file, json_lines, read_text, require, text_field
+from workbench.core.formatting import plural
+from workbench.datasets.draft import DatasetDraft, Rows
+from workbench.datasets.fields import check_fields, text_field
+from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.markup import document_of_html
 from workbench.datasets.formats.table_rows import check_columns, is_table, read_rows
+from workbench.datasets.lines import json_lines, read_text
+from workbench.errors import InputError
 from workbench.records import Document
 
-_TEXT, _HTML = (".md", ".markdown", ".txt"), (".html", ".htm")
+_TEXT, _HTML, _LINES = (".md", ".markdown", ".txt"), (".html", ".htm"), (".jsonl", ".ndjson")
 _IDS = ("doc_id", "_id", "id")
 
 
 def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
     """Return the documents in a dataset's folder: a file `documents` with one of the suffixes, or else the folder `documents`."""
-    return first_file(folder, (f"documents{suffix}" for suffix in suffixes)) or folder / "documents"
+    return find_in(folder, (*(f"documents{suffix}" for suffix in suffixes), "documents/"), "documents")
 
 
 def read_documents(path: Path, draft: DatasetDraft) -> None:
     """Read all documents at the path into the draft. A file of another kind is a fault."""
-    require(path, "the documents")
+    require(path, "the file or folder of documents")
     if path.is_dir():
         _read_folder(path, draft)
     elif is_table(path):
         columns, rows = read_rows(path, draft)
         if check_columns(columns, ("doc_id", "text"), ("title",), path, draft):
             read_document_rows(rows, path, draft)
-    else:
+    elif path.suffix.lower() in _LINES:
         read_document_rows(json_lines(path, draft), path, draft)
+    else:
+        raise InputError(f"the documents {path} are a file", "give a folder of documents, JSON Lines (.jsonl), CSV or parquet")
 
 
 def read_document_rows(rows: Rows, file: Path, draft: DatasetDraft) -> None:
     """Read rows {doc_id, title, text} into the draft."""
     for row, where in rows:
-        draft.leave(row, (*_IDS, "title", "text"), file)
+        if check_fields(row, (next((key for key in _IDS if key in row), "doc_id"), "title", "text"), where, draft):
+            draft.leave(row, (*_IDS, "title", "text"), file)
         doc_id = text_field(row, _IDS, where, draft)
         text = text_field(row, ("text",), where, draft)
         if doc_id is not None and text is not None:
@@ -40,6 +50,7 @@ def read_document_rows(rows: Rows, file: Path, draft: DatasetDraft) -> None:
 
 
 def _read_folder(folder: Path, draft: DatasetDraft) -> None:
+    unread = defaultdict[str, list[Path]](list)
     for file in sorted(file for file in folder.rglob("*") if file.is_file()):
         doc_id = file.relative_to(folder).with_suffix("").as_posix()
         suffix = file.suffix.lower()
@@ -47,8 +58,24 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
             draft.documents.append((Document(doc_id, read_text(file, draft)), str(file)))
         elif suffix in _HTML:
             try:
-                draft.documents.append((document_of_html(doc_id, read_text(file, draft, mark=True)), str(file)))
+                draft.documents.append((document_of_html(doc_id, read_text(file, draft)), str(file)))
             except ValueError as error:
-                draft.faults.append(f"{file} is not HTML ({error}); fix it or move it away")
+                draft.fault(str(file), f"is not HTML ({error}); fix it or move it away")
+            # Spans refer to the extracted text, in which nothing shifts.
+            draft.marked.discard(str(file))
         elif not file.name.startswith("."):
-            draft.faults.append(f"{file} is not read: documents are {', '.join(_TEXT + _HTML)}; convert it or move it away")
+            unread[suffix].append(file)
+    for suffix, files in unread.items():
+        _refuse(files, suffix, draft)
+    if not draft.documents and not unread:
+        draft.faults.append(f"{folder} has no documents; put {', '.join(_TEXT + _HTML)} files into it")
+
+
+def _refuse(files: Sequence[Path], suffix: str, draft: DatasetDraft) -> None:
+    """Add one fault for all files of a kind that is not read."""
+    more = f" and {plural(len(files) - 1, f'more {suffix} file')} are" if files[1:] else " is"
+    kinds = ", ".join(_TEXT + _HTML)
+    draft.fault(
+        str(files[0]),
+        f"{more.strip()} not read: documents are {kinds}; convert {'them' if files[1:] else 'it'} or move {'them' if files[1:] else 'it'} away",
+    )

@@ -14,9 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import DatasetDraft, Rows, json_lines, misspelt, objects, parse_json, read_text, reason, require
+from workbench.datasets.draft import DatasetDraft, Rows
+from workbench.datasets.fields import check_fields, misspelt
+from workbench.datasets.files import find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
+from workbench.datasets.lines import json_kind, json_lines, objects, parse_json, read_text, reason
 from workbench.datasets.questions import FIELDS, LABELS, REFUSED, read_questions
 from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Need, Qrel
@@ -27,31 +29,41 @@ def read_golden(path: Path, documents: Path | None, split: str | None) -> Datase
     draft = DatasetDraft(path.stem)
     rows = list((_folder if require(path, "the dataset").is_dir() else _file)(path, documents, draft))
     for row, where in rows:
-        wrong = misspelt(tuple(row), FIELDS)
-        draft.faults += [f"{where} has no use for field {field!r} (did you mean {name!r}?); rename it" for field, name in wrong.items()]
+        check_fields(row, FIELDS, where, draft)
     read_questions(rows, split, draft)
-    anchor(draft)
     return draft
 
 
 def _folder(folder: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
     read_documents(documents or documents_of(folder), draft)
-    lines = folder / "questions.jsonl"
-    if lines.exists():
-        return json_lines(lines, draft)
-    file = require(folder / "questions.json", "the questions")
-    return _numbered(_json_file(file, draft), f"{file} question", draft)
+    file = find_in(folder, ("questions.jsonl", "questions.json"), "questions")
+    if file.suffix == ".jsonl":
+        return json_lines(file, draft)
+    content = _json_file(file, draft)
+    return _numbered(content.get("questions", content) if isinstance(content, dict) else content, f"{file} question", draft)
 
 
 def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
+    suffix = path.suffix.lower()
+    if suffix not in (".json", ".jsonl"):
+        raise InputError(
+            f"the dataset {path} is a {suffix or 'file without a suffix'}",
+            "give a folder, or questions as JSON, JSON Lines, CSV or parquet",
+        )
+    if suffix == ".jsonl":
+        if documents is None:
+            raise InputError(*without_documents(path))
+        read_documents(documents, draft)
+        return json_lines(path, draft)
     content = _json_file(path, draft)
     if not isinstance(content, list | dict):
-        raise InputError(f"{path} is a JSON {type(content).__name__}", "it should be a list of questions or {documents, questions}")
+        raise InputError(f"{path} contains {json_kind(content)}", "it should be a list of questions or {documents, questions}")
     whole = {"questions": content} if isinstance(content, list) else content
-    draft.leave(whole, ("questions", "documents"), path)
+    if check_fields(whole, ("questions", "documents"), str(path), draft):
+        draft.leave(whole, ("questions", "documents"), path)
     inside = whole.get("documents", [])
-    if documents is None and not inside:
-        raise InputError(f"{path} is a list of questions without documents", "name them: dataset.documents or --documents")
+    if documents is None and not inside and not draft.faults:
+        raise InputError(*without_documents(path))
     if documents is not None:
         read_documents(documents, draft)
     read_document_rows(_numbered(inside, f"{path} document", draft), path, draft)
@@ -60,13 +72,18 @@ def _file(path: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
 
 def _numbered(rows: Any, what: str, draft: DatasetDraft) -> Rows:
     """Yield rows of a JSON list with their places. An item that is not an object is a fault."""
-    listed = rows if isinstance(rows, list) else [rows]
-    return objects(((row, f"{what} {number}") for number, row in enumerate(listed, 1)), draft)
+    if not isinstance(rows, list):
+        draft.fault(what, f"list is {json_kind(rows)}, not a list of objects")
+        return ()
+    return objects(((row, f"{what} {number}") for number, row in enumerate(rows, 1)), draft)
 
 
 def _json_file(path: Path, draft: DatasetDraft) -> Any:
+    text = read_text(path, draft)
+    if str(path) in draft.faulty and not text:
+        raise DatasetError(f"dataset {draft.name}", draft.faults)
     try:
-        return parse_json(read_text(path, draft))
+        return parse_json(text)
     except ValueError as error:
         raise InputError(f"{path}:{getattr(error, 'lineno', 1)} is not JSON ({reason(error)})", "fix the file") from None
 

@@ -9,10 +9,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.anchoring import anchor
-from workbench.datasets.draft import DatasetDraft, first_file, parse_json, reason, require
+from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.files import find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
+from workbench.datasets.lines import parse_json, reason
 from workbench.datasets.questions import FIELDS, REFUSED, read_questions
 from workbench.errors import InputError
 
@@ -27,16 +28,15 @@ def read_table(path: Path, documents: Path | None, split: str | None) -> Dataset
     require(path, "the dataset")
     if path.is_dir():
         documents = documents or documents_of(path, (*SUFFIXES, ".jsonl"))
-        path = first_file(path, QUESTIONS) or require(path / QUESTIONS[0], "the questions")
+        path = find_in(path, QUESTIONS, "table of questions")
     if documents is None:
-        raise InputError(f"{path} is a table of questions without documents", "name them: dataset.documents or --documents")
+        raise InputError(*without_documents(path))
     read_documents(documents, draft)
     columns, rows = read_rows(path, draft)
     if check_columns(columns, ("query",), FIELDS[1:], path, draft):
         spelt = path.suffix.lower() == ".csv"
         questions = (({key: _value(key, value, spelt, where, draft) for key, value in row.items()}, where) for row, where in rows)
         read_questions(questions, split, draft)
-    anchor(draft)
     return draft
 
 
@@ -66,7 +66,8 @@ def _json(key: str, value: str, where: str, draft: DatasetDraft) -> Any:
     try:
         return parse_json(value)
     except ValueError as error:
-        draft.faults.append(f"{where} has {key!r} that is not JSON ({reason(error)})")
+        fix = "; give a text in 'relevant_chunks'" if key == "evidence" else ""
+        draft.fault(where, f"has {key!r} that is not JSON ({reason(error)}){fix}")
         return []
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 import sys
 from collections.abc import Sequence
 from datetime import date, time
@@ -10,10 +11,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.datasets.draft import DatasetDraft, Rows, misspelt, read_text
+from workbench.core.formatting import plural
+from workbench.datasets.draft import DatasetDraft, Rows
+from workbench.datasets.fields import misspelt, rename
+from workbench.datasets.lines import read_text
 from workbench.errors import InputError
 
 SUFFIXES = (".csv", ".parquet")
+# As messages name them. Excel separates by semicolons where the comma is the decimal point.
+_SEPARATORS = {",": "a comma", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
 def is_table(path: Path) -> bool:
@@ -34,38 +40,57 @@ def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
 def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequence[str], path: Path, draft: DatasetDraft) -> bool:
     """Add faults for missing columns and for misspelt ones, and return whether all needed columns exist."""
     wrong, missing = misspelt(tuple(columns), (*needed, *others)), [name for name in needed if name not in columns]
-    draft.faults += [f"{path}:1 has no use for column {column!r} (did you mean {name!r}?); rename it" for column, name in wrong.items()]
-    listed = ", ".join(map(repr, columns)) or "none"
+    if not columns:
+        if str(path) not in draft.faulty:
+            draft.fault(str(path), f"is empty; its first line should be {','.join(needed)}")
+        return False
+    draft.faults += [f"{path}:1 {rename('column', column, name)}" for column, name in wrong.items()]
+    listed = ", ".join(map(repr, columns))
     draft.faults += [f"{path}:1 has no column {name!r}; its columns are {listed}" for name in missing if name not in wrong.values()]
     draft.unread.update((str(path), "(column without a name)") for column in columns if not column)
     return not missing
 
 
 def _read_csv(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
-    # Excel writes a byte order mark into UTF-8 files. No offset counts from there.
-    reader = csv.reader(io.StringIO(read_text(path, draft, mark=True), newline=""), strict=True)
+    text = read_text(path, draft)
+    mark = separator(text)
+    if mark != ",":
+        draft.notes.append(f"{path} is separated by {_SEPARATORS[mark]}, not by commas, and is read like that")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     columns: list[str] = []
     rows = []
     limit = csv.field_size_limit(sys.maxsize)
     try:
         columns = next(reader, [])
+        # Excel reads and writes a first line sep=; to name the separator.
+        columns = next(reader, []) if columns and columns[0].startswith("sep=") else columns
         before = reader.line_num
         for cells in reader:
             where, before = f"{path}:{before + 1}", reader.line_num
             if cells and len(cells) != len(columns):
-                draft.faults.append(f"{where} has {len(cells)} cells, and the header has {len(columns)}; quote cells with a comma")
+                fix = f"quote cells with {_SEPARATORS[mark]}"
+                draft.fault(where, f"has {plural(len(cells), 'cell')}, and the header has {len(columns)}; {fix}")
             elif cells:
                 rows.append((dict(zip(columns, cells, strict=True)), where))
     except csv.Error as error:
-        draft.faults.append(f"{path}:{reader.line_num} is not CSV ({error})")
+        draft.fault(f"{path}:{reader.line_num}", f"is not CSV ({error})")
     finally:
         csv.field_size_limit(limit)
     return columns, rows
 
 
+def separator(text: str) -> str:
+    """Return the separator of a CSV file: a comma, unless the header has none outside of quotes, but semicolons, tabs or bars."""
+    header = re.sub('"[^"]*"', "", text.split("\n", 1)[0].removeprefix("sep="))
+    return next((mark for mark in _SEPARATORS if mark in header), ",")
+
+
 def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     from pyarrow import ArrowException, parquet  # heavy
 
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            raise InputError(f"{path} is not a parquet file", "write it again, or name it after its format, such as .csv")
     try:
         table = parquet.read_table(path)
     except ArrowException as error:

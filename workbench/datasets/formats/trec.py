@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from workbench.datasets.draft import DatasetDraft, Rows, check_split, first_file, json_lines, require, tabbed_lines, text_field
+from workbench.core.formatting import plural
+from workbench.datasets.draft import DatasetDraft, Rows, check_split
+from workbench.datasets.fields import text_field
+from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
+from workbench.datasets.lines import json_lines, tabbed_lines
 from workbench.errors import DatasetError, InputError
 from workbench.records import Qrel
 
 TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
-_QRELS = ("qrels.txt", "qrels.tsv", "qrels")
+QRELS = ("qrels.txt", "qrels.tsv", "qrels")
 _IDS, _TEXTS = ("query_id", "_id", "id"), ("query", "text")
 Row = TypeVar("Row")
 
@@ -37,10 +41,10 @@ def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str
     draft = DatasetDraft(path.stem)
     folder, topics = path.parent, require(path, "the dataset")
     if path.is_dir():
-        folder, topics = path, first_file(path, TOPICS) or require(path / TOPICS[0], "the topics")
+        folder, topics = path, find_in(path, TOPICS, "topics")
     read_documents(documents or documents_of(folder), draft)
     others = _read_topics(topics, split, draft)
-    judgements = require(qrels or first_file(folder, _QRELS) or folder / _QRELS[0], "the judgements")
+    judgements = require(qrels, "the file of judgements") if qrels else find_in(folder, QRELS, "judgements")
     draft.qrels += [(qrel, where) for qrel, where in _qrels(judgements, draft) if qrel.query_id not in others]
     return draft
 
@@ -66,7 +70,7 @@ def _tabbed_topics(path: Path, draft: DatasetDraft) -> Rows:
         if tab:
             yield {"query_id": query_id, "query": text}, where
         else:
-            draft.faults.append(f"{where} is not a query id and its text, separated by a tab")
+            draft.fault(where, "is not a query id and its text, separated by a tab")
 
 
 def read_qrels(path: Path) -> tuple[Qrel, ...]:
@@ -94,7 +98,8 @@ def _qrels(path: Path, draft: DatasetDraft) -> Iterator[tuple[Qrel, str]]:
         try:
             yield Qrel(cells[0], cells[2], _whole_number(cells[3])), where
         except ValueError:
-            draft.faults.append(f"{where} has the relevance {cells[3]!r}, not a whole number")
+            fix = "; remove the header" if where == f"{path}:1" and cells[3].isalpha() else ""
+            draft.fault(where, f"has the relevance {cells[3]!r}, not a whole number{fix}")
 
 
 def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
@@ -127,7 +132,8 @@ def _cells(path: Path, count: int, form: str, draft: DatasetDraft) -> Iterator[t
         if len(cells) == count:
             yield cells, where
         else:
-            draft.faults.append(f"{where} has {len(cells)} fields, not the {count} of {form}")
+            fix = ", separated by blanks or tabs" if len(cells) == 1 else ""
+            draft.fault(where, f"has {plural(len(cells), 'field')}, not the {count} of {form}{fix}")
 
 
 def _whole_number(cell: str) -> int:

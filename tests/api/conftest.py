@@ -1,0 +1,20 @@
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.execution.local import Outcome
+
+
+@pytest.fixture(scope="session")
+def part(handbook_part: Path) -> wb.Dataset:
+    return wb.load_dataset(handbook_part, split="dev")
+
+
+@pytest.fixture(scope="session")
+def indexes(outcome: Outcome, part: wb.Dataset) -> dict[str, wb.Index]:
+    """An index for each configuration of the finished sweep `outcome`, from its store."""
+    chunkers = [wb.FixedChunker(size=128), wb.FixedChunker(size=512), wb.HierarchicalChunker(child=64, parent=256)]
+    pipelines = [wb.Pipeline(chunking=chunker) for chunker in chunkers]
+    outputs = outcome.context.workspace.outputs
+    return {pipeline.configuration.name: pipeline.index(part, outputs) for pipeline in pipelines}

@@ -1,0 +1,152 @@
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import workbench as wb
+from workbench.execution.local import Outcome
+from workbench.records import Hit
+
+CONFIGURATIONS = ("fixed-128-0", "fixed-512-0", "hierarchical-64-256")
+METRICS = ["span_recall@2000t", "need_recall@5", "recall@5", "precision@5", "success@3", "mrr@10", "ndcg@10", "map@10", "irrelevant@3"]
+
+
+def values(scores: wb.Scores) -> pd.DataFrame:
+    return scores.queries.set_index(["metric", "query_id"])[["value", "state"]].sort_index()
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_an_index_gets_the_scores_and_intervals_of_the_sweep(
+    name: str, indexes: dict[str, wb.Index], outcome: Outcome, part: wb.Dataset
+) -> None:
+    metrics = [*METRICS, "margin", "span_precision_omega"]
+    scores = wb.evaluate(indexes[name], part, metrics)
+    swept = pd.read_parquet(outcome.folder / "queries.parquet").query("configuration == @name and metric in @metrics")
+    pd.testing.assert_frame_equal(
+        values(scores), swept.set_index(["metric", "query_id"])[["value", "state"]].sort_index(), check_dtype=False
+    )
+    means = pd.read_parquet(outcome.folder / "metrics.parquet").query("configuration == @name and slice == 'all' and metric in @metrics")
+    columns = ["value", "low", "high", "n", "clusters"]
+    pd.testing.assert_frame_equal(
+        scores.table.set_index("metric")[columns], means.set_index("metric").loc[metrics, columns], check_dtype=False
+    )
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_callable_with_the_same_hits_gets_the_same_scores(name: str, indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
+    few = replace(part, queries=part.queries[:15])
+    ids = {query.query_id for query in few.queries}
+    few = replace(few, qrels=tuple(q for q in few.qrels if q.query_id in ids), needs=tuple(n for n in few.needs if n.query_id in ids))
+    index = indexes[name]
+    pd.testing.assert_frame_equal(values(wb.evaluate(index.search, few, METRICS)), values(wb.evaluate(index, few, METRICS)))
+
+
+DOCUMENTS = (wb.Document("a", "one two three four"), wb.Document("b", "five six seven eight"), wb.Document("c.md", "nine ten"))
+QUERIES = (wb.Query("q1", "first"), wb.Query("q2", "second"), wb.Query("q3", "third"))
+QRELS = (wb.Qrel("q1", "a", 1), wb.Qrel("q2", "b", 1), wb.Qrel("q3", "c.md", 1))
+NEEDS = (wb.Need("q1", (wb.Span("a", 4, 7),)), wb.Need("q2", (wb.Span("b", 0, 4),)), wb.Need("q3", (wb.Span("c.md", 0, 4),)))
+DATASET = wb.Dataset("small", DOCUMENTS, QUERIES, QRELS, NEEDS)
+
+
+@dataclass(frozen=True)
+class Passage:
+    doc_id: str
+    start: int
+    end: int
+
+
+def answering(**rankings: list[Any]) -> Callable[[str, int], Iterable[Any]]:
+    return lambda query, k: rankings[query][:k]
+
+
+@pytest.mark.parametrize(
+    "hits",
+    [
+        ["b", "a"],
+        [{"doc_id": "b"}, {"doc_id": "a"}],
+        [{"doc_id": "b", "start": 0, "end": 4}, Passage("a", 0, 18)],
+        [Hit(DOCUMENTS[1], 0, 4, 1, 0.9), Passage("b", 5, 8), Passage("b", 0, 4), Passage("a", 4, 7)],
+    ],
+)
+def test_hits_of_any_form_rank_documents_by_their_best_hit(hits: list[Any]) -> None:
+    scores = wb.evaluate(answering(first=hits, second=["b"], third=[]), DATASET, [wb.recall @ 1, wb.mrr @ 10])
+    assert scores.queries["value"].tolist() == [0, 1, 0, 0.5, 1, 0]
+
+
+def test_spans_are_cut_at_hits_and_at_tokens() -> None:
+    system = answering(first=[Passage("a", 0, 3), Passage("a", 4, 7)], second=[Passage("b", 0, 20)], third=[Passage("c.md", 2, 8)])
+    metrics = [wb.span_recall @ 1, wb.span_recall @ 2, wb.span_recall @ wb.tokens(1), wb.complete @ 2]
+    table = wb.evaluate(system, DATASET, metrics).queries
+    found = {metric: table[table["metric"] == str(metric)]["value"].tolist() for metric in metrics}
+    assert found[metrics[0]] == [0, 1, 0.5]
+    assert found[metrics[1]] == [1, 1, 0.5]
+    assert found[metrics[2]] == [0, 1, 0.5]
+    assert found[metrics[3]] == [1, 1, 0]
+
+
+def test_a_question_on_which_the_system_fails_is_unscored_counted_and_shown() -> None:
+    def system(query: str, _: int) -> list[str]:
+        if query == "second":
+            raise TimeoutError("the server did\nnot answer")
+        return ["a"]
+
+    scores = wb.evaluate(system, DATASET, "recall@5")
+    assert scores.queries["state"].tolist() == ["scored", "unscored", "scored"]
+    assert scores.queries["reason"][1] == "TimeoutError: the server did not answer"
+    assert scores.table[["value", "n", "unscored"]].iloc[0].tolist() == [0.5, 2, 1]
+    assert "1 question failed" in scores.notes[0]
+    assert "TimeoutError" in scores._repr_html_()
+
+
+def test_a_system_that_fails_on_every_question_is_an_error_and_no_score() -> None:
+    def system(_: str) -> list[str]:
+        return ["a"]
+
+    with pytest.raises(wb.RunError, match="all 3 questions failed, the first with TypeError"):
+        wb.evaluate(system, DATASET, "recall@5")  # type: ignore[arg-type]  # its fault is the point
+
+
+@pytest.mark.parametrize(
+    ("hit", "metric", "says"),
+    [
+        ("c.m", "recall@5", r"document 'c.m', which the dataset does not have \(did you mean 'c.md'\?\)"),
+        ({"id": "a"}, "recall@5", "has no doc_id"),
+        (Passage("a", 0, 19), "recall@5", "which has 18 characters"),
+        (Passage("a", 7, 4), "recall@5", r"\[7, 4\)"),
+        ({"doc_id": "a", "start": 0}, "recall@5", r"\[0, None\)"),
+        ("a", "span_recall@5", "span_recall@5: hits have no start and end"),
+        ("a", "margin", "needs the scores of all chunks"),
+    ],
+)
+def test_hits_that_cannot_be_scored_are_an_input_error(hit: Any, metric: str, says: str) -> None:
+    with pytest.raises(wb.InputError, match=says):
+        wb.evaluate(answering(first=[hit], second=[hit], third=[hit]), DATASET, metric)
+
+
+def test_a_system_is_asked_for_more_until_the_metric_is_reached_and_never_without_end() -> None:
+    asked: list[int] = []
+
+    def chunks(_: str, k: int) -> list[Passage]:
+        asked.append(k)
+        return [Passage("a", 0, 1 + rank % 18) for rank in range(k)]
+
+    wb.evaluate(chunks, replace(DATASET, queries=QUERIES[:1], qrels=QRELS[:1], needs=NEEDS[:1]), "recall@5")
+    assert asked == [5, 10, 20, 40, 80, 160, 320, 640, 1000]
+    asked.clear()
+    wb.evaluate(chunks, DATASET, "recall@5", k=7)
+    assert asked == [7, 7, 7]
+    with pytest.raises(wb.InputError, match="reads more than the k = 3 hits"):
+        wb.evaluate(chunks, DATASET, "recall@5", k=3)
+
+
+def test_an_index_of_other_documents_is_refused(indexes: dict[str, wb.Index]) -> None:
+    with pytest.raises(wb.InputError, match="other documents"):
+        wb.evaluate(indexes["fixed-128-0"], DATASET, "recall@5")
+
+
+@pytest.mark.parametrize("metrics", [[], ["recal@5"]])
+def test_metrics_are_required_and_named(metrics: list[str]) -> None:
+    with pytest.raises(wb.InputError, match=r"no metric is given|did you mean recall@5"):
+        wb.evaluate(answering(first=[], second=[], third=[]), DATASET, metrics)

@@ -1,0 +1,57 @@
+"""The examples of the public API are executed, and there is one for each function and each method of the API's own classes."""
+
+import doctest
+import inspect
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.api.plots import Plots
+
+ROOT = Path(__file__).parents[2]
+CLASSES = (wb.Experiment, wb.Index, wb.Pipeline, wb.Results, Plots)
+FUNCTIONS = {name: getattr(wb, name) for name in wb.__all__ if inspect.isfunction(getattr(wb, name))}
+METHODS = {
+    f"{owner.__name__}.{name}": member
+    for owner in CLASSES
+    for name, member in vars(owner).items()
+    if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
+}
+OWNERS = {owner.__name__: owner for owner in CLASSES}
+EXAMPLES = FUNCTIONS | METHODS | {name: owner for name, owner in OWNERS.items() if ">>>" in (owner.__doc__ or "")}
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the bundled experiments and a finished run `outputs/sizes`."""
+    folder = tmp_path_factory.mktemp("workplace")
+    (folder / "experiments").symlink_to(ROOT / "experiments")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        wb.sweep(
+            wb.Experiment(
+                "sizes",
+                wb.load_dataset("experiments/handbook", split="dev"),
+                sweep={"chunking": [wb.FixedChunker(size=size) for size in (128, 256)], "retrieval": [wb.BM25Retriever()]},
+            )
+        )
+    return folder
+
+
+@pytest.fixture
+def names(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    monkeypatch.chdir(workplace)
+    return {"wb": wb, "results": wb.load("outputs/sizes")}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_gives_what_it_shows(name: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    finder = doctest.DocTestFinder(recurse=False)
+    (test,) = finder.find(EXAMPLES[name], name, globs=names)
+    assert test.examples, f"{name} has no example"
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    with capsys.disabled():
+        written: list[str] = []
+        runner.run(test, out=written.append)
+    assert runner.failures == 0, "".join(written)

@@ -1,0 +1,114 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import workbench as wb
+from tests.small_sweep import FEW, write_experiment
+from workbench.execution.local import Outcome
+from workbench.schemas import SCHEMAS
+
+
+@pytest.fixture(scope="module")
+def corner(handbook_corner: Path) -> wb.Dataset:
+    return wb.load_dataset(handbook_corner, split="dev")
+
+
+@pytest.fixture
+def built(corner: wb.Dataset) -> wb.Experiment:
+    """The experiment of the fixture `few`, built from values."""
+    return wb.Experiment(
+        "few",
+        corner,
+        pipeline={"retrieval": wb.BM25Retriever(k=5)},
+        sweep={
+            "chunking": [
+                *(wb.FixedChunker(size=size, overlap=overlap) for size in (64, 128) for overlap in (0, 16)),
+                wb.HierarchicalChunker(child=64, parent=256),
+            ]
+        },
+        metrics=[wb.span_recall @ wb.tokens(500), wb.recall @ 5, wb.ndcg @ 10, wb.irrelevant @ 3, wb.margin],
+    )
+
+
+def test_an_experiment_of_values_leaves_the_tables_of_the_same_file(built: wb.Experiment, few: Outcome, tmp_path: Path) -> None:
+    results = wb.sweep(built, tmp_path)
+    for name in {name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}:
+        pd.testing.assert_frame_equal(
+            pd.read_parquet(tmp_path / "few" / f"{name}.parquet"), pd.read_parquet(few.folder / f"{name}.parquet")
+        )
+    assert list(results.configurations["configuration"]) == built.names
+    assert (tmp_path / "few" / "report.html").is_file()
+    assert len(list((tmp_path / "few" / "notebooks").glob("*.ipynb"))) == len(built.names) + 1
+
+
+def test_a_written_file_reads_as_the_same_experiment(built: wb.Experiment, handbook_corner: Path, tmp_path: Path) -> None:
+    again = wb.Experiment.from_yaml(built.to_yaml(tmp_path / "few.yaml"))
+    assert repr(again) == repr(built)
+    by_hand = wb.Experiment.from_yaml(write_experiment(FEW, handbook_corner, tmp_path / "by-hand.yaml"))
+    assert (again.names, again.metrics) == (by_hand.names, by_hand.metrics)
+    assert wb.Experiment.from_yaml(tmp_path / "few.yaml", ["name=other"]).name == "other"
+
+
+def test_a_pipeline_is_the_default_of_every_stage(corner: wb.Dataset) -> None:
+    pipeline = wb.Pipeline(chunking=wb.SentenceChunker(size=64), retrieval=wb.BM25Retriever())
+    assert wb.Experiment("one", corner, pipeline=pipeline).names == ["sentence-64"]
+
+
+def test_every_fault_of_an_experiment_is_listed_at_once(corner: wb.Dataset) -> None:
+    with pytest.raises(wb.ExperimentError) as caught:
+        wb.Experiment("No name", corner, sweep={"chunkin": [wb.WholeChunker()]}, metrics=["recal@5"], baseline="none")  # type: ignore[dict-item]  # the fault
+    text = str(caught.value)
+    assert "name is 'No name'" in text
+    assert "did you mean 'chunking'" in text
+    assert "did you mean recall@5" in text
+
+
+def test_a_dataset_changed_in_python_is_refused_until_it_is_saved(corner: wb.Dataset, tmp_path: Path) -> None:
+    fewer = replace(corner, queries=corner.queries[:-1])
+    with pytest.raises(wb.InputError, match=r"differs from its files; pass workbench.save_dataset"):
+        wb.Experiment("changed", fewer)
+    made = wb.Dataset("made", corner.documents, corner.queries, corner.qrels, corner.needs)
+    with pytest.raises(wb.InputError, match=r"is only in memory; pass workbench.save_dataset"):
+        wb.Experiment("made", made)
+    saved = wb.save_dataset(made, tmp_path / "saved")
+    assert (saved.documents, saved.queries, saved.needs) == (made.documents, made.queries, made.needs)
+    assert wb.Experiment("saved", saved).names == ["fixed-256-0"]
+    with pytest.raises(wb.InputError, match="exists and is not an empty folder"):
+        wb.save_dataset(made, tmp_path / "saved")
+
+
+def test_a_plan_says_what_is_missing_and_what_is_reused(built: wb.Experiment, few: Outcome, tmp_path: Path) -> None:
+    assert built.plan(few.context.workspace.outputs).complete
+    plan = built.plan(tmp_path)
+    assert not plan.complete
+    assert "fixed-64-16" in str(plan)
+    assert "fixed-64-16" in plan._repr_html_()
+
+
+def test_one_configuration_that_fails_leaves_the_others_and_is_named(corner: wb.Dataset, tmp_path: Path) -> None:
+    failing = {"kind": "callable", "callable": "json:loads"}
+    experiment = wb.Experiment(
+        "broken", corner, pipeline={"retrieval": wb.BM25Retriever()}, sweep={"chunking": [failing, wb.FixedChunker(size=64)]}
+    )
+    results = wb.sweep(experiment, tmp_path)
+    ((name, line),) = results.failures.items()
+    assert "JSONDecodeError" in line
+    assert "fixed-64-0" in results.leaderboard().index
+    with pytest.raises(wb.InputError, match=f"the configuration {name} failed: .*JSONDecodeError"):
+        results.configuration(name)
+    alone = wb.Experiment("alone", corner, pipeline={"chunking": failing, "retrieval": wb.BM25Retriever()})
+    with pytest.raises(wb.RunError, match=r"all 1 configurations failed, .*JSONDecodeError"):
+        wb.sweep(alone, tmp_path)
+
+
+def test_the_display_of_an_experiment_names_its_configurations(built: wb.Experiment) -> None:
+    html = built._repr_html_()
+    assert all(name in html for name in built.names)
+    assert "span_recall@500t" in html
+
+
+def test_jobs_and_a_scheduler_exclude_each_other(built: wb.Experiment, tmp_path: Path) -> None:
+    with pytest.raises(wb.InputError, match="exclude each other"):
+        wb.sweep(built, tmp_path, jobs=2, scheduler="tcp://127.0.0.1:1")

@@ -1,0 +1,131 @@
+"""The public names, and what importing them loads."""
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import workbench as wb
+from workbench.metrics.registry import KINDS
+
+NAMES = [
+    "BM25Retriever",
+    "CallableChunker",
+    "ChonkieChunker",
+    "Chunk",
+    "Chunker",
+    "Dataset",
+    "DatasetError",
+    "DenseRetriever",
+    "Document",
+    "Embedder",
+    "Experiment",
+    "ExperimentError",
+    "FixedChunker",
+    "HierarchicalChunker",
+    "Hit",
+    "Hits",
+    "Index",
+    "InputError",
+    "LangChainChunker",
+    "MarkdownChunker",
+    "Metric",
+    "Need",
+    "OllamaEmbedder",
+    "OpenAIEmbedder",
+    "Pipeline",
+    "Plan",
+    "Qrel",
+    "Query",
+    "RecursiveChunker",
+    "Results",
+    "Retriever",
+    "RunError",
+    "Scores",
+    "SemanticChunker",
+    "SentenceChunker",
+    "SentenceTransformerEmbedder",
+    "Span",
+    "StaticEmbedder",
+    "Verdict",
+    "WholeChunker",
+    "WorkbenchError",
+    "chunk_precision",
+    "chunk_table",
+    "complete",
+    "evaluate",
+    "hit_precision",
+    "hit_recall",
+    "irrelevant",
+    "judged",
+    "load",
+    "load_dataset",
+    "load_history",
+    "margin",
+    "margin_spread",
+    "mrr",
+    "ndcg",
+    "need_recall",
+    "precision",
+    "project_folder",
+    "recall",
+    "recall_cap",
+    "save_dataset",
+    "score",
+    "show_chunks",
+    "span_iou",
+    "span_precision",
+    "span_precision_omega",
+    "span_recall",
+    "success",
+    "sweep",
+    "tokens",
+]
+STUB = ast.parse(Path(wb.__file__).with_suffix(".pyi").read_text("utf-8"))
+
+LOADED = """
+import json, sys
+import workbench
+light = sorted({name.partition(".")[0] for name in sys.modules})
+for name in sys.argv[1:]:
+    getattr(workbench, name)
+print(json.dumps([light, sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+def test_the_public_names_are_exactly_these() -> None:
+    assert wb.__all__ == NAMES
+    assert wb.map.name == "map"
+
+
+def test_a_star_import_hides_nothing_of_python() -> None:
+    import builtins
+
+    assert not set(wb.__all__) & set(dir(builtins))
+
+
+def test_every_name_comes_from_the_module_that_defines_it() -> None:
+    for node in ast.walk(STUB):
+        if isinstance(node, ast.ImportFrom):
+            (alias,) = node.names
+            defined = getattr(wb, alias.name)
+            module = getattr(defined, "__module__", None)
+            # A metric is an instance, and its class is in another module.
+            assert module == f"workbench.{node.module}" or node.module == "metrics.expressions", alias.name
+
+
+def test_every_builtin_metric_is_a_name() -> None:
+    from workbench.core.registry import Registry
+
+    assert isinstance(KINDS, Registry)
+    assert {name for name in KINDS.builtin if hasattr(wb, name)} == set(KINDS.builtin)
+
+
+def test_importing_the_package_loads_no_heavy_one(run_python: Callable[..., str]) -> None:
+    light, _ = json.loads(run_python(LOADED))
+    assert not {"torch", "chromadb", "pandas", "numpy", "matplotlib", "pydantic", "sentence_transformers"} & set(light)
+
+
+def test_reading_results_splitting_and_naming_metrics_need_neither_torch_nor_chroma(run_python: Callable[..., str]) -> None:
+    _, used = json.loads(run_python(LOADED, *NAMES))
+    assert not {"torch", "chromadb", "sentence_transformers", "matplotlib"} & set(used)

@@ -1,0 +1,52 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.lines import decoded, json_kind, json_lines, parse_json, reason
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "fault"),
+    [
+        ("é".encode(), "é", ""),
+        ("é".encode("utf-8-sig"), "é", ""),
+        (b"", "", ""),
+        ("é".encode("utf-16"), "é", " is UTF-16; save the file as UTF-8"),
+        ("Text".encode("utf-16-be"), "Text", " looks like UTF-16; save the file as UTF-8"),
+        (b"a\nb\xe9", "a\nb\ufffd", ":2 is not UTF-8 (byte 0xe9); save the file as UTF-8"),
+        (b"%PDF-1.7", "", " is a PDF, not a text file; export it as text (UTF-8)"),
+        (b"\x1f\x8b\x08", "", " is compressed by gzip, not a text file; export it as text (UTF-8)"),
+    ],
+)
+def test_bytes_are_decoded_as_utf_8_or_named(raw: bytes, text: str, fault: str) -> None:
+    assert decoded(raw) == (text, fault)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("{'a': 1}", "write texts in double quotes"),
+        ("{“a”: 1}", "write straight quotes in place of “ and ”"),
+        ('{"a": None}', "write true, false and null"),
+        ("// a", "JSON has no comments"),
+        ('{"a": 1},', "remove the comma at the end of the line"),
+    ],
+)
+def test_what_people_write_in_place_of_json_has_a_hint(text: str, hint: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        parse_json(text)
+    assert reason(caught.value).endswith(f"; {hint}")
+
+
+def test_kinds_have_the_names_of_json() -> None:
+    kinds = ["an object", "a list", "a text", "true or false", "a number", "a decimal number", "null"]
+    assert [json_kind(value) for value in ({}, [], "", True, 1, 1.5, None)] == kinds
+
+
+def test_an_object_over_several_lines_is_one_fault(tmp_path: Path) -> None:
+    file, draft = tmp_path / "x.jsonl", DatasetDraft("d")
+    file.write_text(json.dumps({"a": 1, "b": 2}, indent=1))
+    assert list(json_lines(file, draft)) == []
+    assert draft.faults == [f"{file}:1 begins a JSON value of several lines; write each object on a line of its own"]

@@ -1,0 +1,37 @@
+"""The Python blocks of every page run, in order. Those about judges and attributions show what the page says."""
+
+import re
+
+import pytest
+
+from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
+from workbench.attribution.causes import CAUSE_NAMES
+from workbench.faultbench.cases import NONE
+
+ATTRIBUTION = DOCS / "how-to" / "test_an_attribution.md"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in LESSONS and blocks(page, "python")], ids=name_of)
+def test_the_code_of_a_page_runs(page, executed):
+    executed(page)
+
+
+def test_the_page_refuses_a_scorer_that_counts_words(executed):
+    names, output = executed(DOCS / "how-to" / "test_a_judge.md")
+    found = names["found"]
+    assert found.unscored == 0
+    assert len(found.rows) == 96
+    assert "not a judge: " in output
+
+
+def test_the_page_judges_an_attribution(executed):
+    names, output = executed(ATTRIBUTION)
+    table, cases = names["table"], names["cases"]
+    assert table.to_numpy().sum() == len(cases)
+    assert table["failed"].sum() == 0
+    assert 40 <= table.loc["rank", "rank"] < table["rank"].sum()
+    assert f"of {len(cases)} right" in output
+
+
+def test_the_page_names_every_cause_in_order():
+    assert re.findall(r"^\| `(\w+)` \|", ATTRIBUTION.read_text("utf-8"), re.MULTILINE) == [*CAUSE_NAMES, NONE]

@@ -1,0 +1,40 @@
+import pytest
+
+import workbench as wb
+from workbench.errors import InputError
+from workbench.metrics import expressions
+from workbench.metrics.names import Metric, UncutMetric
+from workbench.metrics.registry import KINDS
+
+
+@pytest.mark.parametrize("name", ["recall", "map", "hit_precision", "span_recall", "complete"])
+def test_an_expression_is_the_metric_that_its_text_names(name: str) -> None:
+    assert getattr(expressions, name) @ 5 == Metric.parse(f"{name}@5")
+    assert str(getattr(expressions, name) @ 5) == f"{name}@5"
+
+
+def test_a_token_cut_is_the_cut_with_a_t() -> None:
+    assert wb.span_recall @ wb.tokens(2000) == Metric.parse("span_recall@2000t")
+    assert wb.margin == Metric.parse("margin")
+
+
+def test_a_metric_needs_a_cut_in_an_expression_exactly_if_it_does_in_text() -> None:
+    for name in expressions.__dict__:
+        if name in KINDS:
+            assert isinstance(getattr(expressions, name), Metric) == (KINDS[name].cut == "none")
+
+
+@pytest.mark.parametrize(
+    ("cut", "says"),
+    [
+        (0, "out of range"),
+        (-1, "out of range"),
+        (1001, "out of range"),
+        (True, "is True"),
+        ("5", "is '5'"),
+        (wb.tokens(9), "not cut at tokens"),
+    ],
+)
+def test_a_cut_that_does_not_exist_is_an_input_error(cut: object, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        UncutMetric("recall") @ cut  # type: ignore[operator]  # the fault

@@ -1,0 +1,140 @@
+"""Read text files, JSON and JSON Lines. What is not UTF-8 or not JSON is a fault with its place."""
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.datasets.draft import DatasetDraft, Rows
+
+_HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
+_KINDS = {
+    b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx and .odt files are",
+    b"\xd0\xcf\x11\xe0": "an old Office file, as .doc and .xls files are",
+    b"%PDF": "a PDF",
+    b"PAR1": "a parquet file",
+    b"\x1f\x8b": "compressed by gzip",
+}
+_JSON_KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a decimal number"}
+# What a person types where JSON expects something else.
+_HINTS = (
+    (r"['‘’]", "write texts in double quotes"),
+    (r"[“”„]", "write straight quotes in place of “ and ”"),
+    (r"(True|False|None)\b", "write true, false and null"),
+    (r"//|#|/\*", "JSON has no comments"),
+    (r"\s*,\s*$", "remove the comma at the end of the line"),
+    (r"[}\]]", "remove the comma before it"),
+)
+
+
+def decoded(raw: bytes) -> tuple[str, str]:
+    """Decode UTF-8 without its byte order mark. Returns the text, and its fault or an empty text; UTF-16 is a fault, but is decoded."""
+    for start, kind in _KINDS.items():
+        if raw.startswith(start):
+            return "", f" is {kind}, not a text file; export it as text (UTF-8)"
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return raw.decode("utf-16", "replace"), " is UTF-16; save the file as UTF-8"
+    # Latin letters of UTF-16 without a mark are every second byte.
+    if len(raw) > 3 and 2 * raw.count(b"\0") > 0.8 * len(raw):
+        return raw.decode("utf-16-le" if raw[1] == 0 else "utf-16-be", "replace"), " looks like UTF-16; save the file as UTF-8"
+    try:
+        return raw.decode("utf-8-sig"), ""
+    except UnicodeDecodeError as error:
+        raw = raw.removeprefix(codecs.BOM_UTF8)
+        line = raw.count(b"\n", 0, error.start) + 1
+        return raw.decode("utf-8", "replace"), f":{line} is not UTF-8 (byte 0x{raw[error.start]:02x}); save the file as UTF-8"
+
+
+def read_text(path: Path, draft: DatasetDraft) -> str:
+    """Read a text file, without its byte order mark. Bytes that are not UTF-8 are a fault."""
+    raw = path.read_bytes()
+    text, fault = decoded(raw)
+    if raw.startswith(codecs.BOM_UTF8):
+        draft.marked.add(str(path))
+    if fault:
+        draft.faults.append(f"{path}{fault}")
+        draft.faulty.add(str(path))
+    return text
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON. Raises ValueError also for NaN, half a surrogate pair and nesting beyond Python's limit."""
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def reason(error: ValueError) -> str:
+    """Describe why a text is not JSON, with the column if it is known and the likely fix."""
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    hint = next((f"; {fix}" for pattern, fix in _HINTS if re.match(pattern, error.doc[error.pos :])), "")
+    return f"{error.msg} at column {error.colno}{hint}"
+
+
+def json_kind(value: Any) -> str:
+    """Return the kind of a JSON value, such as `a list`."""
+    return _JSON_KINDS.get(type(value), "null")
+
+
+def text_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
+    """Yield the nonblank lines of a file with their `file:line`."""
+    # Not splitlines(): a document may contain U+2028 or U+0085, which JSON leaves unescaped.
+    for number, line in enumerate(read_text(path, draft).split("\n"), 1):
+        if line.strip():
+            yield line.removesuffix("\r"), f"{path}:{number}"
+
+
+def tabbed_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a tabular file without its header."""
+    return ((line, where) for line, where in text_lines(path, draft) if not (where == f"{path}:1" and _HEADER.match(line)))
+
+
+def json_lines(path: Path, draft: DatasetDraft) -> Rows:
+    """Yield the objects of a JSON Lines file with their `file:line`. Any other line is a fault."""
+    lines = list(text_lines(path, draft))
+    if lines and _several_lines([line for line, _ in lines]):
+        draft.fault(lines[0][1], "begins a JSON value of several lines; write each object on a line of its own")
+        return
+    for line, where in lines:
+        try:
+            value = parse_json(line)
+        except ValueError as error:
+            fix = "" if line.lstrip().startswith("{") else '; write each row as an object, such as {"field": "text"}'
+            draft.fault(where, f"is not JSON ({reason(error)}){fix}")
+        else:
+            yield from objects([(value, where)], draft)
+
+
+def objects(values: Iterable[tuple[Any, str]], draft: DatasetDraft) -> Rows:
+    """Yield the values that are JSON objects. Any other value is a fault."""
+    for value, where in values:
+        if isinstance(value, dict):
+            yield value, where
+        else:
+            draft.fault(
+                where, f"is {json_kind(value)}, not an object" + ("; write each object on a line of its own" if value == [*value] else "")
+            )
+
+
+def _several_lines(lines: list[str]) -> bool:
+    """Return whether a JSON value begins on the first line and ends on another."""
+    try:
+        json.loads(lines[0])
+    except (ValueError, RecursionError):
+        try:
+            end = json.JSONDecoder().raw_decode("\n".join(lines).lstrip())[1]
+        except (ValueError, RecursionError):
+            return False
+        return end > len(lines[0])
+    return False
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")

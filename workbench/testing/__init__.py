@@ -1,0 +1,22 @@
+"""Check components of your own package: `check_chunker(PageChunker())` raises LawError if one breaks a law.
+
+Each check runs all laws of one kind of component on small data with awkward cases: no network, no model but the component's own.
+The laws are functions, so that pytest can report each by its name:
+`@pytest.mark.parametrize("law", CHUNKER_LAWS)`, then `law(PageChunker())`.
+"""
+
+from workbench.testing.chunkers import CHUNKER_LAWS, check_chunker
+from workbench.testing.embedders import EMBEDDER_LAWS, check_embedder
+from workbench.testing.metrics import METRIC_LAWS, check_metric
+from workbench.testing.retrievers import RETRIEVER_LAWS, check_retriever
+
+__all__ = [
+    "CHUNKER_LAWS",
+    "EMBEDDER_LAWS",
+    "METRIC_LAWS",
+    "RETRIEVER_LAWS",
+    "check_chunker",
+    "check_embedder",
+    "check_metric",
+    "check_retriever",
+]

@@ -1,0 +1,112 @@
+"""Small labels and results, written by position, and a world of them with the cases on which metrics go wrong."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.inputs import Labels, Retrieved
+from workbench.records import Dataset, Document, Need, Qrel, Query, Span
+
+# (doc, start, end), or with the delivered slice (doc, start, end, delivered_start, delivered_end)
+SmallChunk = tuple[int, ...]
+
+_WORDS = ("virus", "protein", "cell", "spread", "lung", "fever", "trial", "dose", "mask", "sleep", "smoke", "diet")
+_DOCUMENTS, _WIDTH, _HITS = 5, 40, 10
+# The query with a grade below 0. Grades of 0 mean something else in a dataset without one, so every part of the world keeps it.
+NEGATIVE = 9
+
+
+def labels_of(texts: Sequence[str], *queries: Mapping[str, Any]) -> Labels:
+    """Build labels. Each query is a dict: `qrels` {doc: relevance}, `needs` [[(doc, start, end), ...], ...], `answerable`."""
+    return Labels.of(
+        Dataset(
+            name="small",
+            documents=tuple(Document(f"d{doc}", text) for doc, text in enumerate(texts)),
+            queries=tuple(Query(f"q{q}", "?", answerable=query.get("answerable", True)) for q, query in enumerate(queries)),
+            qrels=tuple(
+                Qrel(f"q{q}", f"d{doc}", grade) for q, query in enumerate(queries) for doc, grade in query.get("qrels", {}).items()
+            ),
+            needs=tuple(
+                Need(f"q{q}", tuple(Span(f"d{doc}", start, end) for doc, start, end in need))
+                for q, query in enumerate(queries)
+                for need in query.get("needs", [])
+            ),
+        )
+    )
+
+
+def retrieved_of(chunks: Sequence[SmallChunk], *hits: Sequence[int], scores: Sequence[Sequence[float]] | None = None) -> Retrieved:
+    """Build results. `hits` are each query's chunks by rank; a score is 1 / rank if `scores` does not give it."""
+    table = pd.DataFrame(
+        [chunk if len(chunk) == 5 else (*chunk, *chunk[1:]) for chunk in chunks],
+        columns=["doc", "start", "end", "delivered_start", "delivered_end"],
+        dtype="int64",
+    )
+    rows = [
+        (q, rank, chunk, scores[q][rank - 1] if scores else 1 / rank) for q, row in enumerate(hits) for rank, chunk in enumerate(row, 1)
+    ]
+    found = pd.DataFrame(rows, columns=["query", "rank", "chunk", "score"]).astype({"query": int, "rank": int, "chunk": int})
+    ranking = found.assign(doc=table["doc"].to_numpy()[found["chunk"].to_numpy()]).drop_duplicates(["query", "doc"])
+    ranking = ranking.assign(rank=ranking.groupby("query").cumcount() + 1)[["query", "rank", "doc", "score"]]
+    return Retrieved(table, found, ranking.reset_index(drop=True), np.full(len(hits), 0.5))
+
+
+@dataclass(frozen=True)
+class SmallWorld:
+    """Texts, queries as in `labels_of`, chunks, and each query's hits by rank."""
+
+    texts: tuple[str, ...]
+    queries: tuple[Mapping[str, Any], ...]
+    chunks: tuple[SmallChunk, ...]
+    hits: tuple[tuple[int, ...], ...]
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the queries."""
+        return labels_of(self.texts, *self.queries)
+
+    @property
+    def retrieved(self) -> Retrieved:
+        """The results of the queries."""
+        return retrieved_of(self.chunks, *self.hits)
+
+    def only(self, order: Sequence[int]) -> "SmallWorld":
+        """The same world with these queries in this order."""
+        return replace(self, queries=tuple(self.queries[q] for q in order), hits=tuple(self.hits[q] for q in order))
+
+    def cut(self, depth: int) -> "SmallWorld":
+        """The same world with only the first hits of each query."""
+        return replace(self, hits=tuple(row[:depth] for row in self.hits))
+
+    def found_twice(self) -> "SmallWorld":
+        """The same world with a twin of every chunk and hit, which delivers the same slice."""
+        twins = tuple((doc, start, end - 1, start, end) for doc, start, end in self.chunks)
+        hits = tuple(tuple(c for row in q for c in (row, row + len(self.chunks))) for q in self.hits)
+        return replace(self, chunks=self.chunks + twins, hits=hits)
+
+
+def small_world() -> SmallWorld:
+    """Build a world from a fixed seed: six usual queries with several grades, then one of each unusual kind."""
+    random = np.random.default_rng(5)
+    texts = (*(" ".join(random.choice(_WORDS, 60)) for _ in range(_DOCUMENTS - 1)), "é")
+    chunks = [(doc, start, start + _WIDTH) for doc in range(len(texts)) for start in range(0, len(texts[doc]) - _WIDTH, _WIDTH)]
+    queries: list[Mapping[str, Any]] = []
+    hits = []
+    for _ in range(6):
+        docs = random.choice(_DOCUMENTS - 1, 3, replace=False).tolist()
+        spans = [[(doc, start, start + 30) for start in random.integers(0, 200, 2).tolist()] for doc in docs[:2]]
+        queries.append({"qrels": {docs[0]: 2, docs[1]: 1, docs[2]: 0}, "needs": spans})
+        hits.append(tuple(random.choice(len(chunks), _HITS, replace=False).tolist()))
+    unusual: list[tuple[Mapping[str, Any], tuple[int, ...]]] = [
+        ({"answerable": False}, hits[0]),  # unanswerable
+        ({"qrels": {0: 1}}, hits[1]),  # no evidence
+        ({"qrels": {1: 0, 2: 0}}, hits[2]),  # nothing relevant
+        ({"qrels": {0: 1, 1: -1}, "needs": [[(0, 0, 30)]]}, ()),  # nothing retrieved
+        ({"qrels": {4: 3}, "needs": [[(4, 0, 1)]]}, (len(chunks), hits[3][0])),  # a document of one character, two hits
+        ({}, hits[4]),  # no judgement
+    ]
+    chunks.append((4, 0, 1))
+    return SmallWorld(texts, (*queries, *(query for query, _ in unusual)), tuple(chunks), (*hits, *(found for _, found in unusual)))
