@@ -99,7 +99,7 @@ class Reader:
 
     def _run(self, block: Block) -> str:
         done = subprocess.run(["bash", "-e", "-c", block.text], capture_output=True, timeout=1800, **self._options)
-        expected = 1 if "exits with 1" in block.before else 0
+        expected = 1 if "exits with 1" in " ".join(block.before.split()) else 0
         assert done.returncode == expected, block.text + done.stdout[-2000:] + done.stderr[-4000:]
         return done.stdout
 
