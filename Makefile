@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help quickstart test check bench soak browser docs wheel clean
+.PHONY: help quickstart test check bench soak browser docs picture wheel clean
 
 help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
@@ -13,6 +13,7 @@ help:
 	@echo "make soak        run the long tests: kill and resume, simulations, the wheel in an empty environment (needs a package index)"
 	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
 	@echo "make docs        regenerate docs/reference/ and the chart in docs/architecture.md"
+	@echo "make picture     photograph the quickstart's report for the README (needs Chromium)"
 	@echo "make wheel       build the source distribution and the wheel into dist/"
 
 # Install torch first, pinned: a plain requirement would select the build with gigabytes of CUDA.
@@ -58,6 +59,15 @@ browser: $(INSTALLED) $(AXE)
 docs: $(INSTALLED)
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/house.py
+
+PICTURE := docs/images/report.png
+CHROMIUM := chromium --headless --no-sandbox --disable-gpu --disable-background-networking --hide-scrollbars
+picture: quickstart
+	@command -v chromium >/dev/null || { echo "Chromium is needed: apt-get install chromium fonts-dejavu-core"; exit 2; }
+	mkdir -p $(dir $(PICTURE))
+	profile=$$(mktemp -d) && timeout 120 $(CHROMIUM) --user-data-dir=$$profile --window-size=1240,1345 \
+		--screenshot=$(PICTURE) file://$(CURDIR)/outputs/quickstart/report.html && rm -rf $$profile
+	$(BIN)/python -c 'from PIL import Image; Image.open("$(PICTURE)").convert("RGB").quantize(64).save("$(PICTURE)", optimize=True)'
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --no-isolation

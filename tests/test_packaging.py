@@ -14,6 +14,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.docs.conftest import TUTORIAL
+from tests.docs.lesson import Reader, lesson_blocks
 from workbench import __version__
 from workbench.core.environment import NAME, advice
 
@@ -130,12 +132,13 @@ def test_the_unpacked_wheel_runs_a_sweep_without_the_checkout(wheel: Path, workp
 
 
 @pytest.mark.soak
-def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep(wheel: Path, workplace: Path) -> None:
+def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep_and_the_tutorial(wheel: Path, workplace: Path) -> None:
     venv.create(workplace / "venv", with_pip=True)
     place = workplace / "venv" / ("Scripts" if os.name == "nt" else "bin")
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    makefile = (ROOT / "Makefile").read_text("utf-8")
+    makefile, tutorial = (path.read_text("utf-8") for path in (ROOT / "Makefile", TUTORIAL))
     (torch,) = set(re.findall(r"torch==\S+", makefile))
+    assert f"pip install {torch}\n$ pip install {wheel.name}\n" in tutorial
     for command in ([place / "pip", "install", torch], [place / "pip", "install", wheel], [place / "workbench", "sweep", "tiny.yaml"]):
         done = subprocess.run(command, cwd=workplace, env=environment, capture_output=True, text=True, timeout=1800)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -145,3 +148,6 @@ def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep(wheel: Path, workp
     )
     done = subprocess.run([place / "python", "why.py"], cwd=workplace, env=environment, capture_output=True, text=True, timeout=300)
     assert advice("fast") in done.stdout
+    # The parts before need the checkout.
+    Reader(workplace, place, environment).follow(lesson_blocks(tutorial[tutorial.index("\n## 3. ") :]))
+    assert (workplace / "outputs" / "bees" / "report.html").is_file()

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from tests.docs.conftest import DOCS, EXTENDING, PAGES, blocks, name_of
+from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.faultbench.cases import NONE
 
 ATTRIBUTION = DOCS / "how-to" / "test_an_attribution.md"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != EXTENDING and blocks(page, "python")], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in LESSONS and blocks(page, "python")], ids=name_of)
 def test_the_code_of_a_page_runs(page, executed):
     executed(page)
 

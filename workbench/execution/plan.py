@@ -167,9 +167,10 @@ def _rows(plan: Plan) -> list[dict[str, str]]:
 def _notes(plan: Plan) -> list[str]:
     total = sum(planned.tokens for planned in plan.configurations)
     source = "measured here" if plan.measured else "assumed, nothing was measured on this machine yet"
+    duration = f"about {plan.minutes:.1f} minutes" if plan.minutes >= 1 else "less than a minute"
     cut = [planned.name for planned in plan.configurations if planned.truncated]
     return [
-        f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({source}): about {plan.minutes:.1f} minutes",
+        f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({source}): {duration}",
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *(f"{planned.name}: cannot be planned and will fail: {planned.error}" for planned in plan.configurations if planned.error),
     ]
