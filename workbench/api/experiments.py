@@ -165,7 +165,8 @@ def sweep(
 ) -> Results:
     """Run all configurations and write `outputs/<name>/`: tables, executed notebooks and report.html.
 
-    Results in the store are reused, so an interrupted sweep resumes where it stopped. Progress is printed.
+    Results in the store are reused, so an interrupted sweep resumes where it stopped. A bar shows the progress, and each finished
+    configuration is printed.
 
     Parameters
     ----------
@@ -204,14 +205,22 @@ def sweep(
         from workbench.execution.dask.precompute import precompute as on_workers
 
         precompute = functools.partial(on_workers, jobs=jobs, scheduler=scheduler)
-    outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute)
+    track = functools.partial(tqdm, desc=spec.name, unit="configuration", leave=False)
+    outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute, track)
     if not outcome.results:
         write_outputs(outcome)
         name, error = next(iter(outcome.failures.items()))
         raise RunError(f"all {len(outcome.failures)} configurations failed, {name} with {error}")
-    for line in publish(outcome, tqdm.write)[2]:
+    with tqdm(total=len(outcome.results) + 1, leave=False) as bar:
+        page, _, errors = publish(outcome, functools.partial(_advance, bar))
+    for line in [*errors, f"report: {page}"]:
         tqdm.write(line)
     return Results.open(outcome.folder)
+
+
+def _advance(bar: "tqdm[Any]", line: str) -> None:
+    bar.set_description_str(line, refresh=False)
+    bar.update()
 
 
 def _settings(component: Settings) -> dict[str, Any]:

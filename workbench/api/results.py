@@ -156,11 +156,11 @@ class Results:
         """Export a configuration as a folder that answers questions without Workbench, and return the folder.
 
         The folder contains the Chroma collection or the BM25 index, the settings, the model and `retrieve.py`. It is
-        `<outputs>/export/<configuration>` by default.
+        `<outputs>/<name>/export/<configuration>` by default, where a new export replaces an earlier one.
 
         Raises
         ------
-        InputError: the configuration does not exist, its results are not in the store beside the run, or the folder exists.
+        InputError: the configuration does not exist, its results are not in the store beside the run, or `folder` exists.
 
         Examples
         --------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from workbench.core import batching
 from workbench.core.environment import cache_folder

@@ -63,6 +63,9 @@ class Plan:
         """Return whether all results are in the store."""
         return all(planned.complete and not planned.error for planned in self.configurations)
 
+    def __repr__(self) -> str:
+        return f"Plan({len(self.configurations)} configurations, {'all in the store' if self.complete else f'about {self.minutes:.1f} minutes'})"
+
     def __str__(self) -> str:
         return "\n".join(plan_lines(self))
 

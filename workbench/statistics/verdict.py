@@ -69,6 +69,9 @@ class Verdict:
     n: int
     clusters: int
 
+    def __repr__(self) -> str:
+        return f"Verdict({self})"
+
     def __str__(self) -> str:
         if self.winner:
             return f"{self.winner} wins by {self.metric}"

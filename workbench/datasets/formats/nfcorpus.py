@@ -11,7 +11,7 @@ from pathlib import Path
 
 import requests
 from filelock import FileLock
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from workbench.core.environment import cache_folder, data_folder
 from workbench.core.fingerprint import file_digest

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 from filelock import FileLock
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from workbench.core import batching
 from workbench.core.files import store_errors

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder, Role
