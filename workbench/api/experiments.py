@@ -17,7 +17,7 @@ from workbench.core.files import write_text
 from workbench.core.formatting import listed
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import InputError, RunError
-from workbench.execution.local import run_experiment
+from workbench.execution.local import Precompute, run_experiment
 from workbench.execution.outputs import publish, write_outputs
 from workbench.execution.plan import Plan, plan_experiment
 from workbench.execution.screening import screen as screen_experiment
@@ -195,16 +195,9 @@ def sweep(
     2
     """
     spec = experiment._spec if isinstance(experiment, Experiment) else read_experiment(Path(experiment))
-    if jobs and scheduler:
-        raise InputError("jobs and scheduler exclude each other", "leave one of them out")
+    precompute = _on_workers(jobs, scheduler)
     if screen:
         spec = screen_experiment(spec, Path(outputs), tqdm.write)
-    precompute = None
-    if jobs or scheduler:
-        # Deferred: dask is an optional dependency.
-        from workbench.execution.dask.precompute import precompute as on_workers
-
-        precompute = functools.partial(on_workers, jobs=jobs, scheduler=scheduler)
     track = functools.partial(tqdm, desc=spec.name, unit="configuration", leave=False)
     outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute, track)
     if not outcome.results:
@@ -216,6 +209,17 @@ def sweep(
     for line in [*errors, f"report: {page}"]:
         tqdm.write(line)
     return Results.open(outcome.folder)
+
+
+def _on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:
+    if jobs and scheduler:
+        raise InputError("jobs and scheduler exclude each other", "leave one of them out")
+    if not (jobs or scheduler):
+        return None
+    # Deferred: dask is an optional dependency.
+    from workbench.execution.dask.precompute import precompute
+
+    return functools.partial(precompute, jobs=jobs, scheduler=scheduler)
 
 
 def _advance(bar: "tqdm[Any]", line: str) -> None:
