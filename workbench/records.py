@@ -24,7 +24,7 @@ class Document:
     def _repr_html_(self) -> str:
         title = ", ".join(filter(None, [self.doc_id, self.title, f"{len(self.text):,} characters"]))
         rest = len(self.text) - _SHOWN_CHARACTERS
-        return text_html(title, self.text[:_SHOWN_CHARACTERS] + (f"… and {rest:,} more characters" if rest > 0 else ""))
+        return text_html(title, self.text[:_SHOWN_CHARACTERS] + (f"…\n\nand {rest:,} more characters" if rest > 0 else ""))
 
 
 @dataclass(frozen=True, slots=True)

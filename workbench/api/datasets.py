@@ -18,7 +18,7 @@ from workbench.records import Dataset, Document
 
 _SHADES = ("rgba(74,143,208,.18)", "rgba(227,150,40,.22)")
 _SHARED = "background:rgba(128,128,128,.35);border-bottom:2px dotted"
-_MARK = "font-size:.8em;font-weight:700;margin:0 .35em 0 .1em"
+_MARK = "font-size:.8em;font-weight:700;margin:0 .4em"
 
 
 def load_dataset(
