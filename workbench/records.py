@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.display import excerpt, table_html, text_html
+from workbench.core.formatting import plural
 
 _SHOWN_QUERIES = 5
 _SHOWN_CHARACTERS = 800
@@ -165,5 +166,5 @@ class Dataset:
         return table_html(f"{self.name}: {self._sizes()}", rows, note)
 
     def _sizes(self) -> str:
-        sizes = ((self.documents, "documents"), (self.queries, "questions"), (self.qrels, "judgements"), (self.needs, "pieces of evidence"))
-        return ", ".join(f"{len(rows):,} {noun}" for rows, noun in sizes)
+        sizes = [plural(len(self.documents), "document"), plural(len(self.queries), "question"), plural(len(self.qrels), "judgement")]
+        return ", ".join([*sizes, plural(len(self.needs), "piece of evidence", "pieces of evidence")])

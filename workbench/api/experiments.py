@@ -14,7 +14,7 @@ from workbench.chunking.base import Chunker
 from workbench.core.component import Component
 from workbench.core.display import table_html
 from workbench.core.files import write_text
-from workbench.core.formatting import listed
+from workbench.core.formatting import listed, plural
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import InputError, RunError
 from workbench.execution.local import Precompute, run_experiment
@@ -151,7 +151,7 @@ class Experiment:
         for configuration in self._spec.configurations:
             kinds = {stage: str(component.model_dump()["kind"]) for stage, component in configuration.components.items()}
             rows.append({"configuration": configuration.name} | kinds)
-        about = f"{self.name}: {len(rows)} configurations on {self._spec.dataset.kind} {getattr(self._spec.dataset, 'path', '')}"
+        about = f"{self.name}: {plural(len(rows), 'configuration')} on {self._spec.dataset.kind} {getattr(self._spec.dataset, 'path', '')}"
         return table_html(about, rows, f"Metrics: {', '.join(map(str, self.metrics))}.")
 
 

@@ -167,7 +167,8 @@ class Index:
         return Hit(chunk.document, *chunk.delivered, rank, score)
 
     def __repr__(self) -> str:
-        return f"Index({self.pipeline.configuration.name}, {len(self.run.dataset.documents)} documents, {len(self._corpus.ids)} chunks)"
+        documents, chunks = plural(len(self.run.dataset.documents), "document"), plural(len(self._corpus.ids), "chunk")
+        return f"Index({self.pipeline.configuration.name}, {documents}, {chunks})"
 
     def _repr_html_(self) -> str:
         return table_html(repr(self), []) + self.pipeline._repr_html_()

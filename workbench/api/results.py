@@ -10,7 +10,7 @@ from workbench.analysis.findings import Findings, findings
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.api.plots import Plots
 from workbench.core.environment import find_upwards
-from workbench.core.formatting import meant
+from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView
@@ -199,7 +199,7 @@ class Results:
         return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()
 
     def __repr__(self) -> str:
-        return f"Results({self.name!r}, {len(self.tables.names)} configurations by {self.tables.primary})"
+        return f"Results({self.name!r}, {plural(len(self.tables.names), 'configuration')} by {self.tables.primary})"
 
     @cached_property
     def _findings(self) -> Findings:
