@@ -1,6 +1,6 @@
 import json
-import shutil
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
