@@ -15,6 +15,7 @@ from workbench.core.component import Component
 from workbench.core.display import table_html
 from workbench.core.files import write_text
 from workbench.core.formatting import listed, plural
+from workbench.core.progress import ProgressBar
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import InputError, RunError
 from workbench.execution.local import Precompute, run_experiment
@@ -198,13 +199,13 @@ def sweep(
     precompute = _on_workers(jobs, scheduler)
     if screen:
         spec = screen_experiment(spec, Path(outputs), tqdm.write)
-    track = functools.partial(tqdm, desc=spec.name, unit="configuration", leave=False)
+    track = functools.partial(ProgressBar, desc=spec.name, unit="configuration")
     outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute, track)
     if not outcome.results:
         write_outputs(outcome)
         name, error = next(iter(outcome.failures.items()))
         raise RunError(f"all {len(outcome.failures)} configurations failed, {name} with {error}")
-    with tqdm(total=len(outcome.results) + 1, leave=False) as bar:
+    with ProgressBar(total=len(outcome.results) + 1) as bar:
         page, _, errors = publish(outcome, functools.partial(_advance, bar))
     for line in [*errors, f"report: {page}"]:
         tqdm.write(line)
@@ -222,7 +223,7 @@ def _on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:
     return functools.partial(precompute, jobs=jobs, scheduler=scheduler)
 
 
-def _advance(bar: "tqdm[Any]", line: str) -> None:
+def _advance(bar: ProgressBar, line: str) -> None:
     bar.set_description_str(line, refresh=False)
     bar.update()
 
