@@ -98,6 +98,9 @@ def test_the_distribution_has_one_name_that_every_advice_uses() -> None:
 def test_the_wheel_holds_the_package_its_data_and_its_notebooks(wheel: Path) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "workbench").rglob("*") if path.is_file() and path.suffix != ".pyc"}
     notebooks = {f"workbench/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    handbook = ROOT / "experiments" / "handbook"
+    dataset = [handbook / "questions.jsonl", *(handbook / "documents").rglob("*.md")]
+    files |= {f"workbench/{path.relative_to(ROOT).as_posix()}" for path in dataset}
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
         (about,) = [name for name in held if name.endswith("/METADATA")]

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core.display import excerpt, table_html
+from workbench.core.display import excerpt, table_html, text_html
+from workbench.core.formatting import plural
 
 _SHOWN_QUERIES = 5
+_SHOWN_CHARACTERS = 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,9 @@ class Document:
         return f"Document({self.doc_id!r}, {excerpt(self.text)!r})"
 
     def _repr_html_(self) -> str:
-        return table_html(f"{self.doc_id}: {self.title or 'no title'}, {len(self.text):,} characters", [], excerpt(self.text, 600))
+        title = ", ".join(filter(None, [self.doc_id, self.title, f"{len(self.text):,} characters"]))
+        rest = len(self.text) - _SHOWN_CHARACTERS
+        return text_html(title, self.text[:_SHOWN_CHARACTERS] + (f"…\n\nand {rest:,} more characters" if rest > 0 else ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class Chunk:
         return f"Chunk({self.chunk_id!r}, {excerpt(self.text)!r})"
 
     def _repr_html_(self) -> str:
-        return table_html(self.chunk_id, [], self.text)
+        return text_html(self.chunk_id, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +159,12 @@ class Dataset:
                 relevant.setdefault(qrel.query_id, []).append(qrel.doc_id)
         shown = self.queries[:_SHOWN_QUERIES]
         rows = [
-            {"query_id": query.query_id, "question": query.text, "relevant": ", ".join(relevant.get(query.query_id, ()))} for query in shown
+            {"query_id": query.query_id, "question": query.text, "relevant": ", ".join(relevant.get(query.query_id, ("no document",)))}
+            for query in shown
         ]
         note = f"The first {len(rows)} questions." if len(rows) < len(self.queries) else ""
         return table_html(f"{self.name}: {self._sizes()}", rows, note)
 
     def _sizes(self) -> str:
-        sizes = ((self.documents, "documents"), (self.queries, "questions"), (self.qrels, "judgements"), (self.needs, "pieces of evidence"))
-        return ", ".join(f"{len(rows):,} {noun}" for rows, noun in sizes)
+        sizes = [plural(len(self.documents), "document"), plural(len(self.queries), "question"), plural(len(self.qrels), "judgement")]
+        return ", ".join([*sizes, plural(len(self.needs), "piece of evidence", "pieces of evidence")])

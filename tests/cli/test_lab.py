@@ -12,11 +12,13 @@ import requests
 from click.testing import CliRunner
 from nbclient import NotebookClient
 
+from workbench.api.datasets import load_dataset
 from workbench.cli.lab import lab_arguments
 from workbench.cli.main import main
 from workbench.errors import InputError
 from workbench.notebook_runner.notebooks import notebook_path
 
+ROOT = Path(__file__).parents[2]
 LAB = """
 import os, sys
 os.chdir(sys.argv[1])
@@ -76,7 +78,7 @@ def test_jupyterlab_browses_the_working_directory_and_opens_the_executed_noteboo
     assert "Traceback" not in said
 
 
-def test_the_executed_notebook_and_the_one_to_start_from_run_by_hand_in_their_folders(
+def test_the_executed_notebook_and_the_one_it_was_made_from_run_by_hand_in_their_folders(
     tmp_path: Path, run_python: Callable[..., str]
 ) -> None:
     (tmp_path / "data" / "documents").mkdir(parents=True)
@@ -114,11 +116,19 @@ def test_a_folder_without_results_is_refused_and_one_without_a_checkout_gets_the
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
     assert "has no notebooks/comparison.ipynb; give the folder of a finished sweep" in refused.stderr
     assert CliRunner().invoke(main, ["lab", str(swept / "none.yaml")]).exit_code == 2
-    assert "/lab/tree/notebooks/comparison.ipynb" in run_python(script, swept, "lab", "new.yaml")
-    assert (swept / "notebooks" / "comparison.ipynb").read_bytes() == notebook_path("comparison").read_bytes()
-    (swept / "notebooks" / "comparison.ipynb").write_text("mine")
+    assert "/lab/tree/notebooks/start.ipynb" in run_python(script, swept, "lab", "new.yaml")
+    copied, shipped = swept / "notebooks", notebook_path("start").parent
+    assert {path.name: path.read_bytes() for path in copied.iterdir()} == {path.name: path.read_bytes() for path in shipped.glob("*.ipynb")}
+    (copied / "start.ipynb").write_text("mine")
     run_python(script, swept, "lab")
-    assert (swept / "notebooks" / "comparison.ipynb").read_text() == "mine"
+    assert (copied / "start.ipynb").read_text() == "mine"
+
+
+def test_the_notebook_to_start_from_comes_with_its_dataset(tmp_path: Path, run_python: Callable[..., str]) -> None:
+    run_python("import os\nos.execv = lambda path, argv: None\n" + LAB, tmp_path, "lab")
+    copied, original = (load_dataset(folder / "experiments" / "handbook", split="dev") for folder in (tmp_path, ROOT))
+    assert copied == original
+    assert "experiments/handbook" in (tmp_path / "notebooks" / "start.ipynb").read_text("utf-8")
 
 
 def test_a_name_with_odd_characters_is_part_of_an_address_and_a_notebook_elsewhere_is_refused(tmp_path: Path) -> None:
@@ -131,5 +141,5 @@ def test_a_name_with_odd_characters_is_part_of_an_address_and_a_notebook_elsewhe
 
 def test_the_package_ships_its_notebooks() -> None:
     found = {path.stem for path in notebook_path("comparison").parent.glob("*.ipynb")}
-    assert {"comparison", "configuration", "trends"} <= found
+    assert {"start", "comparison", "configuration", "trends"} <= found
     assert json.loads(notebook_path("comparison").read_text("utf-8"))["nbformat"] == 4

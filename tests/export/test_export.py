@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -114,6 +115,17 @@ def test_a_question_without_a_match_has_no_answer(outcome: Outcome) -> None:
     folder = export_configuration(outcome.folder, "hierarchical-64-256-bm25", None)
     assert folder == outcome.folder / "export" / "hierarchical-64-256-bm25"
     assert answers(folder, "xyzzy") == []
+
+
+def test_the_default_folder_is_replaced_if_it_is_an_earlier_export_of_the_configuration(outcome: Outcome) -> None:
+    folder = export_configuration(outcome.folder, "hierarchical-64-256-bm25", None)
+    (folder / "passages.jsonl").unlink()
+    assert export_configuration(outcome.folder, "hierarchical-64-256-bm25", None) == folder
+    assert (folder / "passages.jsonl").is_file()
+    (folder / "settings.json").write_text('{"configuration": "another"}')
+    with pytest.raises(InputError, match="already exists"):
+        export_configuration(outcome.folder, "hierarchical-64-256-bm25", None)
+    shutil.rmtree(folder)
 
 
 def test_what_cannot_be_exported_is_one_line(outcome: Outcome, tmp_path: Path) -> None:

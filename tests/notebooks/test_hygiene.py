@@ -1,5 +1,6 @@
 import ast
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -17,12 +18,17 @@ def code(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def made_by_a_sweep(notebook):
+    return "run_id" in tagged(notebook, "parameters")[0].source
+
+
 def tagged(notebook, tag):
     return [cell for cell in notebook.cells if tag in cell.metadata.get("tags", [])]
 
 
-def test_the_notebooks_of_a_sweep_are_there():
-    assert {"comparison", "configuration", "trends"} <= {path.stem for path in NOTEBOOKS}
+def test_the_notebook_to_start_from_and_those_of_a_sweep_are_there():
+    found = {path.stem: made_by_a_sweep(nbformat.read(path, as_version=4)) for path in NOTEBOOKS}
+    assert found == {"start": False, "comparison": True, "configuration": True, "trends": True}
 
 
 def test_nothing_that_a_run_leaves_is_kept(notebook):
@@ -34,7 +40,7 @@ def test_nothing_that_a_run_leaves_is_kept(notebook):
 
 def test_the_kernel_is_python3_and_the_notebook_is_short(notebook):
     assert notebook.metadata.kernelspec.name == "python3"
-    assert len(notebook.cells) <= 24
+    assert len(code(notebook)) <= 20
     nbformat.validate(notebook)
 
 
@@ -44,7 +50,6 @@ def test_one_cell_of_plain_literals_with_types_holds_the_parameters(notebook):
         assert isinstance(statement, ast.Assign)
         value = ast.literal_eval(statement.value)
         assert re.search(r"# type: (\w+)$", line)[1] == type(value).__name__
-    assert 'run_id = ""' in cell.source
 
 
 def test_cells_only_call_the_package(notebook):
@@ -53,6 +58,18 @@ def test_cells_only_call_the_package(notebook):
     assert not [node for node in nodes if isinstance(node, forbidden)]
 
 
-def test_it_begins_with_a_question_and_ends_with_its_record(notebook):
+def test_only_the_public_api_is_imported(notebook):
+    nodes = [node for cell in code(notebook) for node in ast.walk(ast.parse(cell.source))]
+    assert not [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names} <= {"os", "workbench"}
+
+
+def test_each_display_has_a_sentence_before_it(notebook):
+    cells = [cell for cell in notebook.cells if not {"parameters", "record"} & set(cell.metadata.get("tags", []))]
+    kinds = [cell.cell_type for cell in cells if cell.source != "import workbench as wb"]
+    assert ["code", "code"] not in [list(pair) for pair in pairwise(kinds)]
+
+
+def test_it_begins_with_a_question_and_one_made_by_a_sweep_ends_with_its_record(notebook):
     assert notebook.cells[0].source.splitlines()[0].endswith("?")
-    assert notebook.cells[-1].source == "view.record(run_id)"
+    assert (notebook.cells[-1].source == "view.record(run_id)") == made_by_a_sweep(notebook)

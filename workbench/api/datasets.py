@@ -6,9 +6,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from workbench.chunking.base import Chunker
+from workbench.core.display import text_html
 from workbench.core.formatting import plural
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import recognise
@@ -17,7 +18,7 @@ from workbench.records import Dataset, Document
 
 _SHADES = ("rgba(74,143,208,.18)", "rgba(227,150,40,.22)")
 _SHARED = "background:rgba(128,128,128,.35);border-bottom:2px dotted"
-_FRAME = "white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.6;max-width:52em"
+_MARK = "font-size:.8em;font-weight:700;margin:0 .4em"
 
 
 def load_dataset(
@@ -114,10 +115,10 @@ class ChunkedDocument:
             inside = [place for place, chunk in enumerate(chunks) if chunk.start <= start and end <= chunk.end]
             style = f"background:{_SHADES[inside[0] % 2]}" if len(inside) == 1 else _SHARED if inside else ""
             starts = [place + 1 for place in inside if chunks[place].start == start]
-            mark = Markup("<sup>{}</sup>").format(",".join(map(str, starts))) if starts else ""
+            mark = Markup('<span style="{}">{}</span>').format(_MARK, ",".join(map(str, starts))) if starts else ""
             parts.append(Markup('<span style="{}">{}{}</span>').format(style, mark, self.document.text[start:end]))
         title = f"{self.document.doc_id}, {self.chunker.name}: {plural(len(chunks), 'chunk')}"
-        return f'<p>{escape(title)}</p><div style="{_FRAME}">{Markup("").join(parts)}</div>'
+        return text_html(title, Markup("").join(parts))
 
 
 def show_chunks(document: Document, chunker: Chunker) -> ChunkedDocument:

@@ -14,10 +14,11 @@ from workbench.chunking.base import Chunker
 from workbench.core.component import Component
 from workbench.core.display import table_html
 from workbench.core.files import write_text
-from workbench.core.formatting import listed
+from workbench.core.formatting import listed, plural
+from workbench.core.progress import ProgressBar
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import InputError, RunError
-from workbench.execution.local import run_experiment
+from workbench.execution.local import Precompute, run_experiment
 from workbench.execution.outputs import publish, write_outputs
 from workbench.execution.plan import Plan, plan_experiment
 from workbench.execution.screening import screen as screen_experiment
@@ -164,7 +165,7 @@ class Experiment:
         for configuration in self._spec.configurations:
             kinds = {stage: str(component.model_dump()["kind"]) for stage, component in configuration.components.items()}
             rows.append({"configuration": configuration.name} | kinds)
-        about = f"{self.name}: {len(rows)} configurations on {self._spec.dataset.kind} {getattr(self._spec.dataset, 'path', '')}"
+        about = f"{self.name}: {plural(len(rows), 'configuration')} on {self._spec.dataset.kind} {getattr(self._spec.dataset, 'path', '')}"
         return table_html(about, rows, f"Metrics: {', '.join(map(str, self.metrics))}.")
 
 
@@ -178,7 +179,8 @@ def sweep(
 ) -> Results:
     """Run all configurations and write `outputs/<name>/`: tables, executed notebooks and report.html.
 
-    Results in the store are reused, so an interrupted sweep resumes where it stopped. Progress is printed.
+    Results in the store are reused, so an interrupted sweep resumes where it stopped. A bar shows the progress, and each finished
+    configuration is printed.
 
     Parameters
     ----------
@@ -207,24 +209,36 @@ def sweep(
     2
     """
     spec = experiment._spec if isinstance(experiment, Experiment) else read_experiment(Path(experiment))
-    if jobs and scheduler:
-        raise InputError("jobs and scheduler exclude each other", "leave one of them out")
+    precompute = _on_workers(jobs, scheduler)
     if screen:
         spec = screen_experiment(spec, Path(outputs), tqdm.write)
-    precompute = None
-    if jobs or scheduler:
-        # Deferred: dask is an optional dependency.
-        from workbench.execution.dask.precompute import precompute as on_workers
-
-        precompute = functools.partial(on_workers, jobs=jobs, scheduler=scheduler)
-    outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute)
+    track = functools.partial(ProgressBar, desc=spec.name, unit="configuration")
+    outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute, track)
     if not outcome.results:
         write_outputs(outcome)
         name, error = next(iter(outcome.failures.items()))
         raise RunError(f"all {len(outcome.failures)} configurations failed, {name} with {error}")
-    for line in publish(outcome, tqdm.write)[2]:
+    with ProgressBar(total=len(outcome.results) + 1) as bar:
+        page, _, errors = publish(outcome, functools.partial(_advance, bar))
+    for line in [*errors, f"report: {page}"]:
         tqdm.write(line)
     return load(outcome.folder)
+
+
+def _on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:
+    if jobs and scheduler:
+        raise InputError("jobs and scheduler exclude each other", "leave one of them out")
+    if not (jobs or scheduler):
+        return None
+    # Deferred: dask is an optional dependency.
+    from workbench.execution.dask.precompute import precompute
+
+    return functools.partial(precompute, jobs=jobs, scheduler=scheduler)
+
+
+def _advance(bar: ProgressBar, line: str) -> None:
+    bar.set_description_str(line, refresh=False)
+    bar.update()
 
 
 def _settings(component: Settings) -> dict[str, Any]:

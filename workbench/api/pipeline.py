@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,13 @@ import numpy as np
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
 from workbench.context.packing import pack
-from workbench.core.display import table_html
+from workbench.core.display import excerpt, table_html
+from workbench.core.formatting import plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
 from workbench.metrics.names import MOST_K
+from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
@@ -24,6 +25,8 @@ from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Dataset, Document, Hit
 from workbench.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth
 from workbench.retrieval.dense import DenseRetriever
+
+_SHOWN_CHARACTERS = 400
 
 
 class Hits(list[Hit]):
@@ -36,11 +39,11 @@ class Hits(list[Hit]):
                 "score": f"{hit.score:.3f}",
                 "document": hit.doc_id,
                 "characters": f"{hit.start}–{hit.end}",
-                "text": hit.text,
+                "text": excerpt(hit.text, _SHOWN_CHARACTERS),
             }
             for hit in self
         ]
-        return table_html(f"{len(rows)} hits", rows)
+        return table_html(plural(len(rows), "hit"), rows)
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ class Pipeline:
                 f"{name}={value}" for name, value in component.model_dump(mode="json").items() if name != "kind" and value is not None
             ]
             rows.append({"stage": stage, "component": type(component).__name__, "settings": ", ".join(settings)})
-        return table_html("Pipeline", rows)
+        return table_html(repr(self), rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,10 @@ class Index:
     pipeline: Pipeline
     run: RunContext
     entries: Entries = field(repr=False)
+
+    @cached_property
+    def _chunks(self) -> Chunks:
+        return self.run.chunks(self.entries["chunks"][""])
 
     @cached_property
     def _corpus(self) -> Corpus:
@@ -156,11 +163,12 @@ class Index:
         return Hits(self._hit(rank, row, score) for rank, (row, score) in enumerate(delivered, 1))
 
     def _hit(self, rank: int, row: int, score: float) -> Hit:
-        chunk = self.run.chunks(self.entries["chunks"][""])[row]
+        chunk = self._chunks[row]
         return Hit(chunk.document, *chunk.delivered, rank, score)
 
     def __repr__(self) -> str:
-        return f"Index({self.pipeline.configuration.name}, {len(self.run.dataset.documents)} documents, {len(self._corpus.ids)} chunks)"
+        documents, chunks = plural(len(self.run.dataset.documents), "document"), plural(len(self._corpus.ids), "chunk")
+        return f"Index({self.pipeline.configuration.name}, {documents}, {chunks})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.pipeline._repr_html_()}"
+        return table_html(repr(self), []) + self.pipeline._repr_html_()

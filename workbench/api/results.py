@@ -10,7 +10,7 @@ from workbench.analysis.findings import Findings, findings
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.api.plots import Plots
 from workbench.core.environment import find_upwards
-from workbench.core.formatting import meant
+from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView
@@ -178,11 +178,11 @@ class Results:
         """Export a configuration as a folder that answers questions without Workbench, and return the folder.
 
         The folder contains the Chroma collection or the BM25 index, the settings, the model and `retrieve.py`. It is
-        `<outputs>/export/<configuration>` by default.
+        `<outputs>/<name>/export/<configuration>` by default, where a new export replaces an earlier one.
 
         Raises
         ------
-        InputError: the configuration does not exist, its results are not in the store beside the run, or the folder exists.
+        InputError: the configuration does not exist, its results are not in the store beside the run, or `folder` exists.
 
         Examples
         --------
@@ -223,7 +223,7 @@ class Results:
         return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()
 
     def __repr__(self) -> str:
-        return f"Results({self.name!r}, {len(self.tables.names)} configurations by {self.tables.primary})"
+        return f"Results({self.name!r}, {plural(len(self.tables.names), 'configuration')} by {self.tables.primary})"
 
     @cached_property
     def _findings(self) -> Findings:

@@ -13,7 +13,8 @@ from workbench.core.environment import advice
 from workbench.errors import InputError
 
 _EXECUTED = Path("notebooks", "comparison.ipynb")
-_TEMPLATE = "comparison"
+_START = "start"
+_DATASET = Path("experiments", "handbook")
 
 
 @click.command(context_settings={"ignore_unknown_options": True}, options_metavar="[OPTIONS]")
@@ -30,7 +31,7 @@ def lab(outputs: Path, words: tuple[str, ...]) -> None:
         raise InputError("JupyterLab is not installed", advice("lab"))
     target, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else (None, words)
     notebook = _executed(Path(target), outputs) if target else None
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *lab_arguments(notebook or _template(), Path.cwd()), *arguments])
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *lab_arguments(notebook or _start(), Path.cwd()), *arguments])
 
 
 def lab_arguments(notebook: Path, root: Path) -> list[str]:
@@ -59,16 +60,23 @@ def _executed(target: Path, outputs: Path) -> Path | None:
     return None
 
 
-def _template() -> Path:
-    """Return the starting notebook, from the checkout or as a copy in the working directory."""
+def _start() -> Path:
+    """Return the notebook to start from, in the checkout or copied to the working directory with its sister notebooks and its dataset."""
     from workbench.notebook_runner.notebooks import notebook_path
 
-    shipped = notebook_path(_TEMPLATE)
+    shipped = notebook_path(_START)
     if shipped.resolve().is_relative_to(Path.cwd().resolve()):
         return shipped
-    copy = Path("notebooks") / shipped.name
-    if not copy.exists():
-        copy.parent.mkdir(exist_ok=True)
-        shutil.copyfile(shipped, copy)
-        click.echo(f"workbench: copied the notebook to start from to {copy}", err=True)
-    return copy
+    for source in sorted(shipped.parent.glob("*.ipynb")):
+        _copy(source, Path("notebooks", source.name))
+    for name in ("documents", "questions.jsonl"):
+        _copy(shipped.parent.parent / _DATASET / name, _DATASET / name)
+    return Path("notebooks", shipped.name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
+    click.echo(f"workbench: copied {target}", err=True)

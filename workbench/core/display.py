@@ -1,24 +1,58 @@
-"""Notebook displays of small tables, through pandas, which escapes text and shortens long cells."""
+"""Notebook displays of titles, small tables and texts: HTML with inline styles, which also work in notebooks that are not trusted."""
 
+import re
 from collections.abc import Mapping, Sequence
-from html import escape
 
-_WIDEST_CELL = 120
+from markupsafe import Markup, escape
+
+# Works on white and on black, since the notebook's theme is unknown.
+LINE = "rgba(128,128,128,.4)"
+PARAGRAPH = "margin:.5em 0;max-width:52em;line-height:1.5"
+TABLE = "border-collapse:collapse;width:auto;margin:0;font-size:.9em;line-height:1.4;border:0"
+CELL = f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {LINE};text-align:left;vertical-align:top"
+FRAME = "overflow-x:auto;margin:.8em 0 1.2em;max-width:100%"
+NUMBER = "text-align:right;font-variant:tabular-nums;white-space:nowrap"
+_TEXT = "max-width:46em;white-space:normal;overflow-wrap:anywhere"
+_PAGE = f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.6;max-width:52em;max-height:36em;overflow-y:auto;border-left:3px solid {LINE};padding-left:.9em"
+_NUMBER = re.compile(r"[-−–]?[\d,.]*")
+# A dollar or a backslash in the text, not in a tag.
+_FORMULA = re.compile(r"[$\\](?![^<]*>)")
+
+
+def without_formulas(html: str) -> str:
+    """Wrap dollars and backslashes, between which a notebook would set the text as a formula, in elements of their own."""
+    return _FORMULA.sub(lambda found: f"<span>{found[0]}</span>", html)
 
 
 def table_html(title: str, rows: Sequence[Mapping[str, object]], note: str = "") -> str:
-    """Return a title, a table with a row for each mapping, and a note as HTML. Text is escaped."""
-    # Deferred: values of the package have displays, and pandas takes most of a second to import.
-    import pandas as pd
-
-    parts = [f"<p>{escape(title)}</p>"]
+    """Return a title, a table with a row for each mapping, and a note as HTML. Text is escaped, and columns of numbers align right."""
+    parts = [_paragraph(title)]
     if rows:
-        with pd.option_context("display.max_colwidth", _WIDEST_CELL):
-            parts.append(pd.DataFrame(rows).to_html(index=False, border=0, justify="left"))
-    return "".join([*parts, f"<p>{escape(note)}</p>" if note else ""])
+        styles = [NUMBER if all(_NUMBER.fullmatch(str(row[name])) for row in rows) else _TEXT for name in rows[0]]
+        head = _cells("th", list(rows[0]), [f"{style};font-weight:600" for style in styles])
+        body = Markup("").join(Markup("<tr>{}</tr>").format(_cells("td", list(row.values()), styles)) for row in rows)
+        table = Markup('<table style="{}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(TABLE, head, body)
+        parts.append(Markup('<div style="{}">{}</div>').format(FRAME, table))
+    return without_formulas(Markup("").join([*parts, _paragraph(note)] if note else parts))
+
+
+def text_html(title: str, text: str | Markup) -> str:
+    """Return a title and a text with its line breaks as HTML. Text that is not markup is escaped."""
+    return without_formulas(_paragraph(title) + Markup('<div style="{}">{}</div>').format(_PAGE, text))
 
 
 def excerpt(text: str, most: int = 60) -> str:
     """Return the beginning of a text on one line, at most `most` characters."""
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"
+
+
+def _paragraph(text: str) -> Markup:
+    return Markup('<p style="{}">{}</p>').format(PARAGRAPH, text)
+
+
+def _cells(tag: str, values: Sequence[object], styles: Sequence[str]) -> Markup:
+    cells = zip(values, styles, strict=True)
+    return Markup("").join(
+        Markup('<{0} style="{1}">{2}</{0}>').format(Markup(tag), f"{CELL};{style}", escape(str(value))) for value, style in cells
+    )

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
 from workbench.core import batching
 from workbench.core.fingerprint import fingerprint
+from workbench.core.progress import ProgressBar
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
@@ -75,7 +75,7 @@ def embed(
     dimension = _dimension(cache, distinct[~missing])
     usage = Usage()
     tokens = int(cut[missing].sum())
-    bar = tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens, leave=False)
+    bar = ProgressBar(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens)
     with cache.open_connection(), bar:
         for batch in _batches(cut):
             todo = batch[missing[batch]]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from tqdm import tqdm
 
 from workbench.core import batching
 from workbench.core.environment import cache_folder
 from workbench.core.fingerprint import fingerprint
+from workbench.core.progress import ProgressBar
 from workbench.embedding.base import NO_WINDOW, Embedder, Role
 from workbench.embedding.torch_model import model_settings, token_states
 from workbench.errors import ModelError
@@ -124,7 +124,7 @@ def _through_model(model: str, ids: Ints) -> Doubles:
     """Return the model's last hidden state of each token, alone between the special tokens: float64 (tokens, hidden)."""
     before, after = special_ids(model)
     parts = []
-    with tqdm(total=len(ids), unit="token", desc=f"distil {model} (once)", leave=False) as bar:
+    with ProgressBar(total=len(ids), unit="token", desc=f"distil {model} (once)") as bar:
         for part in batching.blocks(len(ids), _BATCH):
             rows = [[*before, token, *after] for token in ids[part]]
             parts.append(np.array([states[len(before)] for states in token_states(rows, model, 8)], dtype=np.float64))

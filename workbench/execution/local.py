@@ -2,7 +2,7 @@
 
 import contextlib
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from workbench.records import Dataset
 _WITHOUT_SPANS = "ndcg@10"
 
 Say = Callable[[str], None]
+# Shows a progress bar while the configurations are iterated.
+Track = Callable[[Sequence[Configuration]], Iterable[Configuration]]
 # Computes missing results before the sweep and returns each failed configuration's error.
 Precompute = Callable[[Graph, Sequence[Configuration], Say], Mapping[str, BaseException]]
 
@@ -62,13 +64,15 @@ def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
     return chosen if dataset.needs or chosen.family != "spans" or experiment.primary else Metric.parse(_WITHOUT_SPANS)
 
 
-def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompute: Precompute | None = None) -> Outcome:
+def run_experiment(
+    experiment: ExperimentSpec, outputs: Path, say: Say, precompute: Precompute | None = None, track: Track = iter
+) -> Outcome:
     """Run all configurations in order, after `precompute`. Record the error of one that fails and continue."""
     graph = Graph(context_of(experiment, outputs))
     outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset))
     errors = precompute(graph, experiment.configurations, say) if precompute else {}
     total = len(experiment.configurations)
-    for number, configuration in enumerate(experiment.configurations, 1):
+    for number, configuration in enumerate(track(experiment.configurations), 1):
         name = configuration.name
         try:
             if name in errors:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.core.display import table_html
-from workbench.core.formatting import aligned
+from workbench.core.formatting import aligned, plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
@@ -62,6 +62,9 @@ class Plan:
     def complete(self) -> bool:
         """Return whether all results are in the store."""
         return all(planned.complete and not planned.error for planned in self.configurations)
+
+    def __repr__(self) -> str:
+        return f"Plan({plural(len(self.configurations), 'configuration')}, {'all in the store' if self.complete else f'about {self.minutes:.1f} minutes'})"
 
     def __str__(self) -> str:
         return "\n".join(plan_lines(self))

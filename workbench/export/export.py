@@ -29,18 +29,22 @@ from workbench.retrieval.chroma_index import build_index
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
 
+_SETTINGS, _PROGRAM = "settings.json", "retrieve.py"
+
 
 def export_configuration(output: Path, name: str | None, target: Path | None) -> Path:
     """Export a configuration of a finished sweep's output folder to `target` and return the target.
 
-    The name may be None if the folder has a single configuration. `target` defaults to `<output>/export/<configuration>`.
+    The name may be None if the folder has a single configuration. `target` defaults to `<output>/export/<configuration>`, where a new
+    export replaces an earlier one.
 
     Raises InputError if the output, the configuration or its results do not exist, or if the target does.
     """
     experiment, configuration = _chosen(output, name)
+    own = target is None
     target = target or output / "export" / configuration.name
-    if target.exists():
-        raise InputError(f"{target} already exists", "choose another --to, or move it away")
+    if target.exists() and not (own and _settings_of(target).get("configuration") == configuration.name):
+        raise InputError(f"{target} already exists", "choose another folder, or move it away")
     alone = replace(experiment, configurations=(configuration,))
     if not plan_experiment(alone, output.parent).complete:
         raise InputError(f"the results of {configuration.name} are not all in {output.parent}", "run the sweep again")
@@ -50,10 +54,18 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
         aside.mkdir(parents=True)
         try:
             _write(graph.run, Result(configuration, graph.walk(configuration)), aside)
+            if target.exists():
+                shutil.rmtree(target)
             os.rename(aside, target)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     return target
+
+
+def _settings_of(export: Path) -> dict[str, Any]:
+    """Return the settings of an earlier export, empty if the folder is none."""
+    file = export / _SETTINGS
+    return dict(json.loads(file.read_text("utf-8"))) if (export / _PROGRAM).is_file() and file.is_file() else {}
 
 
 def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configuration]:
@@ -94,10 +106,10 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
     (folder / "passages.jsonl").write_text(lines, "utf-8")
     content = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
-    (folder / "settings.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (folder / _SETTINGS).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
     (folder / "requirements.txt").write_text("".join(pinned))
-    shutil.copyfile(Path(__file__).with_name("retrieve.py"), folder / "retrieve.py")
+    shutil.copyfile(Path(__file__).with_name(_PROGRAM), folder / _PROGRAM)
     shutil.copyfile(packing.__file__, folder / "packing.py")
 
 

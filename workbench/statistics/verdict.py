@@ -11,6 +11,7 @@ import numpy.typing as npt
 from statsmodels.stats.power import TTestPower
 
 from workbench.core.display import table_html
+from workbench.core.formatting import plural
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import units
@@ -69,6 +70,9 @@ class Verdict:
     n: int
     clusters: int
 
+    def __repr__(self) -> str:
+        return f"Verdict({self})"
+
     def __str__(self) -> str:
         if self.winner:
             return f"{self.winner} wins by {self.metric}"
@@ -77,7 +81,9 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         rows = [{"configuration": name, "in the tie set": "yes" if name in self.best else "no"} for name in self.ranked]
-        return table_html(f"{str(self)[0].upper()}{str(self)[1:]}", rows, f"{self.n} questions in {self.clusters} clusters.")
+        return table_html(
+            f"{str(self)[0].upper()}{str(self)[1:]}", rows, f"{plural(self.n, 'question')} in {plural(self.clusters, 'cluster')}."
+        )
 
     def between(self, a: str, b: str) -> Comparison | None:
         """The comparison of two configurations in either order, or None if the family does not contain it."""

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import requests
 from filelock import FileLock
-from tqdm import tqdm
 
 from workbench.core.environment import cache_folder, data_folder
 from workbench.core.fingerprint import file_digest
+from workbench.core.progress import ProgressBar
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.formats.beir import read_beir
 from workbench.errors import InputError
@@ -76,7 +76,7 @@ def _fetch(url: str, target: Path) -> None:
     with requests.get(url, stream=True, timeout=_SECONDS) as answer, target.open("wb") as stream:
         answer.raise_for_status()
         size = int(answer.headers.get("content-length", 0)) or None
-        with tqdm(total=size, unit="B", unit_scale=True, desc="NFCorpus") as bar:
+        with ProgressBar(total=size, unit="B", unit_scale=True, desc="NFCorpus") as bar:
             for block in answer.iter_content(1 << 16):
                 bar.update(stream.write(block))
 

@@ -4,16 +4,16 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from filelock import FileLock
-from tqdm import tqdm
 
 from workbench.core import batching
 from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
+from workbench.core.progress import ProgressBar
 from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, PeerTables, plan_texts
 from workbench.embedding.embed import KEY, EmbeddedTexts, VectorBuffer, read
 from workbench.embedding.late.windows import Frame, Pool, frame_of, window_starts
@@ -110,7 +110,7 @@ def pool(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache,
     tokens = sum(reader.tokens(request.document) for request in missing)
     # With torch, encode each document alone, since torch's vectors depend on the other texts in the batch.
     windows = _WINDOWS if reader.embedder.encoder().backend == "openvino" else 1
-    with tqdm(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing, leave=False) as bar:
+    with ProgressBar(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not missing) as bar:
         for group in batching.groups(missing, lambda request: reader.windows(request.document), windows):
             # Commit a document as one. A document with many slices is committed in parts and encoded again after an interruption.
             pooled = _pooled(group, reader, bar)
@@ -132,7 +132,7 @@ def _missing(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCa
     return missing
 
 
-def _pooled(group: Sequence[DocumentSlices], reader: Reader, bar: "tqdm[Any]") -> Iterator[tuple[bytes, Vectors]]:
+def _pooled(group: Sequence[DocumentSlices], reader: Reader, bar: ProgressBar) -> Iterator[tuple[bytes, Vectors]]:
     """Yield the key and vector of each slice of a group of documents."""
     embedder, (before, after, room) = reader.embedder, reader.frame
     texts = [_text(request.document) for request in group]

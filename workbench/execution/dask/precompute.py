@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from tqdm import tqdm
-
 from workbench.core.fingerprint import fingerprint
+from workbench.core.progress import ProgressBar
 from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import Batch, missing_batches, text_keys
 from workbench.errors import WorkerError
@@ -94,7 +93,7 @@ class _Sweep:
 
         planned = [Task(name, tasks.encode, partial(arguments, batch)) for name, batch in by_name.items()]
         total = sum(int(batch.tokens.sum()) for batch in batches)
-        with tqdm(total=total, unit="tok", unit_scale=True, desc="embed on workers", disable=not total, leave=False) as bar:
+        with ProgressBar(total=total, unit="tok", unit_scale=True, desc="embed on workers", disable=not total) as bar:
             for ended in workers.run(planned):
                 batch = by_name[ended.name]
                 if isinstance(ended.error, WorkerError):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, without_formulas
 from workbench.report.figures.canvas import WIDTH_INCHES
 from workbench.report.model import Beside, Block, Figure, Section
 from workbench.report.render.html import environment
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 _WIDTH_PIXELS = round(120 * WIDTH_INCHES)
 _DOTS_PER_INCH = 240
 _COLOURS = 64
-# Colours that work on white and on black, since the notebook's theme is unknown.
-_LINE, _BLUE = "rgba(128,128,128,.4)", "#4a8fd0"
+# Works on white and on black.
+_BLUE = "#4a8fd0"
 _STYLES = {
-    "p": "margin:.5em 0;max-width:52em;line-height:1.5",
+    "p": PARAGRAPH,
     "ul": "margin:.5em 0 1em;padding-left:1.2em;max-width:52em",
     "li": "margin:.2em 0",
     "dl": "margin:.5em 0 1em;max-width:60em",
@@ -32,10 +33,10 @@ _STYLES = {
     "summary": "cursor:pointer",
     "figure": "margin:0 0 1.5em",
     "figcaption": "opacity:.8;max-width:52em",
-    "table": "border-collapse:collapse;width:auto;margin:0;font-size:.9em;line-height:1.4;border:0",
+    "table": TABLE,
     "caption": "text-align:left;caption-side:top;padding:0 0 .5em;opacity:.8;white-space:normal",
-    "th": f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {_LINE};text-align:left;vertical-align:top;font-weight:600",
-    "td": f"padding:.35em .9em .35em 0;border:0;border-bottom:1px solid {_LINE};text-align:left;vertical-align:top",
+    "th": f"{CELL};font-weight:600",
+    "td": CELL,
     "mark": "color:inherit;padding:.1em .15em",
     "small": "font-size:.75em;font-weight:600;opacity:.8",
     "bar": "width:9em;white-space:nowrap;line-height:1",
@@ -44,9 +45,9 @@ _STYLES = {
     ".note": "opacity:.8;font-size:.9em;font-weight:400",
     ".below": "display:block",
     ".reading": "opacity:.8;font-size:.9em",
-    ".frame": "overflow-x:auto;margin:.8em 0 1.2em;max-width:100%",
+    ".frame": FRAME,
     ".head": "vertical-align:bottom;white-space:normal",
-    ".number": "text-align:right;font-variant:tabular-nums;white-space:nowrap",
+    ".number": NUMBER,
     ".word": "white-space:nowrap",
     ".long": "white-space:normal;min-width:17em;overflow-wrap:anywhere",
     ".text": "min-width:14em;max-width:30em;overflow-wrap:anywhere;white-space:normal",
@@ -55,7 +56,7 @@ _STYLES = {
     ".mark": f"display:inline-block;width:1.1em;color:{_BLUE}",
     ".unseen": "display:none",
     ".asked": "font-weight:600",
-    ".passage": f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.55;border-left:3px solid {_LINE};padding:.1em 0 .1em .9em;max-width:52em",
+    ".passage": f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.55;border-left:3px solid {LINE};padding:.1em 0 .1em .9em;max-width:52em",
     ".delivered": f"background-color:rgba(74,143,208,.25);border-bottom:2px solid {_BLUE}",
     ".missed": "background-color:transparent;border:1px dashed",
 }
@@ -69,7 +70,7 @@ class Html:
     html: Markup
 
     def _repr_html_(self) -> str:
-        return f"<div>{self.html}</div>"
+        return f"<div>{without_formulas(self.html)}</div>"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Shown:
         return "\n".join(part.alt for part in self.parts if isinstance(part, Picture))
 
     def _repr_html_(self) -> str:
-        return f"<div>{self.html}</div>"
+        return f"<div>{without_formulas(self.html)}</div>"
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

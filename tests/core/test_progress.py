@@ -1,0 +1,27 @@
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from workbench.core.progress import ProgressBar
+
+CELL = """
+from workbench.core.progress import ProgressBar
+
+for step in ProgressBar(range(3), desc="steps"):
+    pass
+"""
+
+
+def test_a_bar_in_a_notebook_leaves_no_widget_behind(tmp_path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    done = NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}, kernel_name="python3", timeout=120).execute()
+    assert [output["data"] for output in done.cells[0].outputs] == [{"text/plain": ""}]
+
+
+def test_a_bar_in_a_terminal_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressBar(total=2, desc="steps") as bar:
+        bar.update()
+        assert bar.n == 1
+    assert "steps" in capsys.readouterr().err
