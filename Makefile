@@ -61,7 +61,7 @@ docs: $(INSTALLED)
 	$(BIN)/python docs/house.py
 
 PICTURE := docs/images/report.png
-CHROMIUM := chromium --headless --no-sandbox --disable-gpu --disable-background-networking --hide-scrollbars
+CHROMIUM := chromium --headless --no-sandbox --disable-gpu --disable-background-networking --hide-scrollbars --log-level=3
 picture: quickstart
 	@command -v chromium >/dev/null || { echo "Chromium is needed: apt-get install chromium fonts-dejavu-core"; exit 2; }
 	mkdir -p $(dir $(PICTURE))

@@ -125,7 +125,7 @@ def test_senseless_input_is_refused(values) -> None:
         verdict("m", {"a": [math.nan]}, [0])
     with pytest.raises(InputError, match="baseline 'none' has no values"):
         verdict("m", values, CLUSTERS, baseline="none")
-    with pytest.raises(InputError, match="give one for each query"):
+    with pytest.raises(InputError, match="give one finite value each"):
         verdict("m", {"a": [1, 2]}, [0])
 
 
