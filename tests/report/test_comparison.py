@@ -159,7 +159,7 @@ def test_the_record_carries_the_conclusions_under_the_runs_id(view):
 def test_a_run_is_opened_from_any_folder_below_the_one_it_is_named_in(shown, view, monkeypatch):
     outputs = shown.folder.parent
     monkeypatch.chdir(shown.folder / "notebooks")
-    again = load(f"{outputs.name}/{shown.folder.name}")
+    again = load(f"{outputs.name}/{shown.folder.name}").comparison()
     assert words(again.ranking()) == words(view.ranking())
     with pytest.raises(InputError, match="nothing/here"):
         load("nothing/here")

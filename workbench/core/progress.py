@@ -13,11 +13,12 @@ class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type c
     _output: Any = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, leave=False, **options, **({"display": False} if _WIDGETS else {}))
+        shown: dict[str, Any] = {"display": False} if _WIDGETS else {}
+        super().__init__(*args, **{"leave": False, **shown, **options})
         if _WIDGETS and not self.disable:
             from IPython.display import display
 
-            self._output = display(self.container, display_id=True)
+            self._output = display(getattr(self, "container"), display_id=True)  # noqa: B009  # only tqdm.notebook has it
 
     def close(self) -> None:
         """Remove the bar."""
