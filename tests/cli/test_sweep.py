@@ -90,7 +90,7 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
 
 
 def test_a_report_needs_results(folder):
-    one_line(told("report", folder / "x.yaml", "--outputs", folder / "none"), 2, "are not all in", "workbench sweep")
+    one_line(told("report", folder / "x.yaml", "--outputs", folder / "none"), 2, "lacks results of", "workbench sweep")
 
 
 def test_a_configuration_that_fails_ends_in_3_and_is_in_the_report(folder):

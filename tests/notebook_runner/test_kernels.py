@@ -249,7 +249,7 @@ def test_no_kernel_starts_once_a_run_was_ended(tmp_path):
     for fork in (True, False):
         kernels = Kernels([], lambda _: None, fork=fork)
         kernels.close()
-        with pytest.raises(NotebookError, match="was ended"):
+        with pytest.raises(NotebookError, match="was stopped"):
             run(tmp_path, kernels, "print('late')")
 
 

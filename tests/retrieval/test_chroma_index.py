@@ -126,7 +126,7 @@ def test_a_killed_build_leaves_nothing_that_is_believed(folder: Path, tmp_path: 
     child.kill()
     child.wait()
     assert not folder.exists()
-    with pytest.raises(IndexBuildError, match="is not whole"):
+    with pytest.raises(IndexBuildError, match="is incomplete"):
         nearest(folder, like_embeddings(1))
     assert build_index(folder, chunks(300), like_embeddings(300))
     assert nearest(folder, like_embeddings(300)) == [chunk.chunk_id for chunk in chunks(300)]

@@ -217,7 +217,7 @@ def sweep(
     if not outcome.results:
         write_outputs(outcome)
         name, error = next(iter(outcome.failures.items()))
-        raise RunError(f"all {len(outcome.failures)} configurations failed, {name} with {error}")
+        raise RunError(f"every configuration failed; the first, {name}: {error}")
     with ProgressBar(total=len(outcome.results) + 1) as bar:
         page, _, errors = publish(outcome, functools.partial(_advance, bar))
     for line in [*errors, f"report: {page}"]:

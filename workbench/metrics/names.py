@@ -50,7 +50,7 @@ class Metric:
         number = re.fullmatch(r"(0|[1-9][0-9]{0,8})(t?)", cut)
         if number is None:
             forms = f"{name}@5" if KINDS[name].cut == "k" else f"{name}@5 or {name}@2000t"
-            raise InputError(f"the metric {text!r} has no readable cut", f"write {name if KINDS[name].cut == 'none' else forms}")
+            raise InputError(f"the metric {text!r} has an invalid cut", f"write {name if KINDS[name].cut == 'none' else forms}")
         return cls(name, tokens=int(number[1])) if number[2] else cls(name, k=int(number[1]))
 
     def __str__(self) -> str:

@@ -168,7 +168,7 @@ class Kernels(contextlib.AbstractContextManager["Kernels"]):
 
 
 def _ended() -> NotebookError:
-    return NotebookError("the run of notebooks was ended", "run again")
+    return NotebookError("the run of the notebooks was stopped", "run again")
 
 
 def _kill(process: Any) -> None:

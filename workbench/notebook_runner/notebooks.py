@@ -128,7 +128,7 @@ def _record(executed: Path, run_id: str, name: str, source: Path) -> Any:
     try:
         cells = nbformat.read(executed, as_version=4).cells
     except (OSError, nbformat.reader.NotJSONError) as error:
-        raise NotebookError(f"the notebook {name} was not written to its end", "free space and run again") from error
+        raise NotebookError(f"the notebook {name} was written only in part", "free space and run again") from error
     pending = [cell for cell in cells if cell.cell_type == "code" and cell.metadata.get("papermill", {}).get("status") != "completed"]
     if pending:
         raise NotebookError(f"cells of the notebook {name} did not run ({len(pending)})", "a notebook must not call sys.exit")

@@ -87,9 +87,9 @@ def _expected(folder: Path) -> int:
         cut = [name for name, size in manifest["files"].items() if (folder / name).stat().st_size < size]
         expected = int(manifest["vectors"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise IndexBuildError(f"the index {folder} is not whole ({type(error).__name__})", _REBUILD) from error
+        raise IndexBuildError(f"the index {folder} is incomplete ({type(error).__name__})", _REBUILD) from error
     if cut:
-        raise IndexBuildError(f"the index {folder} is not whole ({cut[0]} is cut)", _REBUILD)
+        raise IndexBuildError(f"the index {folder} is incomplete ({cut[0]} is truncated)", _REBUILD)
     return expected
 
 

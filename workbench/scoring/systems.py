@@ -124,7 +124,7 @@ def run_system(system: System, dataset: Dataset, metrics: Sequence[Metric], k: i
             rankings.append([])
             failures[place] = " ".join(f"{type(error).__name__}: {error}".split())
     if rankings and len(failures) == len(rankings):
-        raise RunError(f"all {len(failures)} questions failed, the first with {failures[0]}", "try the system on one question")
+        raise RunError(f"every question failed, the first with {failures[0]}", "try the system on one question")
     _check_slices(rankings, metrics)
     return SystemRun(_retrieved(rankings), failures)
 
