@@ -10,15 +10,16 @@ _WIDGETS = any(base.__module__ == "tqdm.notebook" for base in tqdm.__mro__)
 class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type checkers only
     """A bar of tqdm that disappears at its end. In a notebook its output is emptied, because a saved notebook has lost the widget."""
 
+    container: Any
     _output: Any = None
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        shown: dict[str, Any] = {"display": False} if _WIDGETS else {}
-        super().__init__(*args, **{"leave": False, **shown, **options})
+    def __init__(self, iterable: Any = None, **options: Any) -> None:
+        widget: dict[str, Any] = {"display": False} if _WIDGETS else {}
+        super().__init__(iterable, **options, **widget, leave=False)
         if _WIDGETS and not self.disable:
             from IPython.display import display
 
-            self._output = display(getattr(self, "container"), display_id=True)  # noqa: B009  # only tqdm.notebook has it
+            self._output = display(self.container, display_id=True)
 
     def close(self) -> None:
         """Remove the bar."""
