@@ -46,12 +46,11 @@ def names(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_example_gives_what_it_shows(name: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_gives_what_it_shows(name: str, names: dict[str, object]) -> None:
     finder = doctest.DocTestFinder(recurse=False)
     (test,) = finder.find(EXAMPLES[name], name, globs=names)
     assert test.examples, f"{name} has no example"
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    with capsys.disabled():
-        written: list[str] = []
-        runner.run(test, out=written.append)
+    written: list[str] = []
+    runner.run(test, out=written.append)
     assert runner.failures == 0, "".join(written)
