@@ -91,7 +91,7 @@ class Experiment:
 
     @classmethod
     def from_yaml(cls, path: str | Path, overrides: Sequence[str] = ()) -> "Experiment":
-        """Read an experiment file. `overrides` such as `retrieval.k=5` change its settings.
+        """Read an experiment file. `overrides` such as `pipeline.retrieval.k=5` change its settings.
 
         Raises
         ------
