@@ -65,7 +65,7 @@ def test_a_comparison_turned_round_has_the_other_sign(few: Outcome) -> None:
 
 def test_causes_tell_what_is_missed_and_why(few: Outcome) -> None:
     causes = workbench.load(few.folder).causes("fixed-64-0")
-    assert list(causes.columns) == ["query_id", "cause", "evidence", "rank", "meaning"]
+    assert list(causes.columns) == ["query_id", "question", "cause", "evidence", "rank", "meaning"]
     assert causes["evidence"].str.contains(r":\d+-\d+$").all()
     assert causes["meaning"].str.len().gt(20).all()
 

@@ -149,7 +149,7 @@ class Results:
 
         Returns
         -------
-        DataFrame with a row for each missed piece of evidence or document: `query_id`, `cause`, `evidence` (`doc_id:start-end`, or the
+        DataFrame with a row for each missed piece of evidence or document: `query_id`, `question`, `cause`, `evidence` (`doc_id:start-end`, or the
         document), `rank` (0 if it was not retrieved), `meaning` of the cause.
 
         Raises
@@ -162,6 +162,7 @@ class Results:
         ['boundary', 'rank']
         """
         misses = self.tables.of("causes", self._known(configuration))[["query_id", "cause", "evidence", "rank"]]
+        misses.insert(1, "question", misses["query_id"].map(self.questions.set_index("query_id")["text"]))
         return misses.assign(meaning=misses["cause"].map(dict(cause_meanings(self.tables))))
 
     def to_html(self, path: str | Path) -> Path:

@@ -1,6 +1,6 @@
 """Plan a sweep: results to compute and to reuse, and the cost. Planning splits documents but loads no model and embeds nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,9 +162,14 @@ def _rows(plan: Plan) -> list[dict[str, str]]:
         compute, reuse = ([stage for stage, stored in planned.reused.items() if stored is wanted] for wanted in (False, True))
         approximate = "" if planned.exact else "about "
         chunks, tokens = ("-", "-") if planned.error else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
-        row = {"configuration": planned.name, "compute": " ".join(compute) or "-", "reuse": " ".join(reuse) or "-", "chunks": chunks}
+        work = {"compute": _stages(compute, reuse), "reuse": _stages(reuse, compute)}
+        row = {"configuration": planned.name, **work, "chunks": chunks}
         rows.append(row | {"tokens to embed": tokens})
     return rows
+
+
+def _stages(names: Sequence[str], others: Sequence[str]) -> str:
+    return "all" if names and not others else " ".join(names) or "-"
 
 
 def _notes(plan: Plan) -> list[str]:
