@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ def part(handbook_part: Path) -> wb.Dataset:
 
 
 @pytest.fixture(scope="session")
-def indexes(outcome: Outcome, part: wb.Dataset) -> dict[str, wb.Index]:
-    """An index for each configuration of the finished sweep `outcome`, from its store."""
+def indexes(outcome: Outcome, part: wb.Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, wb.Index]:
+    """An index for each configuration of the finished sweep `outcome`, from a copy of its store, to which an evaluation adds scores."""
     chunkers = [wb.FixedChunker(size=128), wb.FixedChunker(size=512), wb.HierarchicalChunker(child=64, parent=256)]
     pipelines = [wb.Pipeline(chunking=chunker) for chunker in chunkers]
-    outputs = outcome.context.workspace.outputs
+    outputs = tmp_path_factory.mktemp("copied") / "outputs"
+    shutil.copytree(outcome.context.workspace.outputs, outputs)
     return {pipeline.configuration.name: pipeline.index(part, outputs) for pipeline in pipelines}

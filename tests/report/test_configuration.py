@@ -70,7 +70,7 @@ def test_latency_and_gap_of_the_index_are_shown(view):
 
 def test_an_unknown_name_is_refused_with_the_one_meant(shown):
     name = shown.run.names[0]
-    with pytest.raises(InputError, match=f"did you mean {name}"):
+    with pytest.raises(InputError, match=f"did you mean {name!r}"):
         load(shown.folder).configuration(name + "x")
 
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from workbench.core.fingerprint import fingerprint
 from workbench.retrieval.base import Corpus, SearchDepth, enough, long_table
-from workbench.retrieval.bm25 import Bm25Retriever
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
 from workbench.retrieval.registry import RETRIEVERS
@@ -59,7 +59,7 @@ def test_a_retriever_refuses_what_it_does_not_have(wrong: dict) -> None:
 
 
 def test_a_model_that_a_retriever_loads_is_part_of_its_identity_by_its_files(tmp_path: Path) -> None:
-    class WithModel(Bm25Retriever):
+    class WithModel(BM25Retriever):
         def models(self) -> tuple[str, ...]:
             return (str(folder),)
 
