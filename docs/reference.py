@@ -146,6 +146,8 @@ def public() -> Iterator[dict[str, Any]]:
             yield {"name": name, "kind": "metric", "text": KINDS[name].definition, "place": "metrics.md"}
         elif inspect.isroutine(item):
             yield {"name": name, "kind": "function", "text": markdown(item), "signature": signature(item)}
+        elif inspect.ismodule(item):
+            yield {"name": name, "kind": "value", "text": f"a module. {markdown(item)}"}
         elif not inspect.isclass(item):
             yield {"name": name, "kind": "value", "text": f"{item}"}
         elif item in places:

@@ -32,7 +32,10 @@ from .embedding.static import StaticEmbedder as StaticEmbedder
 from .errors import DatasetError as DatasetError
 from .errors import ExperimentError as ExperimentError
 from .errors import InputError as InputError
+from .errors import LawError as LawError
+from .errors import ModelError as ModelError
 from .errors import RunError as RunError
+from .errors import StoreError as StoreError
 from .errors import WorkbenchError as WorkbenchError
 from .execution.plan import Plan as Plan
 from .metrics.expressions import chunk_precision as chunk_precision

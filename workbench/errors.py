@@ -55,7 +55,7 @@ class FaultsError(InputError):
     @property
     def lines(self) -> list[str]:
         """Return one line for each fault."""
-        return [" ".join(f"{fault} in {self.source}".split()) for fault in self.faults]
+        return [" ".join(f"{self.source}: {fault}".split()) for fault in self.faults]
 
 
 class ExperimentError(FaultsError):

@@ -157,11 +157,15 @@ def test_offsets_count_code_points(load: Load) -> None:
 
 FAULTY: list[tuple[str, dict[str, Any], str]] = [
     ("no_such_document", {"relevant_doc_ids": ["d", "x"]}, "judges document 'x', but this document does not exist"),
-    ("unjudged", {"relevant_doc_ids": []}, "query 'q' has no relevant document and is not marked unanswerable (answerable: false)"),
+    (
+        "unjudged",
+        {"relevant_doc_ids": []},
+        "query 'q' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
+    ),
     (
         "only_irrelevant",
         {"relevant_doc_ids": {"d": 0}},
-        "query 'q' has no relevant document and is not marked unanswerable (answerable: false)",
+        "query 'q' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
     ),
     ("unanswerable", {"answerable": False}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
     ("unanswerable_by_type", {"type": "unanswerable"}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
@@ -193,7 +197,7 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     ("id_as_list", {"query_id": ["q"]}, "has a list in 'query_id', not a text"),
     ("hard_negatives", {"irrelevant_docs": ["d"]}, "field 'irrelevant_docs' (did you mean 'irrelevant_doc_ids'?); rename it"),
     ("unlike_any", {"relevant_doc_ids": [], "gold": ["d"]}, "is not marked unanswerable (did you mean 'relevant_doc_ids' by 'gold'?)"),
-    ("opposite", {"relevant_doc_ids": [], "unanswerable": True}, "is not marked unanswerable (answerable: false)"),
+    ("opposite", {"relevant_doc_ids": [], "unanswerable": True}, "is not marked unanswerable; label one, or set answerable: false"),
     ("evidences", {"evidences": []}, "has no use for field 'evidences' (did you mean 'evidence'?); rename it"),
     ("capital", {"Split": "dev"}, "has no use for field 'Split' (did you mean 'split'?); rename it"),
 ]

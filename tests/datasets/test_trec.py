@@ -148,7 +148,7 @@ def test_every_fault_of_a_collection_is_reported_at_once(folder: Path) -> None:
         "qrels.txt:5 has 3 fields, not the 4 of query_id 0 doc_id relevance",
         "qrels.txt:4 judges document 'gone', but this document does not exist",
         "qrels.txt:6 judges query '9', but this query does not exist",
-        "topics.tsv:5 query '4' has no relevant document and is not marked unanswerable (answerable: false)",
+        "topics.tsv:5 query '4' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
     ]
 
 

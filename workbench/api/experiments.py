@@ -69,8 +69,8 @@ class Experiment:
         dataset: Dataset | Settings,
         *,
         pipeline: Pipeline | Mapping[Stage, Settings] | None = None,
-        sweep: Mapping[Stage, Sequence[Settings]] | None = None,
-        metrics: Sequence[str | Metric] | None = None,
+        sweep: Mapping[Stage, Sequence[Settings] | Settings] | None = None,
+        metrics: Sequence[str | Metric] | str | Metric | None = None,
         primary: str | Metric | None = None,
         baseline: str | None = None,
         spans: Literal["exact", "chroma"] = "exact",
@@ -78,10 +78,12 @@ class Experiment:
         stages = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
         settings = {
             "name": name,
-            "dataset": _dataset_settings(dataset) if isinstance(dataset, Dataset) else _settings(dataset),
-            "pipeline": {stage: _settings(component) for stage, component in stages.items()} if stages else None,
-            "sweep": {stage: [_settings(one) for one in components] for stage, components in sweep.items()} if sweep else None,
-            "metrics": [str(metric) for metric in metrics] if metrics is not None else None,
+            "dataset": _dataset_settings(dataset) if isinstance(dataset, Dataset) else _settings(dataset, "dataset"),
+            "pipeline": {stage: _settings(component, stage) for stage, component in stages.items()} if stages else None,
+            "sweep": {stage: _alternatives(stage, components) for stage, components in sweep.items()} if sweep else None,
+            "metrics": [str(metric) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
+            if metrics is not None
+            else None,
             "primary": str(primary) if primary is not None else None,
             "baseline": baseline,
             "spans": spans if spans != "exact" else None,
@@ -241,10 +243,17 @@ def _advance(bar: ProgressBar, line: str) -> None:
     bar.update()
 
 
-def _settings(component: Settings) -> dict[str, Any]:
+def _alternatives(stage: str, components: Sequence[Settings] | Settings) -> list[dict[str, Any]]:
+    several = components if isinstance(components, Sequence) and not isinstance(components, str) else [components]
+    return [_settings(component, stage) for component in several]
+
+
+def _settings(component: Settings, owner: str) -> dict[str, Any]:
     """Return the settings of a component as in an experiment file, without defaults and without those that the experiment sets."""
     if isinstance(component, Mapping):
         return dict(component)
+    if not isinstance(component, Component):
+        raise InputError(f"{owner} is {component!r}", "give a component or its settings, such as {'kind': 'fixed', 'size': 256}")
     settings = component.settings()
     if isinstance(component, Chunker):
         settings.pop("model", None)

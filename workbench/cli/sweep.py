@@ -88,7 +88,7 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
         return
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
-        raise InputError(f"{outputs} lacks results of {experiment}", f"run workbench sweep {experiment}")
+        raise InputError(f"{outputs} lacks results of {experiment}, or data or code changed since", f"run workbench sweep {experiment}")
     _publish(run_experiment(spec, outputs, _say), remember=False)
 
 

@@ -1,18 +1,49 @@
 """The base of components: frozen values whose fields are their whole configuration."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core.display import table_html
+from workbench.core.formatting import meant
+from workbench.errors import InputError
+
+# Plain words for pydantic's most frequent messages, by type of error. `{…}` are its details.
+_MESSAGES = {
+    "int_parsing": "not a whole number",
+    "int_type": "not a whole number",
+    "int_from_float": "not a whole number",
+    "float_parsing": "not a number",
+    "bool_parsing": "neither true nor false",
+    "bool_type": "neither true nor false",
+    "string_type": "not a text",
+    "greater_than_equal": "smaller than {ge}",
+    "greater_than": "not greater than {gt}",
+    "less_than_equal": "larger than {le}",
+    "less_than": "not smaller than {lt}",
+    "literal_error": "not {expected}",
+}
 
 
 class Component(BaseModel):
     """A frozen value that rejects unknown fields. In a notebook it shows its settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
     kind: str
+
+    def __init__(self, *values: Any, **settings: Any) -> None:
+        """Raise InputError with every fault on one line, where pydantic raises ValidationError."""
+        if values:
+            raise InputError(f"{type(self).__name__} takes its settings by name", f"they are {', '.join(type(self).model_fields)}")
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            faults = [field_fault(type(self).__name__, dict(detail), type(self).model_fields) for detail in error.errors()]
+            raise InputError("; ".join(faults)) from None
+
+    # Tells pydantic that `model_validate` need not call it, so that an experiment still gets each fault separately.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def settings(self) -> dict[str, Any]:
         """Return the kind and the fields that differ from their defaults, as in an experiment file."""
@@ -21,3 +52,17 @@ class Component(BaseModel):
     def _repr_html_(self) -> str:
         rows = [{"setting": name, "value": str(value)} for name, value in self.model_dump(mode="json").items() if name != "kind"]
         return table_html(type(self).__name__, rows)
+
+
+def field_fault(owner: str, detail: Mapping[str, Any], known: Collection[str] = ()) -> str:
+    """Return a fault of pydantic as one line: the owner, the field, its value and what is wrong with it."""
+    field, value, kind = ".".join(str(part) for part in detail["loc"]), detail["input"], detail["type"]
+    if kind == "missing":
+        return f"{owner} needs {field!r}"
+    if kind == "extra_forbidden":
+        return f"{owner} has no parameter {field!r}{meant(field, known)}; it has {', '.join(known)}"
+    message = _MESSAGES.get(kind, str(detail["msg"]).removeprefix("Value error, ")).format(**detail.get("ctx", {}))
+    quotes = f"; write it in quotes: '{value}'" if kind == "string_type" and isinstance(value, int | float) else ""
+    if not field:
+        return f"{owner}: {message}"
+    return f"{owner} {field} is {value!r}{',' if kind in _MESSAGES else ':'} {message}{quotes}"

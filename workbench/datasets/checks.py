@@ -121,7 +121,7 @@ def _judgements(draft: DatasetDraft) -> Iterator[str]:
     unread = not draft.qrels and any(_file(where) not in own for where in draft.faulty)
     for query, where in draft.queries:
         if query.answerable and not relevant[query.query_id] and where not in draft.faulty and not unread:
-            hint = probable_label(tuple(query.metadata)) or " (answerable: false)"
+            hint = probable_label(tuple(query.metadata)) or "; label one, or set answerable: false"
             yield f"{where} query {query.query_id!r} has no relevant document and is not marked unanswerable{hint}"
         if not query.answerable and relevant[query.query_id]:
             yield f"{where} query {query.query_id!r} is marked unanswerable but has {relevant[query.query_id]} relevant document(s)"

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 
 from workbench.core.component import Component
 from workbench.core.environment import expand
+from workbench.core.formatting import meant
 from workbench.datasets.anchoring import anchor, with_recurrences
 from workbench.datasets.checks import dataset_of
 from workbench.datasets.draft import DatasetDraft
@@ -152,6 +153,8 @@ def recognise(path: str, split: str | None, **given: str | None) -> Source:
     """
     place = require(expand(path), "the dataset")
     kind = given.pop("kind", None) or _looks_like(place, bool(given.get("qrels")))
+    if kind not in SOURCES:
+        raise InputError(f"there is no kind of dataset {kind!r}{meant(kind, SOURCES)}", f"the kinds are {', '.join(SOURCES)}")
     options = {name: value for name, value in given.items() if value is not None}
     try:
         return SOURCES[kind].model_validate({"path": path, "split": split} | options)

@@ -174,7 +174,7 @@ def _stages(names: Sequence[str], others: Sequence[str]) -> str:
 
 def _notes(plan: Plan) -> list[str]:
     total = sum(planned.tokens for planned in plan.configurations)
-    source = "measured here" if plan.measured else "assumed, nothing was measured on this machine yet"
+    source = "measured here" if plan.measured else "assumed, no speed was measured in this store yet"
     duration = f"about {plan.minutes:.1f} minutes" if plan.minutes >= 1 else "less than a minute"
     cut = [planned.name for planned in plan.configurations if planned.truncated]
     return [

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from workbench.core.component import field_fault
 from workbench.core.formatting import meant
 from workbench.embedding.base import Embedder
 from workbench.errors import InputError
@@ -38,7 +39,7 @@ def component(
         made = table[kind].model_validate({key: value for key, value in settings.items() if key in known})
     except ValidationError as error:
         details = [detail for detail in error.errors() if not partial or (detail["loc"] and detail["type"] != "missing")]
-        faults += [_fault(owner, dict(detail)) for detail in details]
+        faults += [field_fault(owner, dict(detail)) for detail in details]
         return None
     # Pydantic reads `k: yes` as 1.
     flags = [
@@ -101,14 +102,3 @@ def _metric(name: Any, faults: list[str]) -> Metric | None:
     except InputError as error:
         faults.append(str(error))
         return None
-
-
-def _fault(owner: str, detail: dict[str, Any]) -> str:
-    field = ".".join(str(part) for part in detail["loc"])
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    if detail["type"] == "missing":
-        return f"{owner} needs {field!r}"
-    quotes = (
-        f"; write it in quotes: '{detail['input']}'" if detail["type"] == "string_type" and isinstance(detail["input"], int | float) else ""
-    )
-    return f"{owner} {field} is {detail['input']!r}: {message}{quotes}" if field else f"{owner}: {message}"

@@ -47,7 +47,9 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
         raise InputError(f"{target} already exists", "choose another folder, or move it away")
     alone = replace(experiment, configurations=(configuration,))
     if not plan_experiment(alone, output.parent).complete:
-        raise InputError(f"{output.parent} lacks results of {configuration.name}", "run the sweep again")
+        raise InputError(
+            f"{output.parent} lacks results of {configuration.name}", "run the sweep again, since data or code may have changed"
+        )
     graph = Graph(context_of(experiment, output.parent))
     aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     with store_errors(target.parent):

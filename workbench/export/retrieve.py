@@ -1,7 +1,7 @@
 """Answer a question with its sources from this folder, using the packages in requirements.txt: python retrieve.py "a question"."""
 
+import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,10 @@ def retrieve(question: str, k: int = SETTINGS["k"]) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit('usage: python retrieve.py "a question"')
-    for number, passage in enumerate(retrieve(sys.argv[1]), 1):
+    parser = argparse.ArgumentParser(description="Print the best passages for a question.")
+    parser.add_argument("question")
+    question = parser.parse_args().question
+    if not question.strip():
+        parser.error("the question is empty")
+    for number, passage in enumerate(retrieve(question), 1):
         print(f"[{number}] {passage['doc_id']}:{passage['start']}-{passage['end']}  {passage['score']:.3f}\n{passage['text'].strip()}\n")

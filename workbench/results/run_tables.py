@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import fingerprint
+from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.schemas import SCHEMAS, TableSchema
 
@@ -66,12 +67,15 @@ class RunTables:
     def read(cls, folder: str | Path) -> "RunTables":
         """Open the run in `outputs/<name>`. Raises InputError if the folder contains no run or a table is missing."""
         place = Path(folder)
+        if not place.is_dir():
+            runs = [manifest.parent.name for manifest in place.parent.glob(f"*/{MANIFEST}")]
+            raise InputError(f"{place} does not exist{meant(place.name, runs)}", "give the folder outputs/<name> of a finished sweep")
         try:
             manifest = json.loads((place / MANIFEST).read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"{place} contains no run (no readable {MANIFEST})", "give the folder outputs/<name> of a finished sweep"
-            ) from error
+        except (OSError, ValueError):
+            runs = sorted(manifest.parent.name for manifest in place.glob(f"*/{MANIFEST}"))
+            fix = f"give one of its runs: {', '.join(runs)}" if runs else "give the folder outputs/<name> of a finished sweep"
+            raise InputError(f"{place} contains no run (no readable {MANIFEST})", fix) from None
         sources = {
             name: lambda _, schema=schema: read_table(place, schema)
             for name, schema in SCHEMAS.items()
@@ -82,6 +86,9 @@ class RunTables:
             what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"
             raise InputError(f"{place} {what}", "run workbench sweep again: results that are in the store are reused")
         return cls(manifest, sources)
+
+    def __repr__(self) -> str:
+        return f"RunTables({self.name!r})"
 
     def write(self, folder: Path) -> None:
         """Write every table and the manifest, each atomically. Delete the file of a table that the run does not have."""

@@ -60,9 +60,9 @@ def more(findings: Findings) -> tuple[str, str]:
     verdict, second = findings.verdict, findings.second
     if verdict is None or second is None:
         return "More questions would not help without two configurations that can be compared.", ""
-    if verdict.reason is Reason.IDENTICAL:
+    if verdict.reason is Reason.IDENTICAL and verdict.n >= FEWEST_QUERIES:
         return "No number of questions would separate equal configurations.", ""
-    if verdict.reason is Reason.FEW:
+    if verdict.n < FEWEST_QUERIES:
         return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim.", ""
     return _needed(findings, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
 
