@@ -106,10 +106,10 @@ def markdown(item: Any) -> str:
 
 
 def section(match: re.Match[str]) -> str:
-    """A section of a docstring, each entry `name: description` as a list item."""
-    entries = (
-        match[2] if ">>>" in match[2] else re.sub(r"^(\w[\w, ]*): ", r"- `\1`: ", re.sub(r"\n +", "\n  ", match[2]), flags=re.MULTILINE)
-    )
+    """A section of a docstring, each parameter or error as a list item."""
+    if match[1] in ("Examples", "Returns"):
+        return f"**{match[1]}**\n\n{match[2]}"
+    entries = re.sub(r"^(\w[\w, ]*): ", r"- `\1`: ", re.sub(r"\n +", "\n  ", match[2]), flags=re.MULTILINE)
     return f"**{match[1]}**\n\n{entries}"
 
 
@@ -147,9 +147,7 @@ def public() -> Iterator[dict[str, Any]]:
         elif inspect.isroutine(item):
             yield {"name": name, "kind": "function", "text": markdown(item), "signature": signature(item)}
         elif inspect.ismodule(item):
-            yield {"name": name, "kind": "value", "text": f"a module. {markdown(item)}"}
-        elif not inspect.isclass(item):
-            yield {"name": name, "kind": "value", "text": f"{item}"}
+            yield {"name": name, "kind": "module", "text": markdown(item)}
         elif item in places:
             yield {"name": name, "kind": "component", "text": markdown(item), "place": f"experiment.md#{places[item]}"}
         elif issubclass(item, Exception):

@@ -55,7 +55,7 @@ def test_an_error_is_one_line_of_what_happened_and_the_fix() -> None:
 
 def test_faults_are_one_line_each_with_their_place() -> None:
     error = DatasetError("dataset x", ["a.jsonl:1 is\nbad", "b.jsonl:2 is worse"])
-    assert error.lines == ["a.jsonl:1 is bad in dataset x", "b.jsonl:2 is worse in dataset x"]
+    assert error.lines == ["dataset x: a.jsonl:1 is bad", "dataset x: b.jsonl:2 is worse"]
     assert error.faults == ("a.jsonl:1 is\nbad", "b.jsonl:2 is worse")
     assert "b.jsonl:2 is worse" in str(error)
 

@@ -13,7 +13,7 @@ _SHOWN_CHARACTERS = 800
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A retrievable text. Spans refer to exactly this `text`, and `title` may be empty."""
+    """A text to retrieve. Spans refer to exactly this `text`, and `title` may be empty."""
 
     doc_id: str
     text: str
@@ -39,7 +39,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A searched slice of a document.
+    """A slice of a document that is embedded and searched.
 
     `header` precedes the slice, with one space, when it is embedded. `parent` is the larger slice (start, end) to deliver
     in place of the chunk, or None to deliver the chunk itself.
@@ -120,7 +120,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Qrel:
-    """A judgement. Relevance above 0 is relevant, 0 was judged not relevant, below 0 is a hard negative that must not be retrieved."""
+    """A judgement of a document for a query. `relevance` is above 0 if relevant, 0 if not, below 0 for a hard negative to be avoided."""
 
     query_id: str
     doc_id: str
@@ -137,9 +137,9 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Consistent documents, queries and labels, made by `workbench.datasets`, which checks them.
+    """Documents, queries and labels that were checked when they were loaded.
 
-    `source` has the settings with which an experiment reads the same dataset, or is None for one made in Python.
+    `source` contains the settings with which an experiment reads the same dataset, or is None if the dataset was made in Python.
     """
 
     name: str

@@ -15,7 +15,7 @@ def test_the_embedded_text_is_header_one_space_and_slice() -> None:
 
 
 def test_an_overlap_of_the_whole_size_is_refused_with_both_numbers() -> None:
-    with pytest.raises(ValidationError, match="overlap 64 is not smaller than size 64; lower overlap"):
+    with pytest.raises(InputError, match="overlap 64 is not smaller than size 64; lower overlap"):
         FixedChunker(size=64, overlap=64)
 
 
@@ -23,7 +23,7 @@ def test_an_overlap_of_the_whole_size_is_refused_with_both_numbers() -> None:
     "wrong", [{"size": 7}, {"size": 0}, {"size": -5}, {"size": 64, "overlap": -1}, {"size": 64, "tokens": "words"}, {}]
 )
 def test_settings_that_cannot_work_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(InputError):
         FixedChunker.model_validate(wrong)
 
 

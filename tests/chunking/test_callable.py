@@ -3,7 +3,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from workbench.chunking.foreign.callable import CallableChunker
 from workbench.core.fingerprint import fingerprint
@@ -75,12 +74,12 @@ def test_an_error_of_a_function_is_reported_in_one_line(module: str) -> None:
     ],
 )
 def test_a_function_that_is_not_there_is_refused_when_it_is_read(module: str, attribute: str, told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(InputError, match=told):
         CallableChunker(callable=f"{module}{attribute}")
 
 
 def test_arguments_that_it_does_not_take_are_refused_when_they_are_read(module: str) -> None:
-    with pytest.raises(ValidationError, match=r"pairs\(text, step=5\) cannot take a text and these arguments .*'stop'"):
+    with pytest.raises(InputError, match=r"pairs\(text, step=5\) cannot take a text and these arguments .*'stop'"):
         CallableChunker(callable=f"{module}:pairs", arguments={"stop": 3})
 
 

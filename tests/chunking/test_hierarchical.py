@@ -1,5 +1,4 @@
 import pytest
-from pydantic import ValidationError
 
 from workbench.chunking.hierarchical import HierarchicalChunker
 from workbench.chunking.recursive import RecursiveChunker
@@ -25,7 +24,7 @@ def test_a_parent_is_no_embedder_input() -> None:
 
 
 def test_a_child_as_large_as_its_parent_is_refused() -> None:
-    with pytest.raises(ValidationError, match="child 64 is not smaller than parent 64; lower child"):
+    with pytest.raises(InputError, match="child 64 is not smaller than parent 64; lower child"):
         HierarchicalChunker(child=64, parent=64)
 
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
-from pydantic import ValidationError
 
 from workbench.chunking.foreign import library
 from workbench.chunking.foreign.langchain import LangChainChunker, short_name
@@ -106,7 +105,7 @@ def test_dropped_headings_stay_dropped() -> None:
     ],
 )
 def test_settings_that_cannot_work_are_refused_when_they_are_read(settings: dict[str, object], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(InputError, match=told):
         LangChainChunker.model_validate(settings)
 
 
@@ -115,7 +114,7 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyP
         raise ImportError(name)
 
     monkeypatch.setattr(library, "importlib", type("Importlib", (), {"import_module": staticmethod(missing)}))
-    with pytest.raises(ValidationError, match=re.escape(advice("chunkers"))):
+    with pytest.raises(InputError, match=re.escape(advice("chunkers"))):
         LangChainChunker(splitter=RECURSIVE, size=64)
 
 

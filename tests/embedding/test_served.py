@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from workbench.embedding.embed import embed, text_keys
 from workbench.embedding.registry import EMBEDDERS
@@ -171,7 +170,7 @@ def test_an_unknown_window_or_vocabulary_is_an_error(make: Make) -> None:
 
 @pytest.mark.parametrize("address", ["ftp://localhost", "http://my box/v1", "http://me:secret@localhost:80/v1"])
 def test_an_address_is_one_without_a_password(make: Make, address: str) -> None:
-    with pytest.raises(ValidationError, match="base_url") as caught:
+    with pytest.raises(InputError, match="base_url") as caught:
         make(base_url=address)
     assert all("secret" not in detail["msg"] and detail["loc"] == () for detail in caught.value.errors())
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from workbench.core.fingerprint import fingerprint
+from workbench.errors import InputError
 from workbench.retrieval.base import Corpus, SearchDepth, enough, long_table
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
@@ -54,7 +54,7 @@ def test_the_table_names_every_retriever_by_its_kind() -> None:
 
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"k": 1001}, {"search": "fast"}, {"top_k": 5}])
 def test_a_retriever_refuses_what_it_does_not_have(wrong: dict) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(InputError):
         DenseRetriever(**wrong)
 
 

@@ -81,7 +81,7 @@ def chunk_table(documents: Dataset | Iterable[Document], chunker: Chunker) -> pd
 
     Returns
     -------
-    DataFrame with a row for each chunk: `chunk_id`, `doc_id`, `start` and `end` in characters of the document, `delivered_start` and
+    A DataFrame with a row for each chunk: `chunk_id`, `doc_id`, `start` and `end` in characters of the document, `delivered_start` and
     `delivered_end` (those of its parent if it has one), `tokens` of the delivered text in the vocabulary of all-MiniLM-L6-v2, without
     special tokens, `header` (embedded before the text) and `text`.
 

@@ -31,8 +31,8 @@ def evaluate(system: Index | System, dataset: Dataset, metrics: Sequence[str | M
 
     Returns
     -------
-    Scores: means with 95 % intervals, clustered by document, and the value of each question. A question on which a callable raises an error
-    is `unscored` with the error as the reason, and no mean includes it.
+    `Scores` with the means, their 95 % intervals clustered by document, and the value of each question. A question on which a callable
+    raises an error is `unscored` with the error as the reason, and no mean includes it.
 
     Raises
     ------

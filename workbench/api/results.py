@@ -100,9 +100,9 @@ class Results:
 
         Returns
         -------
-        DataFrame, indexed by configuration: `place` (missing for those beyond their embedder's window, which are not ranked), `mark`
-        (`winner`, or `=` if statistically indistinguishable from the best), the primary metric with `low` and `high`, and the means of
-        the other metrics.
+        A DataFrame indexed by configuration. `place` is missing for configurations beyond their embedder's window, which are not
+        ranked. `mark` is `winner`, or `=` if the configuration is statistically indistinguishable from the best. The other columns are
+        the primary metric with `low` and `high`, and the means of the other metrics.
 
         Examples
         --------
@@ -124,7 +124,8 @@ class Results:
 
         Returns
         -------
-        DataFrame, indexed by metric: `difference` (a - b) with `low` and `high`, `p` and `p_adjusted` if it was tested, `n`, `clusters`.
+        A DataFrame indexed by metric, with `difference` (a - b) and its bounds `low` and `high`, `p` and `p_adjusted` if the metric was
+        tested, `n` and `clusters`.
 
         Raises
         ------
@@ -149,8 +150,8 @@ class Results:
 
         Returns
         -------
-        DataFrame with a row for each missed piece of evidence or document: `query_id`, `question`, `cause`, `evidence` (`doc_id:start-end`, or the
-        document), `rank` (0 if it was not retrieved), `meaning` of the cause.
+        A DataFrame with a row for each missed piece of evidence or document. Its columns are `query_id`, `question`, `cause`, `evidence`
+        (`doc_id:start-end`, or the document), `rank` (0 if it was not retrieved) and `meaning` of the cause.
 
         Raises
         ------
@@ -242,7 +243,7 @@ class Results:
 def load(path: str | Path) -> Results:
     """Open the results of a finished sweep, `outputs/<name>`, on any machine.
 
-    A relative path is resolved against the working directory, then each of its parents, as for a notebook in a folder of the project.
+    A relative path is resolved against the working directory, then each of its parents, so it also works in a notebook's folder.
 
     Raises
     ------

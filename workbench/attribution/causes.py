@@ -70,7 +70,9 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "unsupported", "answering", "the answer makes a claim that the context does not contain", "the context does not support the answer"
     ),
-    Cause("off_topic", "answering", "the context supports the answer, which is not what was asked", "the answer misses the question"),
+    Cause(
+        "off_topic", "answering", "the context supports the answer, but it does not answer the question", "the answer misses the question"
+    ),
     Cause("unrefused", "answering", "the question has no answer and was given one", "it should have been refused"),
 )
 CAUSE_NAMES = tuple(cause.name for cause in CAUSES)

@@ -19,7 +19,7 @@ KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
 
 @click.group()
 def dataset() -> None:
-    """Datasets: documents, questions, labels."""
+    """Check a dataset or convert it to a golden folder."""
 
 
 def _place(command: Callable[..., None]) -> Callable[..., None]:

@@ -25,7 +25,7 @@ _DATASET = Path("experiments", "handbook")
 def lab(outputs: Path, words: tuple[str, ...]) -> None:
     """Open the executed notebook of an experiment or of its OUTPUT in JupyterLab, rooted at the working directory.
 
-    Without either, or before the first sweep, it opens the notebook to start from. Further arguments, such as --no-browser, go to JupyterLab.
+    Without an argument, or before the first sweep, it opens start.ipynb. Further arguments, such as --no-browser, go to JupyterLab.
     """
     if find_spec("jupyterlab") is None:
         raise InputError("JupyterLab is not installed", advice("lab"))

@@ -41,7 +41,7 @@ def sweep(
     jobs: int | None,
     scheduler: str | None,
 ) -> None:
-    """Run an experiment: its tables, executed notebooks and report.html under OUTPUTS/<name>/.
+    """Run an experiment and write its tables, executed notebooks and report.html to OUTPUTS/<name>/.
 
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
@@ -73,7 +73,7 @@ def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
 @_experiment_options
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
 def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: bool) -> None:
-    """Make the notebooks and report.html of a finished sweep without computing results; unchanged ones are reused."""
+    """Write the notebooks and report.html of a finished sweep again. Only those that would change are made."""
     from workbench.execution.local import run_experiment
     from workbench.execution.plan import plan_experiment
     from workbench.execution.screening import as_screened

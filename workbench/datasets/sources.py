@@ -63,7 +63,7 @@ class EvidenceSource(Source):
 
 
 class GoldenSource(EvidenceSource):
-    """The project's own format: a folder or a JSON file. `documents` gives the path of documents outside it."""
+    """Workbench's own format: a folder or a JSON file. `documents` gives the path of documents outside it."""
 
     kind: Literal["golden"] = "golden"
     path: str = Field(description="The folder or JSON file.")
@@ -74,7 +74,7 @@ class GoldenSource(EvidenceSource):
 
 
 class ListSource(EvidenceSource):
-    """A plain JSON list of {query, relevant_doc_ids, irrelevant_doc_ids} and the documents it is about."""
+    """A plain JSON list of {query, relevant_doc_ids, irrelevant_doc_ids}, and its documents."""
 
     kind: Literal["list"] = "list"
     path: str = Field(description="The JSON file with the list.")
@@ -120,7 +120,7 @@ class TrecSource(Source):
 
 
 class TableSource(EvidenceSource):
-    """A table of questions, CSV or parquet, and the documents it is about, or a folder with both."""
+    """A CSV or parquet table of questions and its documents, or a folder with both."""
 
     kind: Literal["table"] = "table"
     path: str = Field(description="The CSV or parquet file, or a folder with questions and documents.")

@@ -43,7 +43,7 @@ class Encoder(NamedTuple):
 
 
 class Embedder(Component, ABC):
-    """A model with its window and prompts. The loaded weights are a cache keyed by this value."""
+    """An embedding model with its window and prompts. Loaded weights are cached under this value."""
 
     # Increased when the same settings begin to give other vectors.
     version: ClassVar[int] = 1

@@ -37,9 +37,10 @@ Doubles = NDArray[np.float64]
 class StaticEmbedder(Embedder):
     """The mean of a text's token vectors, distilled once from a sentence-transformers model: a hundred times as fast, but coarser.
 
-    As in model2vec (Tulkens & van Dongen 2024): every token of the vocabulary through the model, principal components, weights
-    that lower frequent tokens by Zipf's law over the vocabulary's order. The first use takes a minute and saves the table in
-    WORKBENCH_CACHE. Nothing is truncated without `max_tokens`. A text without a known token gets the vocabulary's mean.
+    The distillation is that of model2vec (Tulkens & van Dongen 2024): the model encodes every token of the vocabulary, the vectors are
+    reduced to their principal components, and frequent tokens get a lower weight by Zipf's law over the vocabulary's order. The first
+    use takes a minute and saves the table in WORKBENCH_CACHE. Without `max_tokens`, nothing is truncated. A text without a known token
+    gets the mean vector of the vocabulary.
     """
 
     kind: Literal["static"] = "static"

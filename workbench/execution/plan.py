@@ -51,7 +51,7 @@ class PlannedConfiguration:
 
 @dataclass(frozen=True)
 class Plan:
-    """All planned configurations, the measured or assumed speed (tokens a second), and the expected minutes."""
+    """The expected work of a sweep: its configurations, the measured or assumed speed in tokens per second, and the minutes."""
 
     configurations: tuple[PlannedConfiguration, ...]
     tokens_a_second: float

@@ -107,7 +107,7 @@ class TokenCut:
 
 
 def tokens(count: int) -> TokenCut:
-    """Return a cut after `count` tokens of delivered text, in the vocabulary of all-MiniLM-L6-v2 whatever the embedder.
+    """Return a cut after `count` tokens of delivered text, in the vocabulary of all-MiniLM-L6-v2 for every embedder.
 
     Examples
     --------

@@ -54,8 +54,8 @@ class Kind:
 _TREC = "trec_eval, over distinct documents, each ranked by its best chunk; relevant is a grade of 1 or more"
 _GAIN = f"{_TREC}; Järvelin and Kekäläinen 2002"
 _SMITH = "Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval"
-_TEST_CODE = "as in most test code"
-_HERE = "here"
+_TEST_CODE = "common in test code"
+_HERE = "Workbench"
 _BUILTIN: dict[str, Kind] = {
     "recall": Kind(recall, "documents", "k", RELEVANT, "share of the relevant documents among the first k documents", "found / R", _TREC),
     "precision": Kind(precision, "documents", "k", RELEVANT, "share of the first k documents that are relevant", "found / k", _TREC),
@@ -94,7 +94,7 @@ _BUILTIN: dict[str, Kind] = {
         "documents",
         "k",
         RELEVANT,
-        "relevant documents found among the first k, of min(k, relevant)",
+        "relevant documents among the first k, divided by the largest possible number",
         "found / min(k, R)",
         _HERE,
     ),
@@ -155,7 +155,7 @@ _BUILTIN: dict[str, Kind] = {
         "spans",
         "k or tokens",
         EVIDENCE,
-        "evidence that was delivered, of all that was delivered or should have been",
+        "share of delivered evidence in all text that was delivered or should have been",
         "|D ∩ A| / (|D| + |E ∖ D|)",
         _SMITH,
     ),

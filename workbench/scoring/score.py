@@ -29,10 +29,10 @@ _UNSEEN = ""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """The result of `score`.
+    """The result of `score` and of `evaluate`: means with intervals, and the value of every query.
 
-    `table`: `metric, value, low, high, n, clusters, unscored, attainable`, one row per metric, 95 % intervals. `queries`: `query_id,
-    metric, value, state, reason`, one row per metric and query. `notes`: sentences that explain them.
+    `table` has one row per metric with `metric, value, low, high, n, clusters, unscored, attainable` and 95 % intervals. `queries` has
+    one row per metric and query with `query_id, metric, value, state, reason`. `notes` contains sentences about unusual data.
     """
 
     table: pd.DataFrame
@@ -64,12 +64,12 @@ _COLUMNS = [words("metric"), *map(Column, ("value", "95 % interval", "n", "clust
 def score(
     dataframe: pd.DataFrame, metrics: Sequence[str | Metric], qrels: pd.DataFrame | None = None, *, all_judged: bool = False
 ) -> Scores:
-    """Compute document metrics such as `recall@5` for the rankings in a dataframe of either shape.
+    """Score the rankings in a DataFrame by document metrics such as `recall@5`.
 
-    One row per query: `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and, if known, `irrelevant`,
-    `query_id`, `answerable`, `cluster`. One row per document: `query_id`, `doc_id`, and `rank` or `score`, with judgements in `relevance`
-    or in `qrels` (`query_id, doc_id, relevance`). `all_judged` says that such a frame has every judged document, with rank NaN for
-    those that were not retrieved. Raises InputError for invalid data.
+    A DataFrame with one row per query has the columns `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and
+    optionally `irrelevant`, `query_id`, `answerable` and `cluster`. One with a row per document has `query_id`, `doc_id`, and `rank` or
+    `score`. Its judgements are in `relevance` or in `qrels` (`query_id, doc_id, relevance`). Pass `all_judged=True` if it contains every
+    judged document, with rank NaN for those that were not retrieved. Raises InputError for invalid data.
 
     Examples
     --------

@@ -50,10 +50,11 @@ class Reason(StrEnum):
 class Verdict:
     """The conclusions about configurations, based on one metric.
 
-    `ranked`: those with a score, best mean first. `best`: the tie set in that order, which contains the true best with at least
-    95 % confidence. `winner` is its only member, else None and `reason` says why. `selected` is about the leader, `ranked[0]`.
-    `needed` queries would distinguish the first two (None if the difference or its error is 0 or unknown). `n` queries have a value for
-    all configurations. `conditional`: there are too few documents, so the verdict only covers questions on these documents.
+    `ranked` lists the configurations with a score, best mean first. `best` is the tie set in that order, which contains the true best
+    with at least 95 % confidence. `winner` is its only member, or None for the reason in `reason`. `selected` describes the leader,
+    `ranked[0]`. `needed` is the number of queries that would distinguish the first two, or None if the difference or its error is 0 or
+    unknown. `n` is the number of queries with a value for all configurations. `conditional` is True if there are so few documents that
+    the verdict only covers questions about these documents.
     """
 
     metric: str
@@ -86,7 +87,7 @@ class Verdict:
         )
 
     def between(self, a: str, b: str) -> Comparison | None:
-        """The comparison of two configurations in either order, or None if the family does not contain it."""
+        """Return the comparison of two configurations in either order, or None if these two were not compared."""
         return next((row for row in self.comparisons if {row.a, row.b} == {a, b}), None)
 
 

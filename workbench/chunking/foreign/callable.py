@@ -27,7 +27,8 @@ class CallableChunker(ForeignChunker):
     """A function `package.module:function` that takes a text, and `arguments`, and returns its chunks.
 
     Chunks are texts in their order, pairs (start, end) in code points, or mappings or objects with `start_index` and `end_index`.
-    `tokens` has no effect. The identity is the source of the function's module, not of its imports. The working directory is searched.
+    `tokens` has no effect. The module may be in the working directory. Results are computed again if its source changes, but not if
+    only a module that it imports changes.
     """
 
     examples: ClassVar = (

@@ -19,7 +19,7 @@ class ChonkieChunker(LibraryChunker):
 
     A chunker that accepts a tokenizer gets ours, so that sizes count in the unit of `tokens` and leave room for special tokens and the
     document's longest header; `arguments: {tokenizer: …}` names another. Others count in their own units (FastChunker
-    in bytes, TableChunker in rows). Its offsets are checked against its texts.
+    in bytes, TableChunker in rows). Chonkie's offsets are checked against its texts.
     """
 
     module: ClassVar = "chonkie"

@@ -30,7 +30,7 @@ def margin_spread(case: Case, cut: Cut) -> MetricValues:
 
 
 def answerable_auroc(top_scores: npt.ArrayLike, answerable: npt.ArrayLike) -> float | None:
-    """P(top score of an answerable query > that of an unanswerable one), counting ties half. None unless both kinds exist.
+    """P(top score of an answerable query > that of an unanswerable one), where a tie counts as one half. None unless both kinds exist.
 
     `top_scores` (q) are the scores of each query's first hit, -inf without results, so that it looks unanswerable. `answerable` (q) is
     bool. The result is Mann-Whitney's U / (answerable · unanswerable).
