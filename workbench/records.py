@@ -1,11 +1,12 @@
 """Frozen values that pass between stages. Positions are half-open [start, end), in Unicode code points of `Document.text`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.core.display import excerpt, table_html, text_html
 from workbench.core.formatting import plural
+from workbench.errors import InputError
 
 _SHOWN_QUERIES = 5
 _SHOWN_CHARACTERS = 800
@@ -148,6 +149,15 @@ class Dataset:
     qrels: tuple[Qrel, ...]
     needs: tuple[Need, ...] = ()
     source: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    def subset(self, query_ids: Iterable[str]) -> "Dataset":
+        """Return a dataset with these questions, their labels, and all documents. Raises InputError for an id that no question has."""
+        wanted = set(query_ids)
+        if unknown := wanted - {query.query_id for query in self.queries}:
+            raise InputError(f"the dataset {self.name} has no question {min(unknown)!r}", "see dataset.queries")
+        queries = tuple(query for query in self.queries if query.query_id in wanted)
+        qrels = tuple(qrel for qrel in self.qrels if qrel.query_id in wanted)
+        return replace(self, queries=queries, qrels=qrels, needs=tuple(need for need in self.needs if need.query_id in wanted), source=None)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {self._sizes()})"

@@ -150,3 +150,53 @@ def test_an_index_of_other_documents_is_refused(indexes: dict[str, wb.Index]) ->
 def test_metrics_are_required_and_named(metrics: list[str]) -> None:
     with pytest.raises(wb.InputError, match=r"no metric is given|did you mean recall@5"):
         wb.evaluate(answering(first=[], second=[], third=[]), DATASET, metrics)
+
+
+def test_an_error_of_workbench_inside_the_system_leaves_its_question_unscored(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
+    few = part.subset([query.query_id for query in part.queries[:6]])
+    index = indexes["fixed-128-0"]
+    scores = wb.evaluate(lambda query, k: index.search(" " if query == few.queries[0].text else query, k), few, "recall@5")
+    assert scores.queries["reason"][0] == "InputError: the question is empty; give a question"
+    assert (scores.queries["state"] == "unscored").sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"a": 0.1, "b": 0.9}, "returned a dict; return a list of hits"),
+        ("a", "returned a str"),
+        ({"a", "b"}, "returned a set"),
+        ([{"doc_id": "a", "score": 0.1}, {"doc_id": "b", "score": 0.9}], "the scores of the hits of query 'q1' rise"),
+    ],
+)
+def test_hits_without_an_order_are_an_input_error(answer: Any, says: str) -> None:
+    with pytest.raises(wb.InputError, match=says):
+        wb.evaluate(lambda *_: answer, DATASET, "recall@5")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"documents": (*DOCUMENTS, wb.Document("a", "again"))}, "repeats the document id 'a'"),
+        ({"queries": (*QUERIES, QUERIES[0])}, "repeats the query id 'q1'"),
+        ({"needs": (wb.Need("q1", (wb.Span("a", 4, 70),)),)}, r"\[4, 70\) in document 'a' of 18 characters"),
+        ({"queries": QUERIES[:1]}, "judges query 'q2'"),
+    ],
+)
+def test_a_dataset_made_in_python_is_checked(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(wb.DatasetError, match=says):
+        wb.evaluate(answering(first=[], second=[], third=[]), replace(DATASET, **changes), "recall@5")
+
+
+def test_a_subset_keeps_the_labels_of_its_questions() -> None:
+    subset = DATASET.subset(["q3", "q1"])
+    assert [query.query_id for query in subset.queries] == ["q1", "q3"]
+    assert {qrel.query_id for qrel in subset.qrels} == {need.query_id for need in subset.needs} == {"q1", "q3"}
+    assert subset.documents == DATASET.documents
+    with pytest.raises(wb.InputError, match="no question 'q9'"):
+        DATASET.subset(["q9"])
+
+
+def test_an_index_takes_no_k(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:
+    with pytest.raises(wb.InputError, match="leave k out"):
+        wb.evaluate(indexes["fixed-128-0"], part, "recall@5", k=3)

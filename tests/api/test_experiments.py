@@ -112,3 +112,12 @@ def test_the_display_of_an_experiment_names_its_configurations(built: wb.Experim
 def test_jobs_and_a_scheduler_exclude_each_other(built: wb.Experiment, tmp_path: Path) -> None:
     with pytest.raises(wb.InputError, match="exclude each other"):
         wb.sweep(built, tmp_path, jobs=2, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(wb.InputError, match="jobs is 0; give 1 or more"):
+        wb.sweep(built, tmp_path, jobs=0)
+
+
+def test_a_single_component_and_a_single_metric_need_no_list(corner: wb.Dataset) -> None:
+    experiment = wb.Experiment("one", corner, sweep={"chunking": wb.FixedChunker(size=64)}, metrics=wb.recall @ 5)
+    assert (experiment.names, experiment.metrics) == (["fixed-64-0"], (wb.recall @ 5,))
+    with pytest.raises(wb.InputError, match="chunking is 'fixed'; give a component or its settings"):
+        wb.Experiment("one", corner, sweep={"chunking": "fixed"})  # type: ignore[dict-item]  # the fault

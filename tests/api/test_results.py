@@ -85,3 +85,36 @@ def test_tables_are_there_by_name(few: Outcome) -> None:
         assert len(table)
     assert results.failures == {}
     assert repr(results) == "Results('few', 5 configurations by span_recall@500t)"
+
+
+def test_a_run_that_was_replaced_after_it_was_opened_is_refused_instead_of_mixed(few: Outcome, outcome: Outcome, tmp_path: Path) -> None:
+    shutil.copytree(few.folder, tmp_path / "run")
+    results = workbench.load(tmp_path / "run")
+    results.leaderboard()
+    shutil.rmtree(tmp_path / "run")
+    shutil.copytree(outcome.folder, tmp_path / "run")
+    with pytest.raises(InputError, match="was replaced after it was opened"):
+        results.hits  # noqa: B018  # reads the table
+
+
+def test_a_change_of_a_table_stays_with_the_caller(few: Outcome) -> None:
+    results = workbench.load(few.folder)
+    before = results.leaderboard()
+    results.metrics["value"] *= 100
+    results.queries.drop(columns="value", inplace=True)
+    assert results.leaderboard().equals(before)
+    assert "value" in results.queries
+
+
+def test_a_run_is_read_from_anywhere_once_it_is_opened(few: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(few.folder.parent)
+    results = workbench.load(few.folder.name)
+    monkeypatch.chdir(tmp_path)
+    assert len(results.hits)
+
+
+def test_a_misspelt_run_is_suggested_and_a_folder_of_runs_lists_them(few: Outcome) -> None:
+    with pytest.raises(InputError, match=r"does not exist \(did you mean 'few'\?\)"):
+        workbench.load(few.folder.parent / "fewer")
+    with pytest.raises(InputError, match="give one of its runs: few"):
+        workbench.load(few.folder.parent)

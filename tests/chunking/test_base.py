@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.recursive import RecursiveChunker
-from workbench.errors import ModelError
+from workbench.errors import InputError, ModelError
 from workbench.models.files import MINILM
 from workbench.records import Chunk, Document
 
@@ -23,7 +23,7 @@ def test_an_overlap_of_the_whole_size_is_refused_with_both_numbers() -> None:
     "wrong", [{"size": 7}, {"size": 0}, {"size": -5}, {"size": 64, "overlap": -1}, {"size": 64, "tokens": "words"}, {}]
 )
 def test_settings_that_cannot_work_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(ValidationError):
         FixedChunker.model_validate(wrong)
 
 

@@ -1,4 +1,5 @@
 import pytest
+from pydantic import ValidationError
 
 from workbench.chunking.foreign.chonkie import ChonkieChunker, SliceTokenizer
 from workbench.errors import InputError
@@ -64,7 +65,7 @@ def test_a_chunker_that_repeats_a_tables_header_is_refused() -> None:
     ],
 )
 def test_settings_that_cannot_work_are_refused_when_they_are_read(settings: dict[str, object], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(ValidationError, match=told):
         ChonkieChunker.model_validate(settings)
 
 

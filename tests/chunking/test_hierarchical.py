@@ -2,6 +2,7 @@ import pytest
 
 from workbench.chunking.hierarchical import HierarchicalChunker
 from workbench.chunking.recursive import RecursiveChunker
+from workbench.errors import InputError
 from workbench.records import Document
 
 TEXT = "\n\n".join(f"Paragraph {i} has some words. It has a second sentence, too." for i in range(12))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
+from pydantic import ValidationError
 
 from workbench.chunking.foreign import library
 from workbench.chunking.foreign.langchain import LangChainChunker, short_name
@@ -105,7 +106,7 @@ def test_dropped_headings_stay_dropped() -> None:
     ],
 )
 def test_settings_that_cannot_work_are_refused_when_they_are_read(settings: dict[str, object], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(ValidationError, match=told):
         LangChainChunker.model_validate(settings)
 
 

@@ -119,7 +119,7 @@ def test_every_fault_of_an_experiment_is_a_line_and_nothing_runs(folder):
     assert done.returncode == 2
     lines = done.stderr.strip().splitlines()
     assert len(lines) >= 2
-    assert all(line.startswith("workbench: ") and line.endswith("x.yaml") for line in lines)
+    assert all(re.match(r"workbench: \S*x\.yaml: ", line) for line in lines)
     assert not (folder / "outputs").exists()
 
 
@@ -188,13 +188,7 @@ def test_the_plan_prints_stages_tokens_and_minutes(folder):
     done = told("plan", folder / "x.yaml", "--outputs", folder / "outputs")
     assert done.returncode == 0
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("fixed-256-0")]
-    assert [stage for stage in line.split() if stage in ("chunks", "vectors", "index", "hits", "scores")] == [
-        "chunks",
-        "vectors",
-        "index",
-        "hits",
-        "scores",
-    ]
+    assert line.split()[1:3] == ["all", "-"]
     assert "tokens to embed" in done.stdout
     assert "less than a minute" in done.stdout
 

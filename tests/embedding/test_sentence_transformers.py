@@ -8,7 +8,7 @@ import pytest
 
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.errors import ModelError
+from workbench.errors import InputError, ModelError
 from workbench.models.files import MINILM, locate
 
 TEXTS = ["the cat sat on the mat", "", "😀 naïve café", "word " * 600, "日本語のテキスト", "Ada wrote it.\r\nBob read it."]

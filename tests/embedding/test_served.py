@@ -11,7 +11,7 @@ import pytest
 from workbench.embedding.embed import embed, text_keys
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.remote_base import RemoteEmbedder
-from workbench.errors import ModelError, RunError
+from workbench.errors import InputError, ModelError, RunError
 from workbench.models.files import MINILM
 from workbench.storage.vector_cache import VectorCache
 

@@ -11,7 +11,7 @@ QUICKSTART = Path("experiments/quickstart.yaml")
 def faults(*overrides: str, path: Path = QUICKSTART) -> list[str]:
     with pytest.raises(ExperimentError) as caught:
         read_experiment(path, overrides)
-    return [line.removesuffix(f" in {path}") for line in caught.value.lines]
+    return [line.removeprefix(f"{path}: ") for line in caught.value.lines]
 
 
 def test_an_override_that_every_item_of_the_axis_repeats_is_refused_with_what_wins() -> None:

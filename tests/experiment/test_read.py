@@ -104,7 +104,7 @@ def test_every_fault_is_reported_at_once_with_its_fix():
     assert "overlap 64 is not smaller than size 64" in text
     assert "recal@5" in text
     assert "recall@0" in text
-    assert all("\n" not in line and line.endswith("in x.yaml") for line in lines)
+    assert all("\n" not in line and line.startswith("x.yaml: ") for line in lines)
     assert len(lines) == 8
 
 
@@ -153,7 +153,7 @@ def test_reading_loads_and_converts_no_model(tmp_path: Path, run_python: Callabl
     printed = run_python(READ, env={"WORKBENCH_CACHE": str(tmp_path / "cache")}).splitlines()
     assert printed[0] == "8"
     assert printed[1] == "fixed-256-0"
-    assert printed[2].startswith("embedding: backend: openvino needs OpenVINO; pip install ")
+    assert printed[2].startswith("x: embedding: backend: openvino needs OpenVINO; pip install ")
     assert not (tmp_path / "cache").exists()
 
 

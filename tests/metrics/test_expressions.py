@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -16,6 +17,9 @@ def test_an_expression_is_the_metric_that_its_text_names(name: str) -> None:
 def test_a_token_cut_is_the_cut_with_a_t() -> None:
     assert wb.span_recall @ wb.tokens(2000) == Metric.parse("span_recall@2000t")
     assert wb.margin == Metric.parse("margin")
+    assert wb.recall @ np.int64(5) == Metric.parse("recall@5")
+    with pytest.raises(InputError, match=r"tokens is 1\.5"):
+        wb.tokens(1.5)  # type: ignore[arg-type]  # the fault
 
 
 def test_a_metric_needs_a_cut_in_an_expression_exactly_if_it_does_in_text() -> None:

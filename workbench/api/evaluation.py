@@ -7,6 +7,7 @@ import pandas as pd
 
 from workbench.api.pipeline import Index
 from workbench.core.formatting import plural
+from workbench.datasets.checks import checked
 from workbench.errors import InputError
 from workbench.metrics.evaluate import evaluate as evaluate_metrics
 from workbench.metrics.inputs import Labels
@@ -51,11 +52,14 @@ def evaluate(system: Index | System, dataset: Dataset, metrics: Sequence[str | M
     >>> bool(same.table["value"][0] == scores.table["value"][0])
     True
     """
-    chosen, labels = chosen_metrics(metrics), Labels.of(dataset)
+    chosen = chosen_metrics(metrics)
     if not dataset.queries:
         raise InputError("the dataset has no questions", "load one with questions")
+    labels = Labels.of(checked(dataset))
     query_ids = [query.query_id for query in dataset.queries]
     if isinstance(system, Index):
+        if k is not None:
+            raise InputError("an index is ranked as deep as the metrics read", "leave k out, or pass index.search")
         return scores_of(_index_rows(system, dataset, chosen), query_ids, query_clusters(labels))
     run = run_system(system, dataset, chosen, k)
     rows = evaluate_metrics(labels, run.retrieved, chosen)

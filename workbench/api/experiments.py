@@ -28,7 +28,6 @@ from workbench.records import Dataset
 
 # A component, or its settings as in an experiment file.
 Settings = Component | Mapping[str, Any]
-Stage = Literal["chunking", "embedding", "retrieval"]
 
 
 class Experiment:
@@ -68,8 +67,8 @@ class Experiment:
         name: str,
         dataset: Dataset | Settings,
         *,
-        pipeline: Pipeline | Mapping[Stage, Settings] | None = None,
-        sweep: Mapping[Stage, Sequence[Settings] | Settings] | None = None,
+        pipeline: Pipeline | Mapping[str, Settings] | None = None,
+        sweep: Mapping[str, Sequence[Settings] | Settings] | None = None,
         metrics: Sequence[str | Metric] | str | Metric | None = None,
         primary: str | Metric | None = None,
         baseline: str | None = None,
@@ -230,6 +229,8 @@ def sweep(
 def _on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:
     if jobs and scheduler:
         raise InputError("jobs and scheduler exclude each other", "leave one of them out")
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs is {jobs}", "give 1 or more")
     if not (jobs or scheduler):
         return None
     # Deferred: dask is an optional dependency.

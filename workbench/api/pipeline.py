@@ -12,6 +12,7 @@ from workbench.chunking.fixed import FixedChunker
 from workbench.context.packing import pack
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
+from workbench.datasets.checks import checked
 from workbench.embedding.base import Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
@@ -99,7 +100,7 @@ class Pipeline:
         dataset = documents if isinstance(documents, Dataset) else Dataset("documents", tuple(documents), (), ())
         if not dataset.documents:
             raise InputError("there are no documents to index", "give a dataset or a list of documents")
-        run = RunContext(Workspace.at(Path(outputs)), dataset, (), "exact")
+        run = RunContext(Workspace.at(Path(outputs).resolve()), checked(dataset), (), "exact")
         return Index(self, run, Graph(run).walk(self.configuration, ("chunks", "vectors", "index")))
 
     def __repr__(self) -> str:

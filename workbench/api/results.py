@@ -48,37 +48,37 @@ class Results:
     @property
     def metrics(self) -> pd.DataFrame:
         """The mean of every metric with its interval, over all questions and for each slice."""
-        return self.tables.metrics
+        return self.tables.metrics.copy()
 
     @property
     def queries(self) -> pd.DataFrame:
         """The value of every metric for every question."""
-        return self.tables.queries
+        return self.tables.queries.copy()
 
     @property
     def hits(self) -> pd.DataFrame:
         """Every retrieved chunk by rank, and whether it was delivered."""
-        return self.tables.hits
+        return self.tables.hits.copy()
 
     @property
     def configurations(self) -> pd.DataFrame:
         """The fields and sizes of every configuration, and the errors of failed ones."""
-        return self.tables.configurations
+        return self.tables.configurations.copy()
 
     @property
     def comparisons(self) -> pd.DataFrame:
         """The difference between every two configurations by every metric."""
-        return self.tables.comparisons
+        return self.tables.comparisons.copy()
 
     @property
     def timings(self) -> pd.DataFrame:
         """Seconds by stage, latencies, and everything else that varies between runs."""
-        return self.tables.timings
+        return self.tables.timings.copy()
 
     @property
     def questions(self) -> pd.DataFrame:
         """The questions with their answers and metadata."""
-        return self.tables.questions
+        return self.tables.questions.copy()
 
     @property
     def failures(self) -> dict[str, str]:

@@ -56,6 +56,21 @@ def notes(draft: DatasetDraft) -> list[str]:
     return unread + list(dict.fromkeys(draft.notes))
 
 
+def checked(dataset: Dataset) -> Dataset:
+    """Return a dataset made in Python if it is consistent; it may have no questions. Raises DatasetError with every fault."""
+    where = f"dataset {dataset.name}"
+    draft = DatasetDraft(dataset.name)
+    draft.documents = [(document, where) for document in dataset.documents]
+    draft.queries = [(query, where) for query in dataset.queries]
+    draft.qrels = [(qrel, where) for qrel in dataset.qrels]
+    needs = [(str(number), need, span) for number, need in enumerate(dataset.needs) for span in need.alternatives]
+    draft.evidence = [EvidenceRow(need.query_id, number, span, None, where) for number, need, span in needs]
+    lines = [*_duplicates("document", ((document.doc_id, where) for document in dataset.documents))]
+    if lines := faults(draft) if dataset.queries else lines:
+        raise DatasetError(where, [line.removeprefix(f"{where} ") for line in lines])
+    return dataset
+
+
 def dataset_of(draft: DatasetDraft) -> Dataset:
     """Make the dataset, with labels in the order of the queries. Raises DatasetError with all faults of the draft."""
     if lines := faults(draft):

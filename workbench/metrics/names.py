@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from numbers import Integral
 
 from workbench.core.display import table_html
 from workbench.core.formatting import nearest_word
@@ -115,7 +116,9 @@ def tokens(count: int) -> TokenCut:
     >>> wb.span_recall @ wb.tokens(2000)
     span_recall@2000t
     """
-    return TokenCut(count)
+    if isinstance(count, bool) or not isinstance(count, Integral):
+        raise InputError(f"tokens is {count!r}", "give a whole number, such as tokens(2000)")
+    return TokenCut(int(count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +130,9 @@ class UncutMetric:
     def __matmul__(self, cut: int | TokenCut) -> Metric:
         if isinstance(cut, TokenCut):
             return Metric(self.name, tokens=cut.tokens)
-        if isinstance(cut, bool) or not isinstance(cut, int):
+        if isinstance(cut, bool) or not isinstance(cut, Integral):
             raise InputError(f"the cut of {self.name} is {cut!r}", f"write {self.name} @ 5")
-        return Metric(self.name, k=cut)
+        return Metric(self.name, k=int(cut))
 
     def __repr__(self) -> str:
         return f"{self.name} (needs a cut, such as {self.name} @ 5)"

@@ -71,16 +71,22 @@ class RunTables:
             runs = [manifest.parent.name for manifest in place.parent.glob(f"*/{MANIFEST}")]
             raise InputError(f"{place} does not exist{meant(place.name, runs)}", "give the folder outputs/<name> of a finished sweep")
         try:
-            manifest = json.loads((place / MANIFEST).read_text("utf-8"))
+            text = (place / MANIFEST).read_text("utf-8")
+            manifest = json.loads(text)
         except (OSError, ValueError):
             runs = sorted(manifest.parent.name for manifest in place.glob(f"*/{MANIFEST}"))
             fix = f"give one of its runs: {', '.join(runs)}" if runs else "give the folder outputs/<name> of a finished sweep"
             raise InputError(f"{place} contains no run (no readable {MANIFEST})", fix) from None
-        sources = {
-            name: lambda _, schema=schema: read_table(place, schema)
-            for name, schema in SCHEMAS.items()
-            if (place / f"{name}.parquet").is_file()
-        }
+        # Tables are read later, from wherever the working directory is then.
+        whole = place.resolve()
+
+        def read(schema: TableSchema) -> pd.DataFrame:
+            table = read_table(whole, schema)
+            if not (whole / MANIFEST).is_file() or (whole / MANIFEST).read_text("utf-8") != text:
+                raise InputError(f"the run {place} was replaced after it was opened", "open it again")
+            return table
+
+        sources = {name: lambda _, schema=schema: read(schema) for name, schema in SCHEMAS.items() if (place / f"{name}.parquet").is_file()}
         missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and name not in sources]
         if missing or "metrics" not in manifest:
             what = f"lacks {', '.join(missing)}" if missing else "was made by an older version"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from pydantic import Field
@@ -10,6 +11,8 @@ from pydantic import Field
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, timed
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import Floats
+
+_INDEXES: WeakKeyDictionary[Sequence[str], dict["BM25Retriever", Any]] = WeakKeyDictionary()
 
 
 class BM25Retriever(Retriever):
@@ -26,12 +29,21 @@ class BM25Retriever(Retriever):
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
-        index = self.index(corpus.texts)
+        index = self._indexed(corpus.texts)
         words = self._words(queries.texts)
         ranked = rank_all(lambda first, last: _scores(index, words[first:last], len(corpus.ids)), len(words), corpus, depth, self.k)
         k = min(self.k, len(corpus.ids))
         seconds = timed(lambda text: index.retrieve(self._words([text]), k=k, show_progress=False), queries.texts)
         return replace(ranked, seconds=seconds)
+
+    def _indexed(self, texts: Sequence[str]) -> Any:
+        """Return the index of texts, kept as long as the texts, since a notebook searches one corpus again and again."""
+        if isinstance(texts, list | tuple):
+            return self.index(texts)
+        built = _INDEXES.setdefault(texts, {})
+        if self not in built:
+            built[self] = self.index(texts)
+        return built[self]
 
     def index(self, texts: Sequence[str]) -> Any:
         """Build the bm25s index of the chunks' texts."""

@@ -1,7 +1,8 @@
 """Ask a retrieval system every question of a dataset, and collect its rankings as metrics read them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,10 +68,16 @@ class _Asking:
         wanted = self.k or max(self.depth.documents, self.depth.slices, _FIRST_K if self.depth.tokens else 1)
         slices: list[_Slice] = []
         while True:
-            before, slices = len(slices), [self._slice(hit, query.query_id) for hit in system(query.text, wanted)][:wanted]
+            before, slices = len(slices), self._slices(_answer(system, query.text, wanted), query.query_id)
             if self.k or len(slices) < wanted or len(slices) <= before or wanted >= MOST_K or self._reached(slices):
                 return slices
             wanted = min(2 * wanted, MOST_K)
+
+    def _slices(self, hits: Sequence[Any], query_id: str) -> list[_Slice]:
+        scores = [_field(hit, "score") for hit in hits]
+        if all(isinstance(score, int | float | np.number) for score in scores) and any(np.diff(np.array(scores, dtype=np.float64)) > 0):
+            raise InputError(f"the scores of the hits of query {query_id!r} rise", "return the best hit first, or leave the scores out")
+        return [self._slice(hit, query_id) for hit in hits]
 
     def _reached(self, slices: Sequence[_Slice]) -> bool:
         distinct = set(slices)
@@ -101,6 +108,22 @@ class _Asking:
         return _Slice(doc, int(edges[0]), int(edges[1]))
 
 
+class _SystemError(Exception):
+    """What a system raised, as one line."""
+
+
+def _answer(system: System, query: str, k: int) -> list[Any]:
+    """Return at most k hits. Raises _SystemError if the system fails, and InputError if it returns something else than hits in order."""
+    try:
+        answer = system(query, k)
+        hits = None if isinstance(answer, Mapping | str | Set) else list(islice(answer, k))
+    except Exception as error:  # a system can raise anything, and its other answers count
+        raise _SystemError(" ".join(f"{type(error).__name__}: {error}".split())) from error
+    if hits is None:
+        raise InputError(f"the system returned a {type(answer).__name__}", "return a list of hits, the best first")
+    return hits
+
+
 def run_system(system: System, dataset: Dataset, metrics: Sequence[Metric], k: int | None = None) -> SystemRun:
     """Ask every question, each as deep as the metrics read, or for exactly `k` hits.
 
@@ -118,11 +141,9 @@ def run_system(system: System, dataset: Dataset, metrics: Sequence[Metric], k: i
     for place in range(len(dataset.queries)):
         try:
             rankings.append(asking.ranking(system, place))
-        except InputError:
-            raise
-        except Exception as error:  # a system can raise anything, and its other answers count
+        except _SystemError as error:
             rankings.append([])
-            failures[place] = " ".join(f"{type(error).__name__}: {error}".split())
+            failures[place] = str(error)
     if rankings and len(failures) == len(rankings):
         raise RunError(f"every question failed, the first with {failures[0]}", "try the system on one question")
     _check_slices(rankings, metrics)
