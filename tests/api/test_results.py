@@ -100,7 +100,8 @@ def test_a_run_that_was_replaced_after_it_was_opened_is_refused_instead_of_mixed
 def test_a_change_of_a_table_stays_with_the_caller(few: Outcome) -> None:
     results = workbench.load(few.folder)
     before = results.leaderboard()
-    results.metrics["value"] *= 100
+    metrics = results.metrics
+    metrics["value"] *= 100
     results.queries.drop(columns="value", inplace=True)
     assert results.leaderboard().equals(before)
     assert "value" in results.queries
