@@ -166,7 +166,6 @@ def test_an_error_of_workbench_inside_the_system_leaves_its_question_unscored(in
         ({"a": 0.1, "b": 0.9}, "returned a dict; return a list of hits"),
         ("a", "returned a str"),
         ({"a", "b"}, "returned a set"),
-        ([{"doc_id": "a", "score": 0.1}, {"doc_id": "b", "score": 0.9}], "the scores of the hits of query 'q1' rise"),
     ],
 )
 def test_hits_without_an_order_are_an_input_error(answer: Any, says: str) -> None:
@@ -195,6 +194,13 @@ def test_a_subset_keeps_the_labels_of_its_questions() -> None:
     assert subset.documents == DATASET.documents
     with pytest.raises(wb.InputError, match="no question 'q9'"):
         DATASET.subset(["q9"])
+
+
+def test_scores_that_rise_with_the_rank_are_noted() -> None:
+    def system(query: str, _: int) -> list[dict[str, Any]]:
+        return [{"doc_id": "a", "score": 0.1}, {"doc_id": "b", "score": 0.9 if query == "first" else 0.0}]
+
+    assert wb.evaluate(system, DATASET, "recall@5").notes == ("The scores of 1 ranking rise with the rank: are the best hits first?",)
 
 
 def test_an_index_takes_no_k(indexes: dict[str, wb.Index], part: wb.Dataset) -> None:

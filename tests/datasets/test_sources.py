@@ -122,6 +122,6 @@ def test_nfcorpus_has_its_published_counts(big_data: Callable[[str], Path], spli
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_source_of_any_kind_says_in_one_line_what_is_not_there(kind: str, tmp_path: Path) -> None:
     settings = {name: str(tmp_path / "absent") for name in ("path", "documents") if name in SOURCES[kind].model_fields}
-    with pytest.raises(ValidationError, match="absent") as caught:
+    with pytest.raises(InputError, match="absent") as caught:
         SOURCES[kind].model_validate(settings).load()
     assert len(caught.value.lines) == 1

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from workbench.embedding.embed import embed, text_keys
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.remote_base import RemoteEmbedder
-from workbench.errors import InputError, ModelError, RunError
+from workbench.errors import ModelError, RunError
 from workbench.models.files import MINILM
 from workbench.storage.vector_cache import VectorCache
 
@@ -170,7 +171,7 @@ def test_an_unknown_window_or_vocabulary_is_an_error(make: Make) -> None:
 
 @pytest.mark.parametrize("address", ["ftp://localhost", "http://my box/v1", "http://me:secret@localhost:80/v1"])
 def test_an_address_is_one_without_a_password(make: Make, address: str) -> None:
-    with pytest.raises(InputError, match="base_url") as caught:
+    with pytest.raises(ValidationError, match="base_url") as caught:
         make(base_url=address)
     assert all("secret" not in detail["msg"] and detail["loc"] == () for detail in caught.value.errors())
 

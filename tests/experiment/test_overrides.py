@@ -24,7 +24,7 @@ def test_an_override_that_every_item_of_the_axis_repeats_is_refused_with_what_wi
 def test_its_value_is_validated_all_the_same() -> None:
     first, second = faults("pipeline.retrieval.k=0")
     assert first.startswith("--set pipeline.retrieval.k=0 changes nothing: ")
-    assert second.startswith("retrieval 'dense' k is 0: ")
+    assert second.startswith("retrieval 'dense' k is 0, smaller than 1")
     assert "(did you mean 'fixed'?)" in faults("pipeline.chunking.kind=fixt")[1]
 
 

@@ -196,7 +196,7 @@ def test_an_override_that_fits_nowhere_is_one_line(experiment_file, override):
         ({"dataset": "data/mine"}, "dataset is 'data/mine', not a mapping; write for example dataset: {kind: golden, path: data/mine}"),
         ({"dataset": {"path": "x"}}, "dataset needs 'kind'; kinds are golden, list"),
         ({"dataset": {"kind": "Golden", "path": "x"}}, "dataset has no kind 'Golden' (did you mean 'golden'?)"),
-        ({"dataset": DATASET | {"split": 1}}, "split is 1: Input should be a valid string; write it in quotes: '1'"),
+        ({"dataset": DATASET | {"split": 1}}, "split is 1, not a text; write it in quotes: '1'"),
         ({"pipeline": {"retrieval": {"k": True}}}, "retrieval 'dense' k is True, not a number"),
         ({"pipeline": {"retrieval": {"top_k": 3}}}, "retrieval 'dense' has no parameter 'top_k' (did you mean 'k'?)"),
         ({"pipeline": {"retrieval": {"kind:dense": None}}}, "has 'kind:dense' as a key; write a space after the colon, 'kind: dense'"),

@@ -1,6 +1,6 @@
 """Evaluate an index, or any other retrieval system, on a dataset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -15,7 +15,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.scoring.score import Scores, chosen_metrics, scores_of
-from workbench.scoring.systems import System, run_system
+from workbench.scoring.systems import System, SystemRun, run_system
 from workbench.statistics.clusters import query_clusters
 
 
@@ -67,7 +67,7 @@ def evaluate(system: Index | System, dataset: Dataset, metrics: Sequence[str | M
     rows.loc[failed, ["value", "attainable"]] = float("nan")
     rows.loc[failed, "state"] = "unscored"
     rows.loc[failed, "reason"] = rows.loc[failed, "query"].map(run.failures)
-    return scores_of(rows, query_ids, query_clusters(labels), _notes(run.failures))
+    return scores_of(rows, query_ids, query_clusters(labels), _notes(run))
 
 
 def _index_rows(index: Index, dataset: Dataset, metrics: Sequence[Metric]) -> pd.DataFrame:
@@ -78,7 +78,11 @@ def _index_rows(index: Index, dataset: Dataset, metrics: Sequence[Metric]) -> pd
     return pd.concat([entries["scores"][str(metric)].table("scores") for metric in metrics], ignore_index=True)
 
 
-def _notes(failures: Mapping[int, str]) -> tuple[str, ...]:
-    if not failures:
-        return ()
-    return (f"{plural(len(failures), 'question')} failed and is in no mean; the first error: {next(iter(failures.values()))}",)
+def _notes(run: SystemRun) -> tuple[str, ...]:
+    notes = []
+    if run.rising:
+        notes.append(f"The scores of {plural(run.rising, 'ranking')} rise with the rank: are the best hits first?")
+    if run.failures:
+        first = next(iter(run.failures.values()))
+        notes.append(f"{plural(len(run.failures), 'question')} failed and is in no mean; the first error: {first}")
+    return tuple(notes)

@@ -31,10 +31,11 @@ class _Slice(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemRun:
-    """The rankings of a system, and the one-line error of each question (its position) that failed."""
+    """The rankings of a system, the one-line error of each question (its position) that failed, and how many had rising scores."""
 
     retrieved: Retrieved
     failures: Mapping[int, str]
+    rising: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class _Asking:
     depth: _Depth
     k: int | None
     positions: Mapping[str, int] = field(repr=False)
+    rising: set[str] = field(default_factory=set, repr=False)
 
     def ranking(self, system: System, place: int) -> list[_Slice]:
         """Ask for more hits until they reach the depth, or the system has no more."""
@@ -76,7 +78,7 @@ class _Asking:
     def _slices(self, hits: Sequence[Any], query_id: str) -> list[_Slice]:
         scores = [_field(hit, "score") for hit in hits]
         if all(isinstance(score, int | float | np.number) for score in scores) and any(np.diff(np.array(scores, dtype=np.float64)) > 0):
-            raise InputError(f"the scores of the hits of query {query_id!r} rise", "return the best hit first, or leave the scores out")
+            self.rising.add(query_id)
         return [self._slice(hit, query_id) for hit in hits]
 
     def _reached(self, slices: Sequence[_Slice]) -> bool:
@@ -147,7 +149,7 @@ def run_system(system: System, dataset: Dataset, metrics: Sequence[Metric], k: i
     if rankings and len(failures) == len(rankings):
         raise RunError(f"every question failed, the first with {failures[0]}", "try the system on one question")
     _check_slices(rankings, metrics)
-    return SystemRun(_retrieved(rankings), failures)
+    return SystemRun(_retrieved(rankings), failures, len(asking.rising))
 
 
 def _field(hit: Any, name: str) -> Any:
