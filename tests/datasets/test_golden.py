@@ -435,3 +435,18 @@ def test_lines_hold_what_would_end_a_line_elsewhere(tmp_path: Path) -> None:
     write_golden(dataset, tmp_path / "d")
     assert json.loads((tmp_path / "d" / "documents.jsonl").read_text("utf-8"))["text"] == "a\u2028b\nc\x85"
     assert GoldenSource(path=str(tmp_path / "d")).load() == dataset
+
+
+def test_evidence_makes_its_document_relevant_unless_the_question_names_the_relevant_ones(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "documents" / f"{name}.md").write_text("Some text.")
+    span = [[{"doc_id": "a", "start": 0, "end": 4}]]
+    rows = [
+        {"query_id": "q1", "query": "x", "evidence": span},
+        {"query_id": "q2", "query": "y", "evidence": span, "relevant_doc_ids": ["b"]},
+    ]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dataset = GoldenSource(path=str(tmp_path)).load()
+    assert [(qrel.query_id, qrel.doc_id) for qrel in dataset.qrels] == [("q1", "a"), ("q2", "b")]
+    assert len(dataset.needs) == 2

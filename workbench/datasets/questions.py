@@ -39,7 +39,11 @@ def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
         if query_id is None:
             continue
         metadata = {key: value for key, value in row.items() if key not in LABELS}
-        draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
+        query = query_of(query_id, text, metadata, where, draft)
+        draft.queries.append((query, where))
+        if "relevant_doc_ids" not in row and query.answerable:
+            # A document with evidence is relevant, unless the question says which documents are.
+            row = {"relevant_doc_ids": _evidence_documents(row.get("evidence"))} | row
         _read_labels(row, query_id, where, draft)
 
 
@@ -66,6 +70,13 @@ def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: DatasetD
                 draft.fault(where, f"query {query_id} has evidence that is not a list of needs, each a list of spans{fix}")
     for number, chunk in enumerate(_listed(row.get("relevant_chunks", []), "relevant_chunks", where, draft)):
         _read_chunk(chunk, query_id, f"chunk {number}", where, draft)
+
+
+def _evidence_documents(evidence: Any) -> list[str]:
+    """Return the documents of well-formed evidence. The reader of evidence reports the rest."""
+    needs = evidence if isinstance(evidence, list) else []
+    spans = [span for need in needs for span in (need if isinstance(need, list) else [need]) if isinstance(span, dict)]
+    return [str(span["doc_id"]) for span in spans if isinstance(span.get("doc_id"), str | int)]
 
 
 def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: DatasetDraft) -> None:
