@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
+from workbench.api.arguments import require
 from workbench.chunking.base import Chunker
 from workbench.core.display import text_html
 from workbench.core.formatting import plural
@@ -92,6 +93,7 @@ def chunk_table(documents: Dataset | Iterable[Document], chunker: Chunker) -> pd
     >>> wb.chunk_table(dataset, wb.FixedChunker(size=256))["tokens"].max().item()
     254
     """
+    require(chunker, Chunker, "chunker")
     texts = documents.documents if isinstance(documents, Dataset) else tuple(documents)
     table = pd.concat(chunk_tables(texts, chunker), ignore_index=True)
     chunks = Chunks(texts, table)
@@ -133,4 +135,6 @@ def show_chunks(document: Document, chunker: Chunker) -> ChunkedDocument:
     >>> wb.show_chunks(dataset.documents[0], wb.SentenceChunker(size=128))  # doctest: +ELLIPSIS
     ChunkedDocument(document=Document(...
     """
+    require(document, Document, "document")
+    require(chunker, Chunker, "chunker")
     return ChunkedDocument(document, chunker)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from workbench.api.arguments import require
 from workbench.api.pipeline import Index
 from workbench.core.formatting import plural
 from workbench.datasets.checks import checked
@@ -52,6 +53,7 @@ def evaluate(system: Index | System, dataset: Dataset, metrics: Sequence[str | M
     >>> bool(same.table["value"][0] == scores.table["value"][0])
     True
     """
+    require(dataset, Dataset, "dataset")
     chosen = chosen_metrics(metrics)
     if not dataset.queries:
         raise InputError("the dataset has no questions", "load one with questions")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import yaml
 from tqdm.auto import tqdm
 
+from workbench.api.arguments import require
 from workbench.api.pipeline import Pipeline
 from workbench.api.results import Results, load
 from workbench.chunking.base import Chunker
@@ -16,7 +17,7 @@ from workbench.core.display import table_html
 from workbench.core.files import write_text
 from workbench.core.formatting import listed, plural
 from workbench.core.progress import ProgressBar
-from workbench.datasets.sources import SOURCES, Source
+from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError, RunError
 from workbench.execution.local import Precompute, run_experiment
 from workbench.execution.outputs import publish, write_outputs
@@ -36,7 +37,7 @@ class Experiment:
     Parameters
     ----------
     name: the name of the outputs, of lower-case letters, digits, `.`, `_` and `-`.
-    dataset: a loaded dataset, or the settings of one, such as `{"kind": "golden", "path": "mine"}`.
+    dataset: a loaded dataset, its path, or its settings, such as `{"kind": "golden", "path": "mine"}`.
     pipeline: the default of every stage, a pipeline or components by stage.
     sweep: the alternatives of each stage that varies. Stages multiply.
     metrics: names or expressions. The first is the primary metric unless `primary` names one.
@@ -65,7 +66,7 @@ class Experiment:
     def __init__(
         self,
         name: str,
-        dataset: Dataset | Settings,
+        dataset: Dataset | Settings | str | Path,
         *,
         pipeline: Pipeline | Mapping[str, Settings] | None = None,
         sweep: Mapping[str, Sequence[Settings] | Settings] | None = None,
@@ -77,7 +78,7 @@ class Experiment:
         stages = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
         settings = {
             "name": name,
-            "dataset": _dataset_settings(dataset) if isinstance(dataset, Dataset) else _settings(dataset, "dataset"),
+            "dataset": _dataset_settings(dataset),
             "pipeline": {stage: _settings(component, stage) for stage, component in stages.items()} if stages else None,
             "sweep": {stage: _alternatives(stage, components) for stage, components in sweep.items()} if sweep else None,
             "metrics": [str(metric) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
@@ -209,6 +210,8 @@ def sweep(
     >>> len(results.leaderboard())
     2
     """
+    if not isinstance(experiment, str | Path):
+        require(experiment, Experiment, "experiment")
     spec = experiment._spec if isinstance(experiment, Experiment) else read_experiment(Path(experiment))
     precompute = _on_workers(jobs, scheduler)
     if screen:
@@ -254,14 +257,18 @@ def _settings(component: Settings, owner: str) -> dict[str, Any]:
     if isinstance(component, Mapping):
         return dict(component)
     if not isinstance(component, Component):
-        raise InputError(f"{owner} is {component!r}", "give a component or its settings, such as {'kind': 'fixed', 'size': 256}")
+        raise InputError(f"{owner} is {component!r}", "give a component, or its settings with their kind")
     settings = component.settings()
     if isinstance(component, Chunker):
         settings.pop("model", None)
     return settings
 
 
-def _dataset_settings(dataset: Dataset) -> dict[str, Any]:
+def _dataset_settings(dataset: Dataset | Settings | str | Path) -> dict[str, Any]:
+    if isinstance(dataset, str | Path):
+        return recognise(str(dataset), None).settings()
+    if not isinstance(dataset, Dataset):
+        return _settings(dataset, "dataset")
     settings = dict(dataset.source or {})
     if not settings:
         raise InputError(f"the dataset {dataset.name} is only in memory", "pass workbench.save_dataset(dataset, folder)")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from workbench.api.arguments import require
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
 from workbench.context.packing import pack
@@ -74,8 +75,7 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         for name, kind in (("chunking", Chunker), ("embedding", Embedder), ("retrieval", Retriever)):
-            if not isinstance(getattr(self, name), kind):
-                raise InputError(f"{name} of the pipeline is {getattr(self, name)!r}", f"give a {kind.__name__.lower()}")
+            require(getattr(self, name), kind, name)
         if self.configuration.embedding:
             self.embedding.check()
         if fault := self.configuration.fault:
@@ -149,6 +149,7 @@ class Index:
         >>> [hit.doc_id for hit in index.search("hotel ceiling singapore?", k=1)]
         ['finance/travel-expenses']
         """
+        require(query, str, "the question")
         wanted = self.pipeline.retrieval.k if k is None else k
         if not query.strip():
             raise InputError("the question is empty", "give a question")
