@@ -40,15 +40,15 @@ class Plots:
         >>> figure.axes[0].set_title("Handbook").get_text()
         'Handbook'
         """
-        found, metric = self.findings, str(self.findings.primary)
-        ranked = found.standings.ranked
+        findings, metric = self.findings, str(self.findings.primary)
+        ranked = findings.standings.ranked
         if not ranked:
             raise InputError("no configuration can be ranked", "look at results.failures")
         short = shortened([standing.name for standing in ranked], NAME_LENGTH)
         means = [standing.means[metric] for standing in ranked]
         digits = digits_for(bound for mean in means for bound in (mean.value, mean.low, mean.high))
         rows = [
-            plots.IntervalRow(short[standing.name], mean.value, mean.low, mean.high, bool(found.mark(standing.name)))
+            plots.IntervalRow(short[standing.name], mean.value, mean.low, mean.high, bool(findings.mark(standing.name)))
             for standing, mean in zip(ranked, means, strict=True)
         ]
         return _displayed(plots.means(rows, metric, digits))

@@ -21,7 +21,7 @@ _FORMULA = re.compile(r"[$\\](?![^<]*>)")
 
 def without_formulas(html: str) -> str:
     """Wrap dollars and backslashes, between which a notebook would set the text as a formula, in elements of their own."""
-    return _FORMULA.sub(lambda found: f"<span>{found[0]}</span>", html)
+    return _FORMULA.sub(lambda match: f"<span>{match[0]}</span>", html)
 
 
 def table_html(title: str, rows: Sequence[Mapping[str, object]], note: str = "") -> str:

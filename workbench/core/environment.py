@@ -76,5 +76,5 @@ def project_folder() -> Path:
     >>> (wb.project_folder() / "experiments").is_dir()
     True
     """
-    found = find_upwards("experiments") or find_upwards("outputs")
-    return found.resolve().parent if found else Path.cwd()
+    place = find_upwards("experiments") or find_upwards("outputs")
+    return place.resolve().parent if place else Path.cwd()

@@ -166,10 +166,10 @@ def _span(row: EvidenceRow, text: str, passages: PassageFinder) -> str:
     inside = 0 <= start < end <= len(text)
     if inside and row.text in (None, text[start:end]):
         return "" if text[start:end].strip() else f"is blank: [{start}, {end}) in document {doc_id!r}"
-    found = f"; {near}" if row.text and (near := passages.describe(row.text, doc_id)) else ""
+    passage = f"; {near}" if row.text and (near := passages.describe(row.text, doc_id)) else ""
     if not inside:
-        return f"is [{start}, {end}) in document {doc_id!r} of {plural(len(text), 'character')}{found}"
-    return f"says {_short(row.text or '')}, but document {doc_id!r} has {_short(text[start:end])} at [{start}, {end}){found}"
+        return f"is [{start}, {end}) in document {doc_id!r} of {plural(len(text), 'character')}{passage}"
+    return f"says {_short(row.text or '')}, but document {doc_id!r} has {_short(text[start:end])} at [{start}, {end}){passage}"
 
 
 def _file(where: str) -> str:

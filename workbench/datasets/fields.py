@@ -68,8 +68,8 @@ def rename(what: str, written: str, name: str) -> str:
 
 def probable_label(fields: Sequence[str]) -> str:
     """Return a suggestion if one of a question's metadata fields probably names its relevant documents, or an empty text."""
-    found = next((field for field in fields if same_letters(field) in _LABELS), None)
-    return f" (did you mean 'relevant_doc_ids' by {found!r}?)" if found else ""
+    label = next((field for field in fields if same_letters(field) in _LABELS), None)
+    return f" (did you mean 'relevant_doc_ids' by {label!r}?)" if label else ""
 
 
 def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: DatasetDraft) -> str | None:

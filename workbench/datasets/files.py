@@ -79,8 +79,8 @@ def find_in(folder: Path, names: Sequence[str], what: str) -> Path:
     """Return the first of these files and folders (`name/`) that the folder contains. Raises InputError with what it contains instead."""
     if folder.is_file():
         raise InputError(f"{folder} is a file, not a folder with {what}", f"give a folder, such as {folder.parent}")
-    if found := next((folder / name for name in names if (folder / name).exists()), None):
-        return found
+    if path := next((folder / name for name in names if (folder / name).exists()), None):
+        return path
     expected = f"expected {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
     near = _similar(folder, names)
     if near is not None:
@@ -97,8 +97,8 @@ def _similar(folder: Path, names: Sequence[str]) -> str | None:
     """Return the name in the folder that probably means one of these: another suffix or case, a synonym, or a typing error."""
     stems = {same_letters(name).split(".")[0]: name for name in _names(folder)}
     wanted = names[0].rstrip("/").split(".")[0]
-    if found := next((stems[stem] for stem in (wanted, *_USUAL.get(wanted, ())) if stem in stems), None):
-        return found
+    if path := next((stems[stem] for stem in (wanted, *_USUAL.get(wanted, ())) if stem in stems), None):
+        return path
     close = nearest_word(wanted, stems, likeness=0.75)
     return stems[close] if close else None
 

@@ -45,8 +45,8 @@ class IdLookup:
         parts = plain.split("/")
         tails = ["/".join(parts[start:]) for start in range(len(parts))]
         for form, known in [*((tail, self._plain) for tail in tails), (parts[-1], self._last)]:
-            if found := known.get(form):
-                return f" (did you mean {found[0]!r}?)" if len(found) == 1 else ""
+            if doc_ids := known.get(form):
+                return f" (did you mean {doc_ids[0]!r}?)" if len(doc_ids) == 1 else ""
         close = self._similar(wrong)
         return f" (did you mean {close!r}?)" if close else ""
 
@@ -81,7 +81,7 @@ def match_unicode(draft: DatasetDraft) -> None:
         return
     forms = _grouped((unicodedata.normalize("NFC", doc_id), doc_id) for doc_id in known)
     same = {doc_id: forms[unicodedata.normalize("NFC", doc_id)] for doc_id in strange}
-    own = {doc_id: found[0] for doc_id, found in same.items() if len(found) == 1}
+    own = {doc_id: doc_ids[0] for doc_id, doc_ids in same.items() if len(doc_ids) == 1}
     draft.qrels = [(replace(qrel, doc_id=own.get(qrel.doc_id, qrel.doc_id)), where) for qrel, where in draft.qrels]
     draft.evidence = [replace(row, span=replace(row.span, doc_id=own.get(row.span.doc_id, row.span.doc_id))) for row in draft.evidence]
     draft.quotes = [replace(quote, doc_id=own.get(quote.doc_id or "", quote.doc_id)) for quote in draft.quotes]

@@ -40,8 +40,8 @@ class PassageFinder:
         own = [document for document in self._documents if document.doc_id == doc_id]
         for documents in (own, self._documents):
             self._left -= sum(len(document.text) for document in documents)
-            if self._left > 0 and (found := _same(text, documents) or self._near(text, documents)):
-                return found
+            if self._left > 0 and (description := _same(text, documents) or self._near(text, documents)):
+                return description
         return ""
 
     def _near(self, text: str, documents: Sequence[Document]) -> str:
@@ -57,7 +57,7 @@ class PassageFinder:
             self._left -= _ALIGNING * len(document.text)
             if shared[document] and self._left > 0:
                 near.append(_aligned(text, document))
-        likeness, span, passage = max(near, default=(0.0, Span("", 0, 0), ""), key=lambda found: found[0])
+        likeness, span, passage = max(near, default=(0.0, Span("", 0, 0), ""), key=lambda candidate: candidate[0])
         return f"the nearest passage is {_at(span)}: {_shown(passage)}" if likeness >= _LIKENESS else ""
 
     @cached_property

@@ -70,4 +70,4 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
         lists = [key for key, value in default.items() if isinstance(value, list)]
         faults += [f"pipeline.{stage}.{key} is a list; what varies belongs under sweep" for key in lists]
     made = [component(stage, usual | choice, table, faults) for choice in alternatives(swept, default)]
-    return [one for one in made if one is not None and usable(one, faults)]
+    return [component for component in made if component is not None and usable(component, faults)]

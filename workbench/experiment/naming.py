@@ -24,7 +24,7 @@ _LONGEST = 100
 def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[Configuration, ...]:
     """Give configurations unique names. A repeated configuration is a fault."""
     fields = [_fields(configuration) for configuration in configurations]
-    texts = {key: _texts(key, [one[key] for one in fields if key in one]) for key in dict.fromkeys(itertools.chain(*fields))}
+    texts = {key: _texts(key, [values[key] for values in fields if key in values]) for key in dict.fromkeys(itertools.chain(*fields))}
     chosen = []
     for configuration, values in zip(configurations, fields, strict=True):
         parts = [spelling[fingerprint(values[key])] for key, spelling in texts.items() if len(spelling) > 1 and key in values]

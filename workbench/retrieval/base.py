@@ -163,6 +163,6 @@ def about(queries: Ints, spread: Floats, scores: Floats, k: int) -> pd.DataFrame
 def long_table(queries: Ints, columns: dict[str, Any], widths: Ints) -> pd.DataFrame:
     """Convert rectangular arrays (queries, depth) to rows of (query, rank, …), cutting each query's row at its width."""
     any_column = next(iter(columns.values()))
-    kept = np.arange(any_column.shape[1])[None, :] < widths[:, None]
-    rows, ranks = np.nonzero(kept)
-    return pd.DataFrame({"query": queries[rows], "rank": ranks + 1} | {name: values[kept] for name, values in columns.items()})
+    inside = np.arange(any_column.shape[1])[None, :] < widths[:, None]
+    rows, ranks = np.nonzero(inside)
+    return pd.DataFrame({"query": queries[rows], "rank": ranks + 1} | {name: values[inside] for name, values in columns.items()})

@@ -84,8 +84,8 @@ def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Ve
     product = products[query, place]
     groups = np.flatnonzero(np.diff(query * len(block.docs) + block.run[place], prepend=-1))
     best_of_run = np.repeat(np.maximum.reduceat(product, groups), np.diff(groups, append=len(product))) if len(groups) else product
-    kept = (product >= floor[query]) | (product >= best_of_run - 2 * error[query])
-    query, place = query[kept], place[kept]
+    candidates = (product >= floor[query]) | (product >= best_of_run - 2 * error[query])
+    query, place = query[candidates], place[candidates]
     score = rounded(_exact_products(queries, block.corpus.vectors, query, place + block.first))
     chunk = place + block.first
     chunks.add(rows, query, chunk, order_keys(score, block.corpus.chunk_breakers[chunk]))

@@ -68,9 +68,9 @@ def first_seen(groups: Ints) -> Bools:
     ordered = np.take_along_axis(groups, order, axis=1)
     fresh = np.ones(groups.shape, dtype=bool)
     fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    seen = np.empty_like(fresh)
-    np.put_along_axis(seen, order, fresh, axis=1)
-    return seen
+    first = np.empty_like(fresh)
+    np.put_along_axis(first, order, fresh, axis=1)
+    return first
 
 
 class TopK:

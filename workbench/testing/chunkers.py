@@ -47,7 +47,7 @@ def chunks_are_distinct(chunker: Chunker, documents: Documents = DOCUMENTS) -> I
     """No slice of a document is a chunk twice."""
     for document in documents:
         ids = [chunk.chunk_id for chunk in _split(chunker, document)]
-        if repeated := sorted({one for one in ids if ids.count(one) > 1}):
+        if repeated := sorted({chunk_id for chunk_id in ids if ids.count(chunk_id) > 1}):
             yield f"{_on(document)}, there are several chunks {repeated[0]}"
 
 
@@ -124,9 +124,9 @@ def chunks_overlap_only_with_an_overlap(chunker: Chunker, documents: Documents =
     if chunker.sizes[1] or chunker.sizes == (None, None):
         return
     for document in documents:
-        for one, other in itertools.pairwise(_split(chunker, document)):
-            if one.end > other.start:
-                overlap = f"[{one.start}, {one.end}) and [{other.start}, {other.end})"
+        for chunk, following in itertools.pairwise(_split(chunker, document)):
+            if chunk.end > following.start:
+                overlap = f"[{chunk.start}, {chunk.end}) and [{following.start}, {following.end})"
                 yield f"{_on(document)}, the chunks {overlap} overlap, and sizes is {chunker.sizes}"
 
 

@@ -92,10 +92,10 @@ def lengths_count_tokens(embedder: Embedder) -> Iterator[str]:
 @law
 def the_window_is_a_number_of_tokens(embedder: Embedder) -> Iterator[str]:
     """`window` is an int of at least 8 tokens, and `max_tokens` if that is set."""
-    for one, expected in ((embedder, None), (_smaller(embedder), _WINDOW)):
-        window = one.window()
+    for variant, expected in ((embedder, None), (_smaller(embedder), _WINDOW)):
+        window = variant.window()
         if not isinstance(window, int) or window < 8 or expected not in (None, window):
-            yield f"with max_tokens={one.max_tokens}, the window is {window!r}"
+            yield f"with max_tokens={variant.max_tokens}, the window is {window!r}"
 
 
 @law
@@ -155,9 +155,9 @@ def _smaller(embedder: Embedder) -> Embedder:
     return embedder.model_copy(update={"max_tokens": _WINDOW})
 
 
-def _cosines(one: Vectors, other: Vectors) -> Vectors:
+def _cosines(vectors: Vectors, other: Vectors) -> Vectors:
     """Return the product of each pair of rows: float64 (rows)."""
-    return np.asarray((one.astype(np.float64) * other).sum(axis=1))
+    return np.asarray((vectors.astype(np.float64) * other).sum(axis=1))
 
 
 def _first(wrong: NDArray[np.bool_]) -> str:

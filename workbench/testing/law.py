@@ -47,10 +47,10 @@ def given(what: str) -> Iterator[None]:
 def check_all(component: T, base: type[object], laws: Sequence[Callable[[T], None]]) -> None:
     """Check every law of a component. Raises LawError for the first broken one, and InputError for anything but an instance."""
     if not isinstance(component, base):
-        found = f"the class {component.__name__}" if isinstance(component, type) else f"a {type(component).__name__}"
-        raise InputError(f"expected an instance of {base.__module__}.{base.__name__}, not {found}", "pass a component with its settings")
-    for one in laws:
-        one(component)
+        received = f"the class {component.__name__}" if isinstance(component, type) else f"a {type(component).__name__}"
+        raise InputError(f"expected an instance of {base.__module__}.{base.__name__}, not {received}", "pass a component with its settings")
+    for law in laws:
+        law(component)
 
 
 def described(component: object) -> str:

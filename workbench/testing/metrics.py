@@ -101,10 +101,10 @@ def queries_do_not_affect_each_other(kind: Kind) -> Iterator[str]:
         for order in orders:
             other = _table(kind, world.only(order), cut, spans)
             for place, query in enumerate(order):
-                one, again = (table.drop(columns="query").iloc[row] for table, row in ((together, query), (other, place)))
-                if not one.equals(again):
+                expected, again = (table.drop(columns="query").iloc[row] for table, row in ((together, query), (other, place)))
+                if not expected.equals(again):
                     how = "in the opposite order of queries" if len(order) == n else f"beside {len(order) - 1} queries"
-                    yield f"{_at(cut, spans)}, the query {world.queries[query]} has the value {one['value']}, and {how} {again['value']}"
+                    yield f"{_at(cut, spans)}, the query {world.queries[query]} has the value {expected['value']}, and {how} {again['value']}"
 
 
 @law
@@ -130,10 +130,10 @@ def a_slice_found_twice_counts_once(kind: Kind) -> Iterator[str]:
     """A second hit that delivers the same slice changes no value, because it is delivered once; family `other` may differ."""
     world = small_world()
     for cut, spans in _ways(kind) if kind.family != "other" else ():
-        once, twice = (_table(kind, one, cut, spans) for one in (world, world.found_twice()))
+        once, twice = (_table(kind, each, cut, spans) for each in (world, world.found_twice()))
         if (place := _difference(once, twice)) is not None:
-            found = f"{once['value'][place]}, and {twice['value'][place]} when every slice is found twice"
-            yield f"{_at(cut, spans)}, the query {world.queries[place]} has the value {found}"
+            values = f"{once['value'][place]}, and {twice['value'][place]} when every slice is found twice"
+            yield f"{_at(cut, spans)}, the query {world.queries[place]} has the value {values}"
 
 
 @law
@@ -141,7 +141,7 @@ def nothing_retrieved_earns_no_credit(kind: Kind) -> Iterator[str]:
     """A query without results scores 0 or is unscored, if higher is better and the metric reads the results."""
     world = small_world()
     for cut, spans in _ways(kind) if kind.higher_is_better else ():
-        full, nothing = (_table(kind, one, cut, spans)["value"] for one in (world, world.cut(0)))
+        full, nothing = (_table(kind, each, cut, spans)["value"] for each in (world, world.cut(0)))
         credit = nothing[nothing.notna() & (nothing != 0)]
         if len(credit) and not full.equals(nothing):
             yield f"{_at(cut, spans)}, the query {world.queries[int(credit.index[0])]} scores {credit.iloc[0]:.6g} without results"
@@ -211,13 +211,13 @@ def _every_table(kind: Kind) -> Iterator[tuple[str, pd.DataFrame, SmallWorld]]:
     """Yield the values of the small world, of one without results and of one without chunks."""
     world = small_world()
     for cut, spans in _ways(kind):
-        for one, what in ((world, ""), (world.cut(0), " without results"), (replace(world.cut(0), chunks=()), " without chunks")):
-            yield f"{_at(cut, spans)}{what}", _table(kind, one, cut, spans), one
+        for part, what in ((world, ""), (world.cut(0), " without results"), (replace(world.cut(0), chunks=()), " without chunks")):
+            yield f"{_at(cut, spans)}{what}", _table(kind, part, cut, spans), part
 
 
-def _difference(one: pd.DataFrame, other: pd.DataFrame) -> int | None:
+def _difference(table: pd.DataFrame, other: pd.DataFrame) -> int | None:
     """Return the first query whose row differs, or None."""
-    same = (one == other) | (one.isna() & other.isna())
+    same = (table == other) | (table.isna() & other.isna())
     different = np.flatnonzero(~same.all(axis=1))
     return int(different[0]) if len(different) else None
 

@@ -90,12 +90,12 @@ def a_search_is_as_deep_as_required(retriever: Retriever) -> Iterator[str]:
     """`hits` reach `depth.slices` distinct slices and `depth.tokens` tokens, `ranking` `depth.documents`, if so many match at all."""
     corpus, shallow, whole = small_corpus(_DOCUMENTS, False), _search(retriever, _DEPTH), _search(retriever, _EVERYTHING)
     for query, text in enumerate(QUERIES):
-        found, matching = (_reached(corpus, one, query) for one in (shallow, whole))
+        reached, matching = (_reached(corpus, ranking, query) for ranking in (shallow, whole))
         required = SearchDepth(_DEPTH.slices, _DEPTH.tokens, _DEPTH.documents)
         for what in ("slices", "tokens", "documents"):
             least = min(getattr(required, what), getattr(matching, what))
-            if getattr(found, what) < least:
-                yield f"for the query {text!r} and {_DEPTH}, it found {getattr(found, what)} {what} of {least}"
+            if getattr(reached, what) < least:
+                yield f"for the query {text!r} and {_DEPTH}, it found {getattr(reached, what)} {what} of {least}"
 
 
 @law
@@ -106,7 +106,7 @@ def a_deeper_search_begins_like_a_shallow_one(retriever: Retriever) -> Iterator[
     shallow, whole = _search(retriever, _DEPTH), _search(retriever, _EVERYTHING)
     for name, item in (("hits", "chunk"), ("ranking", "doc")):
         for query, text in enumerate(QUERIES):
-            first, all_of_them = (_items(getattr(one, name), item, query) for one in (shallow, whole))
+            first, all_of_them = (_items(getattr(ranking, name), item, query) for ranking in (shallow, whole))
             if all_of_them[: len(first)] != first:
                 yield f"for the query {text!r}, `{name}` begins with {shown(first)}, but with {shown(all_of_them)} in a deeper search"
 
@@ -118,11 +118,11 @@ def the_same_query_has_the_same_ranking(retriever: Retriever) -> Iterator[str]:
         return
     first, again = _ranked(retriever, _DOCUMENTS, QUERIES), type(retriever).model_validate(retriever.model_dump())
     backwards = _ranked(again, _DOCUMENTS, QUERIES[::-1])[::-1]
-    for text, one, other in zip(QUERIES, first, backwards, strict=True):
+    for text, expected, other in zip(QUERIES, first, backwards, strict=True):
         alone = _ranked(again, _DOCUMENTS, (text,))[0]
         for how, ranking in (("in another order of the queries", other), ("alone", alone)):
-            if ranking != one:
-                yield f"the query {text!r} gets {shown(one)}, and {how} {shown(ranking)}"
+            if ranking != expected:
+                yield f"the query {text!r} gets {shown(expected)}, and {how} {shown(ranking)}"
 
 
 @law
@@ -131,9 +131,9 @@ def the_order_of_documents_does_not_matter(retriever: Retriever) -> Iterator[str
     if not _exact(retriever):
         return
     first, other = (_ranked(retriever, documents, QUERIES) for documents in (_DOCUMENTS, _DOCUMENTS[::-1]))
-    for text, one, ranking in zip(QUERIES, first, other, strict=True):
-        if one != ranking:
-            yield f"the query {text!r} gets {shown(one)}, and with the documents in the opposite order {shown(ranking)}"
+    for text, expected, ranking in zip(QUERIES, first, other, strict=True):
+        if expected != ranking:
+            yield f"the query {text!r} gets {shown(expected)}, and with the documents in the opposite order {shown(ranking)}"
 
 
 @law
@@ -192,7 +192,7 @@ def _ranked(retriever: Retriever, documents: Sequence[int], queries: Sequence[st
 
 
 def _items(rows: pd.DataFrame, item: str, query: int) -> list[int]:
-    return [int(one) for one in rows.loc[rows["query"] == query, item]]
+    return [int(place) for place in rows.loc[rows["query"] == query, item]]
 
 
 def _tables(ranking: Ranking, corpus: Corpus) -> tuple[_Table, _Table]:

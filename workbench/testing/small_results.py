@@ -48,10 +48,10 @@ def retrieved_of(chunks: Sequence[SmallChunk], *hits: Sequence[int], scores: Seq
     rows = [
         (q, rank, chunk, scores[q][rank - 1] if scores else 1 / rank) for q, row in enumerate(hits) for rank, chunk in enumerate(row, 1)
     ]
-    found = pd.DataFrame(rows, columns=["query", "rank", "chunk", "score"]).astype({"query": int, "rank": int, "chunk": int})
-    ranking = found.assign(doc=table["doc"].to_numpy()[found["chunk"].to_numpy()]).drop_duplicates(["query", "doc"])
+    results = pd.DataFrame(rows, columns=["query", "rank", "chunk", "score"]).astype({"query": int, "rank": int, "chunk": int})
+    ranking = results.assign(doc=table["doc"].to_numpy()[results["chunk"].to_numpy()]).drop_duplicates(["query", "doc"])
     ranking = ranking.assign(rank=ranking.groupby("query").cumcount() + 1)[["query", "rank", "doc", "score"]]
-    return Retrieved(table, found, ranking.reset_index(drop=True), np.full(len(hits), 0.5))
+    return Retrieved(table, results, ranking.reset_index(drop=True), np.full(len(hits), 0.5))
 
 
 @dataclass(frozen=True)
@@ -109,4 +109,4 @@ def small_world() -> SmallWorld:
         ({}, hits[4]),  # no judgement
     ]
     chunks.append((4, 0, 1))
-    return SmallWorld(texts, (*queries, *(query for query, _ in unusual)), tuple(chunks), (*hits, *(found for _, found in unusual)))
+    return SmallWorld(texts, (*queries, *(query for query, _ in unusual)), tuple(chunks), (*hits, *(places for _, places in unusual)))

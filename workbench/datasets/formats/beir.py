@@ -30,19 +30,19 @@ def read_beir(folder: Path, split: str | None) -> DatasetDraft:
     _read_queries(find_in(folder, ("queries.jsonl",), "queries"), split, draft)
     evidence = folder / "evidence.jsonl"
     if evidence.exists():
-        kept = {query.query_id for query, _ in draft.queries} if split else None
-        read_evidence(evidence, kept, draft)
+        query_ids = {query.query_id for query, _ in draft.queries} if split else None
+        read_evidence(evidence, query_ids, draft)
     return draft
 
 
 def _judgements(folder: Path) -> dict[str, Path]:
     """Return the files of judgements by their split."""
     files = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = {path.stem: path for path in files if path.suffix == ".tsv"}
-    if not found:
+    splits = {path.stem: path for path in files if path.suffix == ".tsv"}
+    if not splits:
         what = f"contains {listed([path.name for path in files])}" if folder.is_dir() else "is a file, not a folder"
         raise InputError(f"{folder} {what}", "expected a file for each split, such as qrels/test.tsv")
-    return found
+    return splits
 
 
 def _read_qrels(path: Path, draft: DatasetDraft) -> None:
@@ -82,11 +82,11 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
     return Query(query_id, text, answerable, str(answer or ""), metadata)
 
 
-def read_evidence(path: Path, kept: set[str] | None, draft: DatasetDraft) -> None:
-    """Read evidence rows. `kept` limits them to the queries of a split."""
+def read_evidence(path: Path, query_ids: set[str] | None, draft: DatasetDraft) -> None:
+    """Read evidence rows. `query_ids` limits them to the queries of a split."""
     for number, (row, where) in enumerate(json_lines(path, draft)):
         query_id = text_field(row, ("query_id",), where, draft)
-        if query_id is None or (kept is not None and query_id not in kept):
+        if query_id is None or (query_ids is not None and query_id not in query_ids):
             continue
         draft.leave(row, ("query_id", "need", *_SPAN), path)
         need = row.get("need")

@@ -82,11 +82,11 @@ class _Page:
 
     def text(self) -> str:
         self._end()
-        found = []
+        parts = []
         for number, (text, item) in enumerate(self.blocks):
             between = "\n" if item and number and self.blocks[number - 1][1] else "\n\n"
-            found += [between if number else "", text]
-        return "".join(found)
+            parts += [between if number else "", text]
+        return "".join(parts)
 
     def _close(self, tag: Tag) -> None:
         if tag.name == "li" or tag.name in _HEADINGS:
@@ -151,10 +151,10 @@ def _table(table: Tag) -> list[str]:
 
 def _words(tag: Tag) -> str:
     """Return the text of a tag on one line. Blocks and breaks separate words, other tags do not."""
-    found = []
+    parts = []
     for event, element in _walk(tag):
         if isinstance(element, Tag):
-            found.append(" " if element.name == "br" or element.name in _BLOCKS else "")
+            parts.append(" " if element.name == "br" or element.name in _BLOCKS else "")
         elif event == "open" and type(element) is NavigableString:
-            found.append(str(element))
-    return " ".join("".join(found).split())
+            parts.append(str(element))
+    return " ".join("".join(parts).split())

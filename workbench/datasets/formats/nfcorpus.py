@@ -83,9 +83,9 @@ def _fetch(url: str, target: Path) -> None:
 
 def _check_counts(folder: Path) -> None:
     whole, test = read_beir(folder, None), read_beir(folder, "test")
-    found = dict(zip(COUNTS, (len(whole.documents), len(whole.queries), len(test.qrels)), strict=True))
-    if found != COUNTS:
-        raise InputError(f"the downloaded NFCorpus has {found}, not {COUNTS}", "give dataset.path a folder with the published one")
+    counts = dict(zip(COUNTS, (len(whole.documents), len(whole.queries), len(test.qrels)), strict=True))
+    if counts != COUNTS:
+        raise InputError(f"the downloaded NFCorpus has {counts}, not {COUNTS}", "give dataset.path a folder with the published one")
 
 
 def _check_digest(archive: Path, record: Path) -> None:
