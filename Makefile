@@ -35,6 +35,7 @@ check: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --config-file= --cache-dir=.mypy_cache/plain tests/api/snippet.py
 	$(BIN)/python docs/reference.py --check
 	$(BIN)/python docs/house.py --check
 

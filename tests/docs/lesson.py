@@ -120,4 +120,6 @@ def checkout(folder: Path, root: Path) -> Reader:
         if part.name != ".installed":
             (folder / ".venv" / part.name).symlink_to(part)
     (folder / ".venv" / ".installed").touch()
-    return Reader(folder, folder / ".venv" / "bin", os.environ | {"PYTHONPATH": str(root)})
+    # Under `make test`, a make of its own would announce the folders that it enters and leaves.
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    return Reader(folder, folder / ".venv" / "bin", environment | {"PYTHONPATH": str(root)})

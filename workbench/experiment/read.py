@@ -75,7 +75,8 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     faults += beyond_k(metrics, configurations)
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
-    if baseline is not None and names and baseline not in names:
+    # A misspelt key can leave out the configuration that the baseline names.
+    if baseline is not None and names and baseline not in names and not strange:
         faults.append(f"baseline {baseline!r} is not a configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))

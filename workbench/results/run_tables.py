@@ -71,8 +71,7 @@ class RunTables:
             runs = [manifest.parent.name for manifest in place.parent.glob(f"*/{MANIFEST}")]
             raise InputError(f"{place} does not exist{meant(place.name, runs)}", "give the folder outputs/<name> of a finished sweep")
         try:
-            text = (place / MANIFEST).read_text("utf-8")
-            manifest = json.loads(text)
+            manifest = read_manifest(place)
         except (OSError, ValueError):
             runs = sorted(manifest.parent.name for manifest in place.glob(f"*/{MANIFEST}"))
             fix = f"give one of its runs: {', '.join(runs)}" if runs else "give the folder outputs/<name> of a finished sweep"
@@ -82,7 +81,8 @@ class RunTables:
 
         def read(schema: TableSchema) -> pd.DataFrame:
             table = read_table(whole, schema)
-            if not (whole / MANIFEST).is_file() or (whole / MANIFEST).read_text("utf-8") != text:
+            # Another commit alone leaves the same results.
+            if not (whole / MANIFEST).is_file() or read_manifest(whole) | {"commit": None} != manifest | {"commit": None}:
                 raise InputError(f"the run {place} was replaced after it was opened", "open it again")
             return table
 
@@ -186,6 +186,12 @@ class RunTables:
         """The rows of a table that belong to one configuration, indexed from 0."""
         table = self.table(name)
         return table[table["configuration"] == configuration].reset_index(drop=True)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of a run. Raises OSError or ValueError if it cannot be read."""
+    manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+    return manifest
 
 
 def conform(schema: TableSchema, table: pd.DataFrame) -> pd.DataFrame:
