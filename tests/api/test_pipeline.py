@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -83,3 +84,22 @@ def test_displays_escape_the_text_of_documents(tmp_path: Path) -> None:
     assert "guest network" in hits._repr_html_()
     assert "fixed-32-0" in index._repr_html_()
     assert "When are you &lt;b&gt;open" in dataset._repr_html_() or len(dataset.queries) > 5
+
+
+def test_an_index_is_searched_from_anywhere_and_its_words_are_indexed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [wb.Document(f"d{number}", f"The harbour pilot number {number} boards at dawn.") for number in range(20)]
+    monkeypatch.chdir(tmp_path)
+    index = wb.Pipeline(chunking=wb.WholeChunker(), retrieval=wb.BM25Retriever()).index(documents, "outputs")
+    built: list[int] = []
+    make = wb.BM25Retriever.index
+
+    def counted(retriever: wb.BM25Retriever, texts: Sequence[str]) -> object:
+        built.append(len(texts))
+        return make(retriever, texts)
+
+    monkeypatch.setattr(wb.BM25Retriever, "index", counted)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert [index.search(f"pilot number {number}", k=1)[0].doc_id for number in (13, 17)] == ["d13", "d17"]
+    assert built == [20]
+    assert not (tmp_path / "elsewhere" / "outputs").exists()

@@ -94,6 +94,8 @@ def test_few_questions_and_lone_configurations_make_no_claim(made) -> None:
     few = made.valued([BASE[:20], BASE[:20] + 0.3], documents=2, name="few")
     assert asked(few).won.sentence == "No winner: only 20 questions have a value for every configuration, but at least 30 are required."
     assert asked(few).more.sentence == "At least 10 more questions for any claim."
+    equal = made.valued([BASE[:20], BASE[:20]], documents=2, name="few-equal")
+    assert asked(equal).more.sentence == "At least 10 more questions for any claim."
     alone = collect(made.ran(1))
     assert asked(alone).won.sentence == "No winner: fixed-16-0 is the only configuration to rank."
     assert asked(alone).margin.sentence.startswith("There is no second configuration to compare with; fixed-16-0 has span_recall@60t ")
