@@ -17,6 +17,12 @@ WorkbenchError             exit 3, the problem and its fix
 from collections.abc import Sequence
 
 
+def error_line(error: BaseException) -> str:
+    """Format an error of any kind as one line."""
+    line = "; ".join(error.lines) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
+    return " ".join(line.split())
+
+
 class WorkbenchError(Exception):
     """An error whose message gives, on one line, what happened, where, and the fix."""
 

@@ -156,7 +156,7 @@ def test_an_error_of_workbench_inside_the_system_leaves_its_question_unscored(in
     few = part.subset([query.query_id for query in part.queries[:6]])
     index = indexes["fixed-128-0"]
     scores = wb.evaluate(lambda query, k: index.search(" " if query == few.queries[0].text else query, k), few, "recall@5")
-    assert scores.queries["reason"][0] == "InputError: the question is empty; give a question"
+    assert scores.queries["reason"][0] == "the question is empty; give a question"
     assert (scores.queries["state"] == "unscored").sum() == 1
 
 

@@ -110,7 +110,7 @@ def test_the_display_of_an_experiment_names_its_configurations(built: wb.Experim
 
 
 def test_jobs_and_a_scheduler_exclude_each_other(built: wb.Experiment, tmp_path: Path) -> None:
-    with pytest.raises(wb.InputError, match="exclude each other"):
+    with pytest.raises(wb.InputError, match="jobs and scheduler cannot be combined"):
         wb.sweep(built, tmp_path, jobs=2, scheduler="tcp://127.0.0.1:1")
     with pytest.raises(wb.InputError, match="jobs is 0; give 1 or more"):
         wb.sweep(built, tmp_path, jobs=0)

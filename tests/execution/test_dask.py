@@ -332,4 +332,4 @@ def test_jobs_and_scheduler_exclude_each_other(experiment_file):
 
     result = CliRunner().invoke(main, ["sweep", str(experiment_file), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"])
     assert result.exit_code == 2
-    assert result.stderr == "workbench: --jobs and --scheduler cannot be combined; leave one of them out\n"
+    assert result.stderr == "workbench: jobs and scheduler cannot be combined; leave one of them out\n"

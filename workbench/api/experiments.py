@@ -18,9 +18,9 @@ from workbench.core.files import write_text
 from workbench.core.formatting import listed, plural
 from workbench.core.progress import ProgressBar
 from workbench.datasets.sources import SOURCES, Source, recognise
-from workbench.errors import InputError, RunError
-from workbench.execution.local import Precompute, run_experiment
-from workbench.execution.outputs import publish, write_outputs
+from workbench.errors import InputError
+from workbench.execution.local import on_workers, run_experiment
+from workbench.execution.outputs import publish
 from workbench.execution.plan import Plan, plan_experiment
 from workbench.execution.screening import screen as screen_experiment
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
@@ -213,33 +213,16 @@ def sweep(
     if not isinstance(experiment, str | Path):
         require(experiment, Experiment, "experiment")
     spec = experiment._spec if isinstance(experiment, Experiment) else read_experiment(Path(experiment))
-    precompute = _on_workers(jobs, scheduler)
+    precompute = on_workers(jobs, scheduler)
     if screen:
         spec = screen_experiment(spec, Path(outputs), tqdm.write)
     track = functools.partial(ProgressBar, desc=spec.name, unit="configuration")
     outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute, track)
-    if not outcome.results:
-        write_outputs(outcome)
-        name, error = next(iter(outcome.failures.items()))
-        raise RunError(f"every configuration failed; the first, {name}: {error}")
     with ProgressBar(total=len(outcome.results) + 1) as bar:
         page, _, errors = publish(outcome, functools.partial(_advance, bar))
     for line in [*errors, f"report: {page}"]:
         tqdm.write(line)
     return load(outcome.folder)
-
-
-def _on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:
-    if jobs and scheduler:
-        raise InputError("jobs and scheduler exclude each other", "leave one of them out")
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs is {jobs}", "give 1 or more")
-    if not (jobs or scheduler):
-        return None
-    # Deferred: dask is an optional dependency.
-    from workbench.execution.dask.precompute import precompute
-
-    return functools.partial(precompute, jobs=jobs, scheduler=scheduler)
 
 
 def _advance(bar: ProgressBar, line: str) -> None:

@@ -11,7 +11,7 @@ from workbench.cli.dataset import dataset
 from workbench.cli.lab import lab
 from workbench.cli.sweep import export, plan, report, sweep
 from workbench.core.environment import skip_schema_grammar
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, error_line
 
 _SHOWN_FAULTS = 100
 
@@ -35,8 +35,7 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:  # tracebacks go to a file, not to the terminal
-            line = " ".join(f"{type(error).__name__}: {error}".split())
-            click.echo(f"workbench: unexpected {line}; finished results are kept{_details()}", err=True)
+            click.echo(f"workbench: unexpected {error_line(error)}; finished results are kept{_details()}", err=True)
             ctx.exit(3)
 
 

@@ -11,7 +11,7 @@ import click
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.execution.local import Outcome, Precompute
+    from workbench.execution.local import Outcome
 
 
 # Progress goes to stderr, apart from a command's output.
@@ -45,28 +45,18 @@ def sweep(
 
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
-    if jobs and scheduler:
-        raise InputError("--jobs and --scheduler cannot be combined", "leave one of them out")
-    from workbench.execution.local import run_experiment
+    from workbench.execution.local import on_workers, run_experiment
     from workbench.execution.screening import QUERIES, screen
     from workbench.experiment.read import read_experiment
     from workbench.report.text.sentences import screened_lines
 
+    precompute = on_workers(jobs, scheduler)
     spec = read_experiment(experiment, overrides)
     if screening or screen_queries is not None:
         spec = screen(spec, outputs, _say, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
             _say(line)
-    _publish(run_experiment(spec, outputs, _say, _on_workers(jobs, scheduler)))
-
-
-def _on_workers(jobs: int | None, scheduler: str | None) -> "Precompute | None":
-    """Return a function that precomputes missing results on Dask workers, or None if none were requested."""
-    if not (jobs or scheduler):
-        return None
-    from workbench.execution.dask.precompute import precompute
-
-    return functools.partial(precompute, jobs=jobs, scheduler=scheduler)
+    _publish(run_experiment(spec, outputs, _say, precompute))
 
 
 @click.command()
@@ -94,12 +84,8 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
 def _publish(outcome: "Outcome", remember: bool = True) -> None:
     """Write the files of a run and print its summary. Exits with 3 if a part of the run failed."""
-    from workbench.execution.outputs import publish, write_outputs
+    from workbench.execution.outputs import publish
 
-    if not outcome.results:
-        write_outputs(outcome)
-        click.echo(f"workbench: no configuration finished: all {len(outcome.failures)} failed", err=True)
-        sys.exit(3)
     page, lines, errors = publish(outcome, _say, remember)
     for line in errors:
         _say(f"workbench: {line}")

@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar, cast
 
-from workbench.errors import InputError
+from workbench.errors import InputError, error_line
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Registry(Mapping[str, T], Generic[T]):
         try:
             component = offer.load()
         except Exception as error:  # importing another package can raise anything
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            reason = error_line(error)[:200]
             fix = f"correct the entry point or what it imports, or uninstall {_package(offer)}"
             raise InputError(f"{described}, which cannot be loaded ({reason})", fix) from error
         for fault, fix in self._faults(component, offer.name):

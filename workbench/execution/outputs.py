@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
-from workbench.errors import WorkbenchError
+from workbench.errors import RunError, WorkbenchError
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, Say
 from workbench.execution.result import Result
@@ -32,7 +32,14 @@ _ALWAYS_WRITTEN = "timings"
 
 
 def publish(outcome: Outcome, say: Say, remember: bool = True) -> tuple[Path, Sequence[str], Sequence[str]]:
-    """Write all outputs of a run, and its history if `remember`. Returns the report, the terminal's lines, and errors that stop nothing."""
+    """Write all outputs of a run, and its history if `remember`. Returns the report, the terminal's lines, and errors that stop nothing.
+
+    Raises RunError, after the tables are written, if every configuration failed.
+    """
+    if not outcome.results:
+        write_outputs(outcome)
+        name, error = next(iter(outcome.failures.items()))
+        raise RunError(f"every configuration failed; the first, {name}: {error}")
     run, store, folder, errors = write_outputs(outcome), outcome.context.workspace.store, outcome.folder, list[str]()
     if remember:
         try:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.core.formatting import meant
-from workbench.errors import InputError, RunError
+from workbench.errors import InputError, RunError, error_line
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import MOST_K, Metric
 from workbench.records import Dataset
@@ -120,7 +120,7 @@ def _answer(system: System, query: str, k: int) -> list[Any]:
         answer = system(query, k)
         hits = None if isinstance(answer, Mapping | str | Set) else list(islice(answer, k))
     except Exception as error:  # a system can raise anything, and its other answers count
-        raise _SystemError(" ".join(f"{type(error).__name__}: {error}".split())) from error
+        raise _SystemError(error_line(error)) from error
     if hits is None:
         raise InputError(f"the system returned a {type(answer).__name__}", "return a list of hits, the best first")
     return hits

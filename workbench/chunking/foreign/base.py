@@ -14,7 +14,7 @@ from workbench.chunking.foreign.aligning import align
 from workbench.chunking.text.headers import Headers
 from workbench.chunking.text.packing import Slice
 from workbench.core.fingerprint import fingerprint
-from workbench.errors import InputError, RunError, WorkbenchError
+from workbench.errors import InputError, RunError, WorkbenchError, error_line
 from workbench.records import Document
 
 _PLAIN = re.compile(r"[a-z0-9]+(\.[0-9]+)?")
@@ -109,7 +109,7 @@ def placed(text: str, chunks: Sequence[object]) -> list[Slice]:
 
 def reason(error: Exception) -> str:
     """Describe an error of foreign code in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return error_line(error)[:200]
 
 
 def argument_names(arguments: Mapping[str, JsonValue]) -> list[str]:
