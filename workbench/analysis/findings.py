@@ -1,6 +1,6 @@
 """Collect the findings on a sweep once, for the terminal, the notebooks and the report alike."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -56,8 +56,8 @@ class Findings:
 
     @property
     def conclusive(self) -> bool:
-        """Whether the run has enough configurations and questions for a meaningful tie set."""
-        return self.verdict is not None and self.verdict.reason not in (Reason.FEW, Reason.ALONE)
+        """Whether the run has enough configurations, questions and documents for a meaningful tie set."""
+        return self.verdict is not None and self.verdict.reason not in (Reason.FEW, Reason.FEW_DOCUMENTS, Reason.ALONE)
 
     def mark(self, name: str) -> str:
         """Return `winner`, `=` for the tie set, or an empty string outside it or without a meaningful tie set."""
@@ -83,10 +83,7 @@ class Findings:
     def against(self, name: str, baseline: str) -> Comparison | None:
         """Return the comparison `name` minus `baseline`, or None if the verdict's family does not contain it."""
         pair = self.verdict.between(name, baseline) if self.verdict else None
-        if pair is None or pair.a == name:
-            return pair
-        value, low, high = (0.0 - bound for bound in (pair.difference.value, pair.difference.high, pair.difference.low))
-        return replace(pair, a=pair.b, b=pair.a, difference=replace(pair.difference, value=value, low=low, high=high))
+        return pair if pair is None or pair.a == name else pair.reversed()
 
 
 @lru_cache(maxsize=4)

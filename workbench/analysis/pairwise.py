@@ -113,28 +113,20 @@ def _judged(run: RunTables, a: str, b: str, scored: Bools) -> tuple[float, float
 
 
 def comparisons_table(run: RunTables) -> pd.DataFrame:
-    """Tabulate all pairs on the same queries: metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters.
+    """Tabulate all pairs on the same queries: metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters, and further bounds.
 
-    `p` (clustered paired t) and `p_adjusted` (max-T) cover the verdict's family: pairs by the primary metric, within the window,
-    with the baseline if the experiment has one. Other rows are not tested, and have null.
+    `p` (clustered paired t), `p_adjusted` (max-T), `low_adjusted` and `high_adjusted` cover the verdict's family: pairs by the primary
+    metric, within the window, with the baseline if the experiment has one. Other rows are not tested, and have null.
     """
     verdict, names = verdict_of(run), run.names
-    tested = {(str(run.primary), row.a, row.b): (row.p, row.p_adjusted) for row in verdict.comparisons} if verdict else {}
+    tested = {(str(run.primary), row.a, row.b): row for row in verdict.comparisons} if verdict else {}
     differences = [(*pair, metric, mean) for metric in run.measures for pair, mean in _differences(run, metric)]
-    rows = [
-        (
-            metric,
-            names[a],
-            names[b],
-            mean.value,
-            mean.low,
-            mean.high,
-            *tested.get((metric, names[a], names[b]), (None, None)),
-            mean.n,
-            mean.clusters,
-        )
-        for a, b, metric, mean in sorted(differences, key=lambda row: row[:2])
-    ]
+    rows = []
+    for a, b, metric, mean in sorted(differences, key=lambda row: row[:2]):
+        row = tested.get((metric, names[a], names[b]))
+        ps, bounds = ((row.p, row.p_adjusted), (row.low_adjusted, row.high_adjusted)) if row else ((None, None), (None, None))
+        ends = (mean.value, mean.low, mean.high)
+        rows.append((metric, names[a], names[b], *ends, *ps, mean.n, mean.clusters, *bounds, mean.conditional))
     return conform(SCHEMAS["comparisons"], pd.DataFrame(rows, columns=SCHEMAS["comparisons"].names))
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.values import clusters, per_query
-from workbench.core.formatting import interval, number
+from workbench.core.formatting import number
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.comparison import paired_difference
-from workbench.statistics.intervals import Interval
+from workbench.statistics.intervals import Interval, bounds_text
 from workbench.statistics.verdict import Verdict, verdict
 
 
@@ -28,10 +28,15 @@ class Mean:
     clusters: int
     unscored: int
     attainable: float
+    conditional: str = ""
+
+    def bounds(self, digits: int = 3) -> str:
+        """The interval, or the number of documents if they are too few for one."""
+        return bounds_text(self.low, self.high, self.clusters, digits)
 
     def text(self, digits: int = 3) -> str:
         """Value and interval."""
-        return f"{number(self.value, digits)} {interval(self.low, self.high, digits)}"
+        return f"{number(self.value, digits)} {self.bounds(digits)}"
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,14 @@ def verdict_of(run: RunTables) -> Verdict | None:
     if not values:
         return None
     baseline = run.baseline if run.baseline in values else None
-    return verdict(str(metric), values, clusters(run), baseline=baseline, higher_is_better=metric.higher_is_better)
+    return verdict(
+        str(metric),
+        values,
+        clusters(run),
+        baseline=baseline,
+        higher_is_better=metric.higher_is_better,
+        smallest_difference=run.smallest_difference,
+    )
 
 
 def standings(run: RunTables) -> Standings:
@@ -120,4 +132,6 @@ def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
 def mean_of(row: "pd.Series[Any]") -> Mean:
     """Convert a row of the table `metrics`."""
     bounds = (float(row["value"]), float(row["low"]), float(row["high"]))
-    return Mean(str(row["metric"]), *bounds, int(row["n"]), int(row["clusters"]), int(row["unscored"]), float(row["attainable"]))
+    return Mean(
+        str(row["metric"]), *bounds, int(row["n"]), int(row["clusters"]), int(row["unscored"]), float(row["attainable"]), row["conditional"]
+    )

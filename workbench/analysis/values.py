@@ -10,7 +10,7 @@ import pandas as pd
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.clusters import query_slices
+from workbench.statistics.clusters import Clusters, query_slices
 
 # Fewer are not conclusive.
 FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
@@ -27,9 +27,10 @@ def detail(run: RunTables, configuration: str, name: str) -> Floats:
     return rows[name].reindex(run.questions["query_id"]).to_numpy(np.float64)
 
 
-def clusters(run: RunTables) -> Ints:
-    """The cluster of each question, since questions on one source document are not independent. Shape (queries,)."""
-    return run.questions["cluster"].to_numpy(np.int64)
+@lru_cache(maxsize=4)
+def clusters(run: RunTables) -> Clusters:
+    """The source documents of each question, since questions on one document are not independent. Shape (queries,)."""
+    return Clusters.linked(run.questions["cluster"].to_numpy(np.int64), [json.loads(text) for text in run.questions["documents"]])
 
 
 @lru_cache(maxsize=4)
@@ -44,10 +45,10 @@ def slices(run: RunTables) -> Mapping[str, Bools]:
     return query_slices(metadata(run), len(run.questions))
 
 
-def small(groups: Ints) -> str:
+def small(groups: Clusters) -> str:
     """Say why the queries in the clusters `groups` (n) are too few to be conclusive. Empty if they are enough."""
     few = [f"fewer than {FEWEST_QUERIES} questions"] if len(groups) < FEWEST_QUERIES else []
-    few += [f"from fewer than {FEWEST_CLUSTERS} documents"] if len(np.unique(groups)) < FEWEST_CLUSTERS else []
+    few += [f"from fewer than {FEWEST_CLUSTERS} documents"] if groups.count < FEWEST_CLUSTERS else []
     return ", ".join(few)
 
 

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import yaml
 from tqdm.auto import tqdm
@@ -31,6 +31,18 @@ from workbench.records import Dataset
 Settings = Component | Mapping[str, Any]
 
 
+class ExperimentSettings(TypedDict, total=False):
+    """The optional keys of an experiment file."""
+
+    pipeline: Pipeline | Mapping[str, Settings]
+    sweep: Mapping[str, Sequence[Settings] | Settings]
+    metrics: Sequence[str | Metric] | str | Metric
+    primary: str | Metric
+    baseline: str | None
+    smallest_difference: float
+    spans: Literal["exact", "chroma"]
+
+
 class Experiment:
     """Configurations to compare on a dataset, as in an experiment file: the arguments are the keys of the file.
 
@@ -43,6 +55,7 @@ class Experiment:
     metrics: names or expressions. The first is the primary metric unless `primary` names one.
     primary: the one metric that ranks the configurations.
     baseline: the name of the configuration that the others are compared with.
+    smallest_difference: the smallest difference of the primary metric that matters, 0.02 by default.
     spans: the definition of span metrics, `exact` or that of the Chroma report.
 
     Raises
@@ -63,33 +76,9 @@ class Experiment:
     ['fixed-128-0', 'fixed-256-0']
     """
 
-    def __init__(
-        self,
-        name: str,
-        dataset: Dataset | Settings | str | Path,
-        *,
-        pipeline: Pipeline | Mapping[str, Settings] | None = None,
-        sweep: Mapping[str, Sequence[Settings] | Settings] | None = None,
-        metrics: Sequence[str | Metric] | str | Metric | None = None,
-        primary: str | Metric | None = None,
-        baseline: str | None = None,
-        spans: Literal["exact", "chroma"] = "exact",
-    ) -> None:
-        stages = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
-        settings = {
-            "name": name,
-            "dataset": _dataset_settings(dataset),
-            "pipeline": {stage: _settings(component, stage) for stage, component in stages.items()} if stages else None,
-            "sweep": {stage: _alternatives(stage, components) for stage, components in sweep.items()} if sweep else None,
-            "metrics": [str(metric) for metric in ([metrics] if isinstance(metrics, str | Metric) else metrics)]
-            if metrics is not None
-            else None,
-            "primary": str(primary) if primary is not None else None,
-            "baseline": baseline,
-            "spans": spans if spans != "exact" else None,
-        }
-        given = {key: value for key, value in settings.items() if value is not None}
-        self._spec = experiment_of(given, f"experiment {name!r}")
+    def __init__(self, name: str, dataset: Dataset | Settings | str | Path, **settings: Unpack[ExperimentSettings]) -> None:
+        given = {key: _written(key, value) for key, value in settings.items() if value is not None}
+        self._spec = experiment_of({"name": name, "dataset": _dataset_settings(dataset)} | given, f"experiment {name!r}")
 
     @classmethod
     def from_yaml(cls, path: str | Path, overrides: Sequence[str] = ()) -> "Experiment":
@@ -228,6 +217,21 @@ def sweep(
 def _advance(bar: ProgressBar, line: str) -> None:
     bar.set_description_str(line, refresh=False)
     bar.update()
+
+
+def _written(key: str, value: Any) -> Any:
+    """Convert an argument to the form of an experiment file."""
+    match key:
+        case "pipeline":
+            stages = value.configuration.components if isinstance(value, Pipeline) else value
+            return {stage: _settings(component, stage) for stage, component in stages.items()}
+        case "sweep":
+            return {stage: _alternatives(stage, components) for stage, components in value.items()}
+        case "metrics":
+            return [str(metric) for metric in ([value] if isinstance(value, str | Metric) else value)]
+        case "primary":
+            return str(value)
+    return value
 
 
 def _alternatives(stage: str, components: Sequence[Settings] | Settings) -> list[dict[str, Any]]:

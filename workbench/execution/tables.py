@@ -29,11 +29,12 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
     """Return a row for each query, in the dataset's order."""
-    queries = dataset.queries
+    queries, clusters = dataset.queries, query_clusters(labels)
     rows = [
         (query.query_id, plain(query.text), query.answerable, plain(query.answer), json.dumps(dict(query.metadata))) for query in queries
     ]
-    return pd.DataFrame(rows, columns=["query_id", "text", "answerable", "answer", "metadata"]).assign(cluster=query_clusters(labels))
+    table = pd.DataFrame(rows, columns=["query_id", "text", "answerable", "answer", "metadata"])
+    return table.assign(cluster=clusters.codes, documents=[json.dumps(numbers) for numbers in clusters.documents])
 
 
 def judgements_table(dataset: Dataset) -> pd.DataFrame:
@@ -81,7 +82,15 @@ def _separation(context: RunContext, result: Result) -> pd.DataFrame:
     """Measure how well the top score separates answerable questions from others. Returns no row unless the dataset has both."""
     ranked = result.ranked("about")
     value = answerable_auroc(ranked["top"].to_numpy(), context.labels.answerable)
-    row = {"metric": "answerable_auroc", "slice": "all", "value": value, "n": len(ranked), "unscored": 0, "attainable": 1.0}
+    row = {
+        "metric": "answerable_auroc",
+        "slice": "all",
+        "value": value,
+        "n": len(ranked),
+        "unscored": 0,
+        "attainable": 1.0,
+        "conditional": "",
+    }
     return pd.DataFrame([row] if value is not None else [])
 
 

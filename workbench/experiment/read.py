@@ -1,5 +1,6 @@
 """Read an experiment from YAML and validate every configuration before anything runs, with all faults in one report."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from workbench.experiment.validate import Settings, beyond_k, component, metrics
 from workbench.experiment.yaml_file import read_yaml
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
+from workbench.statistics.power import SMALLEST_DIFFERENCE
 from workbench.statistics.screening import Screening
 
 DEFAULT_METRICS = ("span_recall@2000t", "span_precision@2000t", "recall@5", "precision@5", "mrr@10", "ndcg@10")
@@ -26,6 +28,8 @@ KEYS = {
     "metrics": "the metrics to compute",
     "primary": "the metric that decides; by default the first of `metrics`, or `ndcg@10` for a span metric without evidence",
     "baseline": "the configuration that the others are tested against; by default all pairs are tested",
+    "smallest_difference": "the smallest difference of the primary metric that matters, above 0; the report says how many questions would show it; "
+    "0.02 by default",
     "spans": "the definition of span metrics: `exact`, or `chroma` for that of the Chroma report",
 }
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -43,6 +47,7 @@ class ExperimentSpec:
     baseline: str | None
     spans: Literal["exact", "chroma"]
     settings: Settings
+    smallest_difference: float = SMALLEST_DIFFERENCE
     screening: Screening | None = None
 
 
@@ -69,6 +74,9 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     spans = settings.get("spans", "exact")
     if spans not in ("exact", "chroma"):
         faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), ('exact', 'chroma'))}")
+    smallest = settings.get("smallest_difference", SMALLEST_DIFFERENCE)
+    if isinstance(smallest, bool) or not isinstance(smallest, int | float) or not 0 < smallest < math.inf:
+        faults.append(f"smallest_difference is {smallest!r}, not a number above 0; write for example 0.02")
     dataset = None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults)
     metrics, primary = metrics_of(settings, DEFAULT_METRICS, faults)
     configurations = configurations_of(settings, faults)
@@ -80,4 +88,5 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
         faults.append(f"baseline {baseline!r} is not a configuration{meant(str(baseline), names)}; they are {', '.join(names)}")
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
-    return ExperimentSpec(str(name), cast(Source, dataset), configurations, metrics, primary, baseline, spans, settings)
+    source = cast(Source, dataset)
+    return ExperimentSpec(str(name), source, configurations, metrics, primary, baseline, spans, settings, float(smallest))

@@ -88,14 +88,14 @@ def amount_cell(value: float) -> Cell:
 
 def mean_cell(estimate: Mean | Interval) -> Cell:
     """A mean with its interval below it."""
-    return value_cell(estimate.value, note=interval(estimate.low, estimate.high))
+    return value_cell(estimate.value, note=estimate.bounds())
 
 
 def gap_cell(estimate: Interval | None) -> Cell:
     """A difference with its interval below it, or a dash for None."""
     if estimate is None:
         return Cell("–", sort=math.nan)
-    return value_cell(estimate.value, shown=signed(estimate.value), note=interval(estimate.low, estimate.high))
+    return value_cell(estimate.value, shown=signed(estimate.value), note=estimate.bounds())
 
 
 def difference_cells(estimate: Interval | None) -> list[Cell]:

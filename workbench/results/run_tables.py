@@ -143,6 +143,11 @@ class RunTables:
         return name
 
     @property
+    def smallest_difference(self) -> float:
+        """The smallest difference of the primary metric that matters to the experiment."""
+        return float(self.manifest["smallest_difference"])
+
+    @property
     def failures(self) -> dict[str, str]:
         """The error of each failed configuration, in one line."""
         return dict(self.manifest["failures"])

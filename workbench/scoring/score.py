@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from workbench.core.formatting import count, interval, listed, number, plural
+from workbench.core.formatting import count, listed, number, plural
 from workbench.errors import InputError
-from workbench.metrics.coverage import Ints
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
@@ -18,7 +17,8 @@ from workbench.report.cells import words
 from workbench.report.model import Cell, Column, Lines, Row, Table
 from workbench.report.render.notebook import show
 from workbench.scoring.frames import ScoringInput, examples, read_frame
-from workbench.statistics.clusters import query_clusters
+from workbench.statistics.clusters import Clusters, query_clusters
+from workbench.statistics.intervals import bounds_text
 from workbench.statistics.summary import summarise
 
 # Without the relevant documents that were not retrieved, these have no denominator, or leave out queries that did well.
@@ -31,7 +31,7 @@ _UNSEEN = ""
 class Scores:
     """The result of `score` and of `evaluate`: means with intervals, and the value of every query.
 
-    `table` has one row per metric with `metric, value, low, high, n, clusters, unscored, attainable` and 95 % intervals. `queries` has
+    `table` has one row per metric with `metric, value, low, high, n, clusters, unscored, attainable, conditional` and 95 % intervals. `queries` has
     one row per metric and query with `query_id, metric, value, state, reason`. `notes` contains sentences about unusual data.
     """
 
@@ -51,7 +51,7 @@ class Scores:
     def _cells(self) -> list[list[str]]:
         return [
             [
-                *(str(row["metric"]), number(row["value"]), interval(row["low"], row["high"])),
+                *(str(row["metric"]), number(row["value"]), bounds_text(row["low"], row["high"], row["clusters"])),
                 *(count(row["n"]), count(row["clusters"]), count(row["unscored"]), number(row["attainable"])),
             ]
             for row in self.table.to_dict("records")
@@ -93,7 +93,7 @@ def score(
     return scores_of(rows, list(data.queries.values()), _clusters(data, labels), tuple(_notes(data, chosen)))
 
 
-def scores_of(rows: pd.DataFrame, query_ids: Sequence[str], clusters: Ints, notes: tuple[str, ...] = ()) -> Scores:
+def scores_of(rows: pd.DataFrame, query_ids: Sequence[str], clusters: Clusters, notes: tuple[str, ...] = ()) -> Scores:
     """Summarise the rows of `metrics.evaluate` for queries (q) in `clusters` (q)."""
     named = rows.assign(query_id=pd.Series(query_ids, dtype=object).iloc[rows["query"]].to_numpy())
     return Scores(summarise(rows, clusters).drop(columns="slice"), named[["query_id", "metric", "value", "state", "reason"]], notes)
@@ -147,11 +147,11 @@ def _retrieved(data: ScoringInput, dataset: Dataset) -> Retrieved:
     return Retrieved(chunks, hits, ranking.assign(score=-ranking["rank"]), np.zeros(len(data.queries)))
 
 
-def _clusters(data: ScoringInput, labels: Labels) -> Ints:
+def _clusters(data: ScoringInput, labels: Labels) -> Clusters:
     """The given clusters, else each query's only relevant document, which requires complete judgements."""
     if data.clusters is not None:
-        return pd.factorize(pd.Series([data.clusters[name] for name in data.queries], dtype=object))[0].astype(np.int64)
-    return query_clusters(labels) if data.complete else np.arange(labels.queries, dtype=np.int64)
+        return Clusters.of(pd.factorize(pd.Series([data.clusters[name] for name in data.queries], dtype=object))[0])
+    return query_clusters(labels) if data.complete else Clusters.of(range(labels.queries))
 
 
 def _notes(data: ScoringInput, chosen: Sequence[Metric]) -> Iterator[str]:

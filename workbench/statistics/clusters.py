@@ -1,28 +1,119 @@
 """Group queries by source document, for inference, and by metadata, for slices."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from workbench.core.batching import blocks, rows
-from workbench.metrics.coverage import Bools, Ints
+from workbench.errors import InputError
+from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.metrics.inputs import Labels
 
-FEWEST_CLUSTERS = 10
+# Documents: fewer do not show how documents differ, so there is no interval, or too little of it to name a winner.
+FEWEST_FOR_INTERVAL, FEWEST_FOR_WINNER = 5, 10
+# What a claim covers if questions share so many documents that these cannot be treated as a sample.
+CONDITIONAL = "this corpus, other questions"
+# Pairs of queries that share a document. More take too long to compare.
+_MOST_LINKS = 20_000_000
 FEWEST_VALUES, MOST_VALUES = 2, 20
 # A value and its square.
 BYTES_A_VALUE = 16
 
 
-def query_clusters(labels: Labels) -> Ints:
-    """Find the cluster of each query: the document of its first evidence span. Shape (queries,).
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Pairs of queries that share a document, as a symmetric 0-1 matrix (q, q) with a diagonal of 1."""
 
-    Without evidence it is the query's relevant document if it has exactly one, else the query itself. Multiple relevant documents
-    do not link queries: links would chain (1 and 2 share a document, 2 and 3 another), and NFCorpus, with 38 relevant documents per
-    query, would collapse into one cluster. Documents keep their position, and single queries follow the last document.
+    matrix: Any
+
+    def squares(self, residuals: Floats) -> Floats:
+        """The sum of r_i r_j over all linked queries i and j, for each row of `residuals` (r, q)."""
+        return np.asarray((residuals * (residuals @ self.matrix)).sum(axis=1))
+
+    def degrees(self, scored: Floats) -> Floats:
+        """The number of scored queries linked to each scored query, itself included. Shape (r, q)."""
+        return np.asarray(scored * (scored @ self.matrix))
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The source documents of q queries.
+
+    `codes` (q) is each query's cluster, numbered from 0: its first document, or the query itself. `query` and `document` are the documents
+    of all queries in pairs, if any query has several; else both are empty.
+    """
+
+    codes: Ints
+    query: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    document: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @classmethod
+    def of(cls, clusters: "Clusters | npt.ArrayLike") -> "Clusters":
+        """Convert any names of clusters (q)."""
+        if isinstance(clusters, Clusters):
+            return clusters
+        names = np.asarray(clusters)
+        if names.ndim != 1:
+            raise InputError(f"clusters have the shape {names.shape}", "give one cluster for each value")
+        return cls(np.unique(names, return_inverse=True)[1].astype(np.int64))
+
+    @classmethod
+    def linked(cls, codes: npt.ArrayLike, documents: Sequence[Iterable[int]]) -> "Clusters":
+        """Clusters `codes` (q) of queries with the `documents` (q) of each."""
+        numbered, several = cls.of(codes), [list(each) for each in documents]
+        if all(len(each) < 2 for each in several):
+            return numbered
+        query = np.repeat(np.arange(len(several), dtype=np.int64), [len(each) for each in several])
+        return cls(numbered.codes, query, np.array([doc for each in several for doc in each], dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def count(self) -> int:
+        """The number of clusters."""
+        return int(self.codes.max(initial=-1)) + 1
+
+    @property
+    def documents(self) -> list[list[int]]:
+        """The documents of each query, if any query has several; else empty lists."""
+        return _documents(len(self), self.query, self.document)
+
+    def __getitem__(self, members: Bools) -> "Clusters":
+        """The clusters of the queries where `members` (q) is True."""
+        inside = members[self.query]
+        place = np.cumsum(members) - 1
+        chosen = Clusters.of(self.codes[members])
+        return Clusters(chosen.codes, place[self.query[inside]].astype(np.int64), self.document[inside])
+
+    @cached_property
+    def too_many_links(self) -> bool:
+        """Whether too many queries share documents to compare them all."""
+        return int((np.unique(self.document, return_counts=True)[1] ** 2).sum()) > _MOST_LINKS
+
+    @cached_property
+    def links(self) -> Links | None:
+        """The queries that share a document, or None if these are just the clusters."""
+        if not len(self.query) or self.too_many_links or len(np.unique(self.query)) == len(self.query):
+            return None
+        document = np.unique(self.document, return_inverse=True)[1]
+        holds = sparse.csr_array((np.ones(len(document), dtype=np.float64), (self.query, document)), shape=(len(self), document.max() + 1))
+        # The diagonal links queries without a document to themselves.
+        shared = ((holds @ holds.T + sparse.eye_array(len(self))) > 0).astype(np.float64)
+        return Links(sparse.csr_array(shared))
+
+
+def query_clusters(labels: Labels) -> Clusters:
+    """Find the cluster of each query: the document of its first evidence span.
+
+    Without evidence it is the query's relevant document if it has exactly one, else the query itself. All documents of a query are kept
+    beside it, those of its evidence or else the relevant ones: they do not merge clusters, because links would chain (1 and 2 share a
+    document, 2 and 3 another), and NFCorpus, with 38 relevant documents per query, would collapse into one cluster.
     """
     clusters = labels.documents + np.arange(labels.queries, dtype=np.int64)
     query, doc = labels.relevant_pairs // labels.documents, labels.relevant_pairs % labels.documents
@@ -30,38 +121,16 @@ def query_clusters(labels: Labels) -> Ints:
     clusters[query[alone]] = doc[alone]
     with_evidence, first = np.unique(labels.alternative_query, return_index=True)
     clusters[with_evidence] = labels.alternative_doc[first]
-    return clusters
+    bare = ~np.isin(query, with_evidence)
+    pairs = np.concatenate([labels.alternative_query, query[bare]]), np.concatenate([labels.alternative_doc, doc[bare]])
+    return Clusters.linked(clusters, _documents(labels.queries, *pairs))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Units:
-    """The unit of each query, numbered from 0: `codes` (q); `clusters` is the number of source documents they come from.
-
-    `conditional`: there are too few documents, so each query is a unit and inference only covers questions on these documents.
-    """
-
-    codes: Ints
-    clusters: int
-    conditional: bool
-
-    @property
-    def count(self) -> int:
-        """The number of units."""
-        return int(self.codes.max(initial=-1)) + 1
-
-
-def units(clusters: npt.ArrayLike) -> Units:
-    """Choose the units of inference for queries in `clusters` (q): clusters if at least 10 are distinct, else single queries.
-
-    With fewer than about 10 clusters the variance estimate is too poor for an interval to keep its nominal coverage (Cameron and
-    Miller 2015, section VI). Given those documents, only the choice of questions is random, so the variance is between queries.
-    """
-    names = np.asarray(clusters)
-    codes = np.unique(names, return_inverse=True)[1].astype(np.int64)
-    distinct = int(codes.max(initial=-1)) + 1
-    if distinct >= FEWEST_CLUSTERS or distinct == len(names):
-        return Units(codes, distinct, False)
-    return Units(np.arange(len(names), dtype=np.int64), distinct, True)
+def _documents(queries: int, query: Ints, doc: Ints) -> list[list[int]]:
+    documents: list[dict[int, None]] = [{} for _ in range(queries)]
+    for place, each in zip(query.tolist(), doc.tolist(), strict=True):
+        documents[place][each] = None
+    return [list(each) for each in documents]
 
 
 def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
@@ -77,12 +146,12 @@ def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
 def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[str, Bools]:
     """The members (queries) of `all` and of every `field=value`, with fields in alphabetical order and values as text."""
     slices: dict[str, Bools] = {"all": np.ones(queries, dtype=np.bool_)}
-    for field in sorted({field for record in metadata for field in record}):
-        values = [record.get(field) for record in metadata]
+    for field_name in sorted({name for record in metadata for name in record}):
+        values = [record.get(field_name) for record in metadata]
         if not all(isinstance(value, Hashable) for value in values):
             continue
         texts = np.array(["" if value is None else str(value) for value in values])
         distinct = [text for text in np.unique(texts).tolist() if text]
         if FEWEST_VALUES <= len(distinct) <= MOST_VALUES:
-            slices.update({f"{field}={text}": texts == text for text in distinct})
+            slices.update({f"{field_name}={text}": texts == text for text in distinct})
     return slices

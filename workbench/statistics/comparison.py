@@ -10,27 +10,44 @@ from statsmodels.stats.multitest import multipletests
 
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
-from workbench.statistics.clusters import alike
-from workbench.statistics.intervals import Interval, robust_intervals, units_of
+from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters, alike
+from workbench.statistics.intervals import LEVEL, Interval, checked_clusters, robust_intervals
 from workbench.statistics.pairs import Pairs
 from workbench.statistics.randomisation import Randomised
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The mean of a - b with its clustered 95 % interval, and two-sided p values.
+    """The mean of a - b with its clustered 95 % interval, and two-sided p values. `identical`: both have the same value on every query.
 
-    `p` comes from the clustered paired t test (from randomisation if the difference does not vary), `p_random` from sign flips,
-    `p_adjusted` from max-T over the family, never below `p`, and `p_holm` from Holm's correction of `p`.
+    `low_adjusted` and `high_adjusted` are the bounds that hold with 95 % confidence for all comparisons of the family at once. `p` comes from
+    the clustered paired t test (from randomisation if the difference does not vary), `p_random` from sign flips, and `p_holm` from Holm's
+    correction of `p`. `p_adjusted` is corrected by max-T over the family, for skew and for unseen losses, and never below `p`. All p
+    and bounds are NaN with fewer than 5 documents.
     """
 
     a: str
     b: str
     difference: Interval
+    low_adjusted: float
+    high_adjusted: float
+    identical: bool
     p: float
     p_random: float
     p_adjusted: float
     p_holm: float
+
+    @property
+    def simultaneous(self) -> Interval:
+        """The difference with the bounds that hold for the whole family."""
+        return replace(self.difference, low=self.low_adjusted, high=self.high_adjusted)
+
+    def reversed(self) -> "Comparison":
+        """The comparison of b with a."""
+        bounds = (self.difference.value, self.difference.high, self.difference.low, self.high_adjusted, self.low_adjusted)
+        value, low, high, low_adjusted, high_adjusted = (0.0 - bound for bound in bounds)
+        difference = replace(self.difference, value=value, low=low, high=high)
+        return replace(self, a=self.b, b=self.a, difference=difference, low_adjusted=low_adjusted, high_adjusted=high_adjusted)
 
 
 class Bounds(NamedTuple):
@@ -40,26 +57,27 @@ class Bounds(NamedTuple):
     high: float
 
 
-def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: npt.ArrayLike) -> Interval:
+def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, clusters: Clusters | npt.ArrayLike) -> Interval:
     """The mean of a - b over the queries of both (q, NaN if unscored), by `paired_differences`."""
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     return paired_differences(first[None], second[None], clusters)[0]
 
 
-def paired_differences(a: Floats, b: Floats, clusters: npt.ArrayLike) -> list[Interval]:
+def paired_differences(a: Floats, b: Floats, clusters: Clusters | npt.ArrayLike) -> list[Interval]:
     """Compute the mean of a - b with its cluster-robust t interval, for each row of values (r, q; NaN if unscored).
 
     Queries without a value on either side are left out of both and of `n`. If all values are equal, the result is 0 with the bounds
-    0 and 0. A single query, or any other constant difference, has no bounds.
+    0 and 0. Fewer than 5 documents, or any other constant difference, have no bounds.
     """
     if a.shape != b.shape:
         raise InputError(f"{a.shape[1:]} and {b.shape[1:]} values cannot be paired", "compare results of the same queries")
-    intervals: dict[int, Interval] = {}
+    intervals, observed = dict[int, Interval](), Clusters.of(clusters)
     for rows, scored in alike(~(np.isnan(a) | np.isnan(b))):
         differences = (a[rows] - b[rows])[:, scored]
-        means = robust_intervals(differences, units_of(differences, np.asarray(clusters)[scored]))
+        means = robust_intervals(differences, checked_clusters(differences, observed[scored]))
         for row, differs, interval in zip(rows.tolist(), (differences != 0).any(axis=1).tolist(), means, strict=True):
-            intervals[row] = interval if differs or interval.n == 1 else replace(interval, value=0.0, low=0.0, high=0.0)
+            same = not differs and interval.clusters >= FEWEST_FOR_INTERVAL
+            intervals[row] = replace(interval, value=0.0, low=0.0, high=0.0) if same else interval
     return [intervals[row] for row in range(len(a))]
 
 
@@ -80,21 +98,43 @@ def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayL
 
 
 def p_values(pairs: Pairs, tests: Randomised) -> tuple[Floats, Floats]:
-    """p (p) of the clustered t test, or of randomisation for constant differences, and the corrected p, never below it."""
+    """p (p) of the clustered t test, or of randomisation for constant differences, and the corrected p, never below the cautious one.
+
+    NaN with fewer than 5 documents.
+    """
+    few = pairs.clusters < FEWEST_FOR_INTERVAL
     plain = np.where(np.isnan(pairs.t_p), tests.alone, pairs.t_p)
-    return plain, np.maximum(tests.adjusted, plain)
+    cautious = np.fmax(plain, pairs.cautious_p)
+    return np.where(few, np.nan, plain), np.where(few, np.nan, np.maximum(tests.adjusted, cautious))
+
+
+def adjusted_bounds(pairs: Pairs, level: float, adjusted: Floats) -> tuple[Floats, Floats]:
+    """Bounds at the family's `level`, both (p), that agree with the corrected p.
+
+    They are extended to the mean after unseen losses where these would undo the difference, and to 0 where the corrected p is above .05
+    for another reason. Step-down tests reject more than one critical value for all: the bounds of what they reject end at 0.
+    """
+    low, high = pairs.bounds(level)
+    low, high = np.fmin(low, np.where(pairs.mean > 0, pairs.worst, np.nan)), np.fmax(high, np.where(pairs.mean < 0, pairs.worst, np.nan))
+    rejected, up = adjusted <= 1 - LEVEL, pairs.mean > 0
+    low = np.where(up, np.where(rejected, np.maximum(low, 0), np.minimum(low, 0)), low)
+    return low, np.where(up, high, np.where(rejected, np.minimum(high, 0), np.maximum(high, 0)))
 
 
 def comparisons(pairs: Pairs, tests: Randomised, family: Bools, names: Sequence[str], sign: float = 1.0) -> list[Comparison]:
     """Convert the pairs in `family` (p) to comparisons by configuration name, with differences multiplied by `sign`."""
     chosen = np.flatnonzero(family)
-    (p, adjusted), half_width = p_values(pairs, tests), pairs.half_width
-    holm = multipletests(p[chosen], method="holm")[1] if len(chosen) else p[chosen]
+    p, adjusted = p_values(pairs, tests)
+    random, plain, wide = np.where(np.isnan(p), np.nan, tests.alone), pairs.bounds(1 - LEVEL), adjusted_bounds(pairs, tests.level, adjusted)
+    holm, tested = np.full(len(p), np.nan), chosen[~np.isnan(p[chosen])]
+    holm[tested] = multipletests(p[tested], method="holm")[1] if len(tested) else p[tested]
     rows = []
-    for pair, corrected in zip(chosen.tolist(), holm.tolist(), strict=True):
+    for pair in chosen.tolist():
         mean = sign * float(pairs.mean[pair]) + 0.0  # avoid negative zero
-        half = float(half_width[pair])
-        interval = Interval(mean, mean - half, mean + half, int(pairs.n[pair]), int(pairs.clusters[pair]))
-        tested = (float(p[pair]), float(tests.alone[pair]), float(adjusted[pair]), corrected)
-        rows.append(Comparison(names[pairs.a[pair]], names[pairs.b[pair]], interval, *tested))
+        (low, high), (low_adjusted, high_adjusted) = (sorted(sign * float(end[pair]) + 0.0 for end in ends) for ends in (plain, wide))
+        conditional = CONDITIONAL if pairs.conditional[pair] else ""
+        interval = Interval(mean, low, high, int(pairs.n[pair]), int(pairs.clusters[pair]), conditional)
+        tested_by = (float(values[pair]) for values in (p, random, adjusted, holm))
+        sides, identical = (names[pairs.a[pair]], names[pairs.b[pair]]), bool(pairs.identical[pair])
+        rows.append(Comparison(*sides, interval, low_adjusted, high_adjusted, identical, *tested_by))
     return rows

@@ -7,46 +7,97 @@ import numpy.typing as npt
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from workbench.core.formatting import interval
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.clusters import Units, units
+from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters
 
 # Rounding gives constant values a standard error of this order, relative to the largest value.
 _ROUNDING = 1e-12
 LEVEL = 0.95
+# Of the error for shared documents.
+_LEAST_FREEDOM = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Robust:
-    """Means of r rows of values: `mean`, `error` (NaN without variance), `freedom`, `n`, and the `sums` of each unit (r, units)."""
+    """Means of r rows of values: `mean`, `error` (NaN without variance), `freedom`, `n`, in `clusters` (r).
+
+    `sums` (r, c) are those of each cluster, and `residuals` (r, c) those of the values minus the mean.
+    `alone` and `alone_freedom` are the error and its degrees of freedom without shared documents. `conditional` (r): so many documents are
+    shared that the error is the one without them, and describes other questions on this corpus.
+    """
 
     mean: Floats
     error: Floats
     freedom: Floats
     n: Ints
+    clusters: Ints
     sums: Floats
+    residuals: Floats
+    alone: Floats
+    alone_freedom: Floats
+    conditional: Bools
 
 
-def robust(values: Floats, codes: Ints) -> Robust:
-    """CR2: SE² = Σ over units g of (Σ residuals in g)² / (1 - h_g) / n², where h_g = n_g / n (Bell and McCaffrey 2002).
+def robust(values: Floats, clusters: Clusters) -> Robust:
+    """CR2: SE² = Σ over clusters g of (Σ residuals in g)² / (1 - h_g) / n², where h_g = n_g / n (Bell and McCaffrey 2002).
 
-    `values` (r, q) are NaN if unscored, `codes` (q) number the units from 0 without gaps. With units of one size it is CR1, with
-    one query per unit the ordinary standard error. A row without values has the mean NaN.
+    `values` (r, q) are NaN if unscored. With clusters of one size it is CR1, with one query per cluster the ordinary standard error. A
+    row without values has the mean NaN, one with fewer than 5 clusters the error NaN. If queries share documents across clusters, the
+    error is at least the one of `shared`.
     """
-    scored = ~np.isnan(values)
+    scored, codes = ~np.isnan(values), clusters.codes
     known = np.where(scored, values, 0.0)
     sizes, sums = by_unit(scored.astype(np.float64), codes), by_unit(known, codes)
-    n = sizes.sum(axis=1)
+    n, observed = sizes.sum(axis=1), (sizes > 0).sum(axis=1)
     count = np.maximum(n, 1)[:, None]
     mean = sums.sum(axis=1, keepdims=True) / count
     share, residuals = sizes / count, sums - sizes * mean
-    squares = (np.where(scored, known - mean, 0.0) ** 2).sum(axis=1)
+    parts = np.where(scored, known - mean, 0.0)
+    squares = (parts**2).sum(axis=1)
     several = (share < 1).all(axis=1) & (n > 1)
     weights = 1 / np.where(share < 1, 1 - share, 1)
     error = np.sqrt((weights * residuals**2).sum(axis=1)) / count[:, 0]
-    visible = several & (error > _ROUNDING * np.abs(known).max(axis=1, initial=0))
     freedom = satterthwaite(sizes, _correlation(residuals, squares, sizes), several)
-    return Robust(np.where(n > 0, mean[:, 0], np.nan), np.where(visible, error, np.nan), freedom, n.astype(np.int64), sums)
+    wide, wide_freedom, conditional = shared(parts, scored.astype(np.float64), error, freedom, clusters)
+    visible = (observed >= FEWEST_FOR_INTERVAL) & (error > _ROUNDING * np.abs(known).max(axis=1, initial=0))
+    return Robust(
+        mean=np.where(n > 0, mean[:, 0], np.nan),
+        error=np.where(visible, wide, np.nan),
+        freedom=wide_freedom,
+        n=n.astype(np.int64),
+        clusters=observed.astype(np.int64),
+        sums=sums,
+        residuals=residuals,
+        alone=np.where(visible, error, np.nan),
+        alone_freedom=freedom,
+        conditional=visible & conditional,
+    )
+
+
+def shared(residuals: Floats, scored: Floats, error: Floats, freedom: Floats, clusters: Clusters) -> tuple[Floats, Floats, Bools]:
+    """Widen the errors (r) for queries that share a document: error, degrees of freedom, and whether too much is shared.
+
+    SE² = c Σ r_i r_j / n² over all queries i and j that share a document, the variance for dyads of Aronow, Samii and Assenova (2015), with
+    c = 1 / (1 - L / n²) for L linked pairs, so that independent values have the usual variance. It has the degrees of freedom tr(M)² / tr(M²)
+    of independent values, M being the centred matrix of links. The larger of this error and `error` is taken. With fewer than 4 degrees
+    of freedom the documents cannot be treated as a sample: nothing is widened, and the third result is True.
+    """
+    links = clusters.links
+    if links is None:
+        return error, freedom, np.full(len(error), clusters.too_many_links)
+    n, degrees = np.maximum(scored.sum(axis=1), 1), links.degrees(scored)
+    linked = degrees.sum(axis=1)
+    squared = linked - 2 * (degrees**2).sum(axis=1) / n + (linked / n) ** 2
+    own_freedom = np.divide((n - linked / n) ** 2, squared, out=np.zeros_like(n), where=squared > 0)
+    conditional = own_freedom < _LEAST_FREEDOM
+    correction = 1 / np.maximum(1 - linked / n**2, 1 / n)
+    own = np.sqrt(np.maximum(correction * links.squares(residuals), 0)) / n
+    wider = ~conditional & (own > error)
+    # An error that is equal because nothing is shared keeps its degrees of freedom.
+    narrow = np.where(~conditional & (linked > n), np.minimum(freedom, own_freedom), freedom)
+    return np.where(wider, own, error), np.where(wider, narrow, freedom), conditional
 
 
 def by_unit(values: Floats, codes: Ints) -> Floats:
@@ -86,22 +137,36 @@ def _correlation(residuals: Floats, squares: Floats, sizes: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean `value` with bounds `low` and `high` (NaN if undefined), over `n` queries in `clusters` source documents."""
+    """A mean `value` with bounds `low` and `high` (NaN if undefined), over `n` queries in `clusters` source documents.
+
+    `conditional` is empty, or says that the interval covers other questions on the same corpus, not on other documents.
+    """
 
     value: float
     low: float
     high: float
     n: int
     clusters: int
+    conditional: str = ""
+
+    def bounds(self, digits: int = 3) -> str:
+        """Format the interval, or the number of documents if they are too few for one."""
+        return bounds_text(self.low, self.high, self.clusters, digits)
 
 
-def mean_intervals(values: Floats, clusters: npt.ArrayLike, *, proportion: Bools) -> list[Interval]:
+def bounds_text(low: float, high: float, clusters: int, digits: int = 3) -> str:
+    """Format an interval, or the number of documents if they are too few for one."""
+    few = not (np.isfinite(low) and np.isfinite(high)) and 0 < clusters < FEWEST_FOR_INTERVAL
+    return f"documents: {clusters}" if few else interval(low, high, digits)
+
+
+def mean_intervals(values: Floats, clusters: Clusters | npt.ArrayLike, *, proportion: Bools) -> list[Interval]:
     """Compute the means of scored values (r, n) with 95 % intervals. `clusters` (n) are the source documents.
 
-    Proportions (r), and rows that are all 0 or 1, get a Wilson interval with an effective n, others the cluster-robust t interval. A single
-    query, or constant values other than 0 and 1, have no bounds, because an interval without width would claim certainty.
+    Proportions (r), and rows that are all 0 or 1, get a Wilson interval with an effective n, others the cluster-robust t interval. Fewer
+    than 5 clusters, or constant values other than 0 and 1, have no bounds, because an interval without width would claim certainty.
     """
-    observed = units_of(values, clusters)
+    observed = checked_clusters(values, clusters)
     binary = ((values == 0) | (values == 1)).all(axis=1)
     shares = binary | proportion
     for outside in values[shares & ((values < 0) | (values > 1)).any(axis=1)]:
@@ -112,31 +177,31 @@ def mean_intervals(values: Floats, clusters: npt.ArrayLike, *, proportion: Bools
     return [intervals[row] for row in range(len(values))]
 
 
-def robust_intervals(values: Floats, observed: Units) -> list[Interval]:
-    """mean ± t · SE of rows (r, n): CR2 standard errors, Satterthwaite's degrees of freedom. No bounds without variance between units."""
-    means = robust(values, observed.codes)
+def robust_intervals(values: Floats, clusters: Clusters) -> list[Interval]:
+    """mean ± t · SE of rows (r, n): CR2 standard errors, Satterthwaite's degrees of freedom. No bounds without variance between clusters."""
+    means = robust(values, clusters)
     half = t_quantile(means.freedom) * means.error
-    return _intervals(means.mean, means.mean - half, means.mean + half, values.shape[1], observed)
+    return _intervals(means, means.mean - half, means.mean + half)
 
 
-def units_of(values: Floats, clusters: npt.ArrayLike) -> Units:
-    """The units of inference of rows of values (r, n). Raises InputError for no values, NaN or unequal lengths."""
-    names = np.asarray(clusters)
-    if values.ndim != 2 or names.ndim != 1 or values.shape[1] != len(names):
-        raise InputError(f"{values.shape[1:]} values and {names.shape} clusters do not match", "give one cluster for each value")
-    if not len(names):
+def checked_clusters(values: Floats, clusters: Clusters | npt.ArrayLike) -> Clusters:
+    """The clusters of rows of values (r, n). Raises InputError for no values, NaN or unequal lengths."""
+    observed = Clusters.of(clusters)
+    if values.ndim != 2 or values.shape[1] != len(observed):
+        raise InputError(f"{values.shape[1:]} values and {len(observed)} clusters do not match", "give one cluster for each value")
+    if not len(observed):
         raise InputError("the mean of no values is undefined", "leave out metrics without a scored query")
     if not np.isfinite(values).all():
         raise InputError("a value is NaN or infinite", "leave out unscored queries, and count them")
-    return units(names)
+    return observed
 
 
-def t_quantile(freedom: Floats | int) -> Floats:
-    """The two-sided 95 % quantile of Student's t for these degrees of freedom."""
-    return np.asarray(stats.t.ppf((1 + LEVEL) / 2, freedom))
+def t_quantile(freedom: Floats | int, alpha: float = 1 - LEVEL) -> Floats:
+    """The two-sided quantile of Student's t at `alpha` for these degrees of freedom."""
+    return np.asarray(stats.t.isf(alpha / 2, freedom))
 
 
-def _wilson(values: Floats, observed: Units) -> list[Interval]:
+def _wilson(values: Floats, clusters: Clusters) -> list[Interval]:
     """Wilson's interval (1927) with the effective n of a clustered sample, n / design effect · (t(n - 1) / t(freedom))².
 
     The design effect is the variance of the mean over that of n independent successes, p (1 - p) / (n - 1); for successes at
@@ -144,15 +209,15 @@ def _wilson(values: Floats, observed: Units) -> list[Interval]:
     towards its maximum, that of units with equal values, Σ size² / n (Kish 1965), with the weight 4 / (F² + 4): with F = 0 it
     is the only information. The last factor corrects for few units (Korn and Graubard 1998). One query per unit gives the plain interval.
     """
-    n, mean, means = values.shape[1], values.mean(axis=1), robust(values, observed.codes)
+    n, mean, means = values.shape[1], values.mean(axis=1), robust(values, clusters)
     binary = ((values == 0) | (values == 1)).all(axis=1)
     bounds = np.full((2, len(values)), np.nan)
-    known = (binary | ~np.isnan(means.error)) & (n > 1) & (observed.count > 1)
+    known = (binary | ~np.isnan(means.error)) & (means.clusters >= FEWEST_FOR_INTERVAL)
     if known.any():
-        effective = n / _design(values[known], observed.codes, np.nan_to_num(means.error[known]), binary[known])
+        effective = n / _design(values[known], clusters.codes, np.nan_to_num(means.error[known]), binary[known])
         effective *= (t_quantile(n - 1) / t_quantile(means.freedom[known])) ** 2
         bounds[:, known] = proportion_confint(mean[known] * effective, effective, alpha=1 - LEVEL, method="wilson")
-    return _intervals(mean, np.minimum(np.maximum(bounds[0], 0), mean), np.maximum(np.minimum(bounds[1], 1), mean), n, observed)
+    return _intervals(means, np.minimum(np.maximum(bounds[0], 0), mean), np.maximum(np.minimum(bounds[1], 1), mean))
 
 
 def _design(values: Floats, codes: Ints, error: Floats, binary: Bools) -> Floats:
@@ -167,6 +232,7 @@ def _design(values: Floats, codes: Ints, error: Floats, binary: Bools) -> Floats
     return np.asarray((units_with**2 * estimate + 4 * np.maximum(largest, estimate)) / (units_with**2 + 4))
 
 
-def _intervals(means: Floats, lows: Floats, highs: Floats, n: int, observed: Units) -> list[Interval]:
-    rows = zip(means.tolist(), lows.tolist(), highs.tolist(), strict=True)
-    return [Interval(mean, low, high, n, observed.clusters) for mean, low, high in rows]
+def _intervals(means: Robust, lows: Floats, highs: Floats) -> list[Interval]:
+    texts = np.where(means.conditional, CONDITIONAL, "")
+    columns = (means.mean, lows, highs, means.n, means.clusters, texts)
+    return [Interval(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

@@ -6,9 +6,13 @@ import numpy as np
 from scipy import stats
 
 from workbench.core.batching import blocks, rows
-from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.clusters import BYTES_A_VALUE
-from workbench.statistics.intervals import by_unit, robust, t_quantile
+from workbench.metrics.coverage import Bools, Floats, Ints, ratio
+from workbench.statistics.clusters import BYTES_A_VALUE, FEWEST_FOR_INTERVAL, Clusters
+from workbench.statistics.intervals import Robust, robust, t_quantile
+
+# With fewer queries against a difference, total losses on _UNSEEN more queries must not undo it. If none of n queries is lost, up to
+# 3 / n of all may be, with 95 % confidence (the rule of three).
+_FEW_AGAINST, _UNSEEN = 5, 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,7 +20,10 @@ class Pairs:
     """Differences a - b of p pairs of configurations at the positions `a` and `b` (p), with a < b.
 
     `mean`, its clustered standard error `error` (NaN if the difference does not vary) with `freedom`, over `n` queries in
-    `clusters` documents, all (p). `sums` (p, units) are the sums of differences of each unit, all 0 for `identical` pairs.
+    `clusters` documents, all (p). `sums` (p, clusters) are the sums of differences of each cluster, all 0 for `identical` pairs.
+    `cautious_p` is `t_p` corrected for skew and for unseen losses, `damping` (p, 0 to 1) the factor by which that reduces the t statistic of
+    the clusters. `worst` is the mean after the unseen losses if these would undo the difference, else NaN. `conditional`: shared documents
+    limit the comparison to this corpus.
     """
 
     a: Ints
@@ -28,31 +35,69 @@ class Pairs:
     clusters: Ints
     sums: Floats
     identical: Bools
+    cautious_p: Floats
+    damping: Floats
+    worst: Floats
+    conditional: Bools
 
     @property
     def t_p(self) -> Floats:
         """Two-sided p of the clustered paired t test. Shape (p,), 1 for identical pairs, NaN if the difference does not vary."""
-        ratio = np.divide(np.abs(self.mean), self.error, out=np.full(len(self.mean), np.nan), where=~np.isnan(self.error))
-        return np.where(self.identical, 1.0, 2 * stats.t.sf(ratio, self.freedom))
+        return np.where(self.identical, 1.0, 2 * stats.t.sf(_t(self.mean, self.error), self.freedom))
 
-    @property
-    def half_width(self) -> Floats:
-        """Half the width of the clustered t interval. Shape (p,), 0 for identical pairs, NaN for one query or a constant difference."""
-        return np.where(self.identical & (self.n > 1), 0.0, t_quantile(self.freedom) * self.error)
+    def bounds(self, alpha: float) -> tuple[Floats, Floats]:
+        """Bounds of the clustered t interval at `alpha`, both (p): 0 for identical pairs, NaN without an error."""
+        known = self.clusters >= FEWEST_FOR_INTERVAL
+        half = np.where(self.identical & known, 0.0, t_quantile(self.freedom, alpha) * self.error)
+        return self.mean - half, self.mean + half
 
 
-def all_pairs(values: Floats, codes: Ints, documents: Ints) -> Pairs:
-    """Every pair of the configurations in `values` (c, q; NaN if unscored), for queries in units `codes` (q) and `documents` (q)."""
+def all_pairs(values: Floats, clusters: Clusters) -> Pairs:
+    """Every pair of the configurations in `values` (c, q; NaN if unscored), for queries in `clusters` (q).
+
+    A total loss is the range of the values, at least that from 0 to 1.
+    """
     a, b = np.triu_indices(len(values), 1)
+    loss = max(1.0, float(np.nanmax(values, initial=1.0))) - min(0.0, float(np.nanmin(values, initial=0.0)))
     # Make one block even without pairs, for arrays of the right shape.
     parts = blocks(max(1, len(a)), rows(BYTES_A_VALUE * values.shape[1]))
-    computed = [_columns(values[a[part]] - values[b[part]], codes, documents) for part in parts]
+    computed = [_columns(values[a[part]] - values[b[part]], clusters, loss) for part in parts]
     columns = [np.concatenate(column) for column in zip(*computed, strict=True)]
     return Pairs(a.astype(np.int64), b.astype(np.int64), *columns)
 
 
-def _columns(differences: Floats, codes: Ints, documents: Ints) -> tuple[Floats, Floats, Floats, Ints, Ints, Floats, Bools]:
-    means = robust(differences, codes)
-    clusters = (by_unit((~np.isnan(differences)).astype(np.float64), documents) > 0).sum(axis=1).astype(np.int64)
+def _columns(differences: Floats, clusters: Clusters, loss: float) -> tuple[Floats | Ints | Bools, ...]:
+    means = robust(differences, clusters)
     identical = (np.nan_to_num(differences) == 0).all(axis=1)
-    return means.mean, means.error, means.freedom, means.n, clusters, means.sums, identical
+    worst = _worst(differences, means, loss)
+    p = np.where(np.isnan(worst), 2 * stats.t.sf(hall(_t(means.mean, means.error), means), means.freedom), 1.0)
+    # The statistic of the clusters alone that has this p.
+    plain = _t(means.mean, means.alone)
+    damping = np.clip(ratio(np.asarray(stats.t.isf(p / 2, means.alone_freedom)), plain), 0, 1)
+    damping = np.where(np.isnan(worst), np.where(np.isnan(plain), 1.0, damping), 0.0)
+    p = np.where(identical, 1.0, p)
+    return means.mean, means.error, means.freedom, means.n, means.clusters, means.sums, identical, p, damping, worst, means.conditional
+
+
+def _worst(differences: Floats, means: Robust, loss: float) -> Floats:
+    """The mean (r) after total losses on unseen queries, NaN if the difference survives them or has enough queries against it."""
+    sign = np.where(means.mean < 0, -1.0, 1.0)
+    after = (np.abs(means.mean) * means.n - _UNSEEN * loss) / (means.n + _UNSEEN)
+    few = (differences * sign[:, None] < 0).sum(axis=1) < _FEW_AGAINST
+    return np.asarray(np.where(few & (after <= 0), sign * after, np.nan))
+
+
+def hall(t: Floats, means: Robust) -> Floats:
+    """Reduce t (r, absolute values) where the clusters' sums are skewed towards losses.
+
+    With A = γ / √G for the skewness γ of the G sums, Hall (1992) transforms t to t + A t² / 3 + A² t³ / 27 + A / 6, which is monotone. A
+    difference that is small on most clusters and much against it on a few has a negative A, and its t is too large until enough
+    of the few were seen. A positive A would raise t and is ignored.
+    """
+    squares = (means.residuals**2).sum(axis=1)
+    a = np.minimum(0.0, np.where(means.mean < 0, -1.0, 1.0) * ratio((means.residuals**3).sum(axis=1), squares**1.5))
+    return np.asarray(np.maximum(0.0, np.minimum(t, t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6)))
+
+
+def _t(mean: Floats, error: Floats) -> Floats:
+    return np.asarray(np.divide(np.abs(mean), error, out=np.full(len(mean), np.nan), where=~np.isnan(error)))

@@ -17,9 +17,9 @@ TIE = 1e-9
 _BLOCK = 256
 # The largest error of S_0b - S_0a as S_ab, and the smallest S_ab relative to the largest. Their combined effect is far below TIE.
 _OFF, _NEAR = 1e-12, 1e-3
-# One-sided. Each of two equal configurations is left out in this share of cases, which makes the other the winner.
-LEVEL = 0.025
-# The share of this level used to find rivals that are far behind.
+# The share of experiments in which the tie set may lack a true best, or a family of pairs contain a false difference.
+LEVEL = 0.05
+# The part of this level that is spent on finding rivals that are far behind.
 _SPENT = LEVEL / 20
 
 
@@ -85,13 +85,14 @@ class BestSetTest:
     """A test of "no other is better" for each of c configurations, by the largest `lead` (c) of its rivals in U.
 
     `columns` (c, c - 1) are the pairs with each other configuration, `signs` (c, c - 1) convert them to the rival's lead, `slack`
-    (c, c - 1) is the distance by which a rival is certainly behind (0 or less).
+    (c, c - 1) is the distance by which a rival is certainly behind (0 or less). `order` (c) is by descending lead.
     """
 
     columns: Ints
     signs: Floats
     slack: Floats
     lead: Floats
+    order: Ints
 
     @classmethod
     def of(cls, pairs: Pairs, observed: Floats) -> "BestSetTest":
@@ -109,66 +110,87 @@ class BestSetTest:
         signs = np.where(np.tri(count, k=-1) > 0, 1.0, -1.0)[others].reshape(count, count - 1)
         leads = signs * observed[columns]
         q = stats.norm.isf(_SPENT / max(1, count - 1))
-        return cls(columns, signs, np.minimum(0.0, leads + q), leads.max(axis=1, initial=-np.inf))
+        lead = leads.max(axis=1, initial=-np.inf)
+        return cls(columns, signs, np.minimum(0.0, leads + q), lead, np.argsort(-lead, kind="stable"))
 
-    def reached(self, flipped: Floats) -> Ints:
-        """The number of flips (b, p) in which the largest lead reaches the observed one. Shape (c,)."""
-        counts = np.zeros(len(self.columns), dtype=np.int64)
-        for place, (columns, signs, slack) in enumerate(zip(self.columns, self.signs, self.slack, strict=True)):
-            leads = flipped[:, columns] * signs + slack
-            counts[place] = (leads.max(axis=1, initial=-np.inf) >= self.lead[place] - TIE).sum()
-        return counts
+    def largest(self, flipped: Floats) -> Floats:
+        """The largest lead of a rival over each configuration, in `order`, under flips (b, p). Shape (b, c)."""
+        places = zip(self.columns[self.order], self.signs[self.order], self.slack[self.order], strict=True)
+        leads = [(flipped[:, columns] * signs + slack).max(axis=1, initial=-np.inf) for columns, signs, slack in places]
+        return np.stack(leads, axis=1)
 
 
-def unrejected(unbeaten: Floats, pairs: Pairs, p: Floats) -> Ints:
-    """Find the positions of the tie set, which contains the true best with 97.5 % confidence. Shape (c,).
+def unrejected(unbeaten: Floats, pairs: Pairs) -> Ints:
+    """Find the positions of the tie set, which contains every true best with 95 % confidence. Shape (c,).
 
-    A configuration is left out if its p of "no other is better" (`unbeaten`) rejects it and the paired t tests agree: `p` (p) of a
-    pair, two-sided at 5 %, finds another one better. If a few large documents decide, the tests disagree and it stays in the set.
+    A configuration is left out if its p of "no other is better" (`unbeaten`) rejects it and the paired t tests agree: the cautious p of a
+    pair finds another one better at 5 %. If a few large documents decide, the tests disagree and it stays in the set.
     """
-    worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= 2 * LEVEL]
+    worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[pairs.cautious_p <= LEVEL]
     behind = np.isin(np.arange(len(unbeaten)), worse)
     return np.flatnonzero((unbeaten > LEVEL - _SPENT) | ~behind).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Randomised:
-    """p values: of each pair alone (p), corrected for the family (p; NaN outside it), of "no other is better" (c)."""
+    """p values: of each pair alone (p), corrected for the family (p; NaN outside it), of "no other is better" (c).
+
+    `level`: at this level for each, the intervals of all pairs of the family hold at once with 95 % confidence.
+    """
 
     alone: Floats
     adjusted: Floats
     unbeaten: Floats
+    level: float
 
 
 def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Randomised:
-    """Count how often sign flips of whole units, the same for all pairs, reach the observed values.
+    """Count how often sign flips of whole clusters, the same for all pairs, reach the observed values.
 
-    A pair's p is (b + 1) / (B + 1) for b of B random flips with |Σ ± S| >= |Σ S|, or exact if at most 16 of its units are non-zero.
+    A pair's p is (b + 1) / (B + 1) for b of B random flips with |Σ ± S| >= |Σ S|, or exact if at most 16 of its clusters are non-zero.
     Corrected by max-T (Westfall and Young 1993, step-down, algorithm 4.1): U of the pairs in `family` (p) in descending order, each against
-    the maximum of itself and all smaller ones. `BestSetTest` tests "no other is better".
+    the maximum of itself and all smaller ones. `BestSetTest` tests "no other is better" in the same steps, so that what is left out no
+    longer counts against the rest. Both use the observed U times `Pairs.damping`.
     """
     live = (pairs.sums != 0).any(axis=0)
     totals, units = Totals.of(pairs.a, pairs.b, pairs.sums[:, live]), int(live.sum())
-    observed = totals.under(np.ones((1, units)))[0]
+    plain = totals.under(np.ones((1, units)))[0]
+    observed = plain * pairs.damping
     # The family by descending |U|.
     order = np.flatnonzero(family)[np.argsort(-np.abs(observed[family]), kind="stable")]
     best = BestSetTest.of(pairs, observed)
     exact = units <= MOST_EXACT
     # The count for each observed value. Random flips count the observed signs as one more.
     count = 0 if exact else 1
-    alone, stepped, unbeaten = (np.full(size, count) for size in (len(observed), len(order), len(best.columns)))
+    alone, stepped, unbeaten = (np.full(size, count) for size in (len(observed), len(order), len(best.order)))
+    maxima = []
     for signs in exact_blocks(units) if exact else sign_blocks(units, flips, seed):
         flipped = totals.under(signs)
-        far = np.abs(flipped)
-        highest = np.maximum.accumulate(far[:, order[::-1]], axis=1)[:, ::-1]
+        far, highest = np.abs(flipped), _from_last(np.abs(flipped[:, order]))
         count += len(flipped)
-        alone += (far >= np.abs(observed) - TIE).sum(axis=0)
+        alone += (far >= np.abs(plain) - TIE).sum(axis=0)
         stepped += (highest >= np.abs(observed[order]) - TIE).sum(axis=0)
-        unbeaten += best.reached(flipped)
+        unbeaten += (_from_last(best.largest(flipped)) >= best.lead[best.order] - TIE).sum(axis=0)
+        maxima.append(highest[:, 0] if len(order) else np.zeros(len(flipped)))
     p = alone / count
     few = np.flatnonzero((pairs.sums != 0).sum(axis=1) <= MOST_EXACT)
     p[few] = [exact_p(pairs.sums[pair]) for pair in few]
-    adjusted = np.full(len(observed), np.nan)
+    adjusted, unrivalled = np.full(len(observed), np.nan), np.ones(len(best.order))
     # Step-down: no hypothesis is rejected before those with a larger U, and no corrected p is below the plain one.
     adjusted[order] = np.maximum(np.maximum.accumulate(stepped / count), p[order])
-    return Randomised(p, adjusted, unbeaten / count)
+    unrivalled[best.order] = np.maximum.accumulate(unbeaten / count)
+    return Randomised(p, adjusted, unrivalled, _level(np.concatenate(maxima), units, len(order)))
+
+
+def _from_last(values: Floats) -> Floats:
+    """The maximum of each column and all later ones, for each row."""
+    return np.maximum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
+
+
+def _level(maxima: Floats, units: int, pairs: int) -> float:
+    """The level of a t test with `units` - 1 degrees of freedom that the largest U of a family exceeds in 5 % of flips, at least Bonferroni's."""
+    if not pairs or units < 2:
+        return LEVEL
+    u = float(np.quantile(maxima, 1 - LEVEL, method="higher"))
+    t = u * np.sqrt((units - 1) / max(units - u**2, TIE))
+    return float(np.clip(2 * stats.t.sf(t, units - 1), LEVEL / pairs, LEVEL))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import InputError
+from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import paired_difference
 
 # The allowance for the proxy, in units of a metric between 0 and 1. It kept the true best in 95 % of draws on the datasets used to
@@ -78,7 +79,7 @@ class Screening:
 
 def screened(
     values: Mapping[str, npt.ArrayLike],
-    clusters: npt.ArrayLike,
+    clusters: Clusters | npt.ArrayLike,
     *,
     proxies: Mapping[str, str],
     margin: float = MARGIN,

@@ -5,45 +5,57 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.metrics.coverage import Floats, Ints
-from workbench.statistics.intervals import by_unit
+from workbench.metrics.coverage import Floats
+from workbench.statistics.clusters import Clusters
+from workbench.statistics.intervals import by_unit, mean_intervals
 
 _SPLITS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedLeader:
-    """The leader's corrected `value`, and the `optimism` of the plain mean, in the metric's direction of better.
+    """The leader's corrected `value` with a 95 % interval, and the `optimism` of the plain mean, in the metric's direction of better.
 
     `chosen` is the share of halves on which each configuration is first. Ties share it.
     """
 
     value: float
+    low: float
+    high: float
     optimism: float
     chosen: Mapping[str, float]
 
 
-def corrected_first(values: Floats, codes: Ints, names: Sequence[str], seed: int) -> CorrectedLeader | None:
-    """Choose the leader on a random half of the units, measure it on the other half and vice versa, and average over 200 splits.
+def corrected_first(values: Floats, clusters: Clusters, names: Sequence[str], seed: int, sign: float = 1.0) -> CorrectedLeader | None:
+    """Choose the leader on a random half of the clusters, measure it on the other half and vice versa, and average over 200 splits.
 
-    `values` (c, q; higher is better, NaN if unscored) of configurations `names` (c), `codes` (q) are the units. None with fewer than
-    two. This is cross-validation (Stone 1974). Half the questions choose slightly worse than all, so the value is biased downwards.
+    `values` (c, q; higher is better, NaN if unscored) of configurations `names` (c), for queries in `clusters` (q). None with fewer than
+    two clusters. `sign` is -1 if the values are negated; it turns the result back. This is cross-validation (Stone 1974). Half the
+    questions choose slightly worse than all, so the value is biased downwards. The interval is the leader's own with its lower end
+    moved by the optimism: the choice of the highest mean can only flatter.
     """
-    count = int(codes.max(initial=-1)) + 1
+    codes, count = clusters.codes, clusters.count
     if count < 2:
         return None
     scored = ~np.isnan(values)
     sums, sizes = by_unit(np.where(scored, values, 0.0), codes).T, by_unit(scored.astype(np.float64), codes).T
     order = np.random.default_rng(seed).random((_SPLITS, count)).argsort(axis=1)
     half = (order < count // 2).astype(np.float64)
-    first, second = _firsts(half, sums, sizes), _firsts(1 - half, sums, sizes)
-    total = (first * ((1 - half) @ sums) + second * (half @ sums)).sum(axis=1)
-    weight = (first * ((1 - half) @ sizes) + second * (half @ sizes)).sum(axis=1)
+    firsts, seconds = _firsts(half, sums, sizes), _firsts(1 - half, sums, sizes)
+    total = (firsts * ((1 - half) @ sums) + seconds * (half @ sums)).sum(axis=1)
+    weight = (firsts * ((1 - half) @ sizes) + seconds * (half @ sizes)).sum(axis=1)
     if not weight.all():
         return None
     value = float((total / weight).mean())
-    naive = float((sums.sum(axis=0) / np.maximum(sizes.sum(axis=0), 1))[sizes.any(axis=0)].max())
-    return CorrectedLeader(value, naive - value, dict(zip(names, ((first + second) / 2).mean(axis=0).tolist(), strict=True)))
+    means = np.where(sizes.any(axis=0), sums.sum(axis=0) / np.maximum(sizes.sum(axis=0), 1), -np.inf)
+    first, optimism = int(means.argmax()), float(means.max()) - value
+    shares = sign * values[first][scored[first]]
+    bounded = bool(((shares >= 0) & (shares <= 1)).all())
+    own = mean_intervals(shares[None], clusters[scored[first]], proportion=np.array([bounded]))[0]
+    bounds = [own.low - max(0.0, optimism), own.high] if sign > 0 else [own.low, own.high + max(0.0, optimism)]
+    low, high = np.clip(bounds, 0, 1).tolist() if bounded else bounds
+    chosen = dict(zip(names, ((firsts + seconds) / 2).mean(axis=0).tolist(), strict=True))
+    return CorrectedLeader(sign * value, min(low, sign * value), max(high, sign * value), optimism, chosen)
 
 
 def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:

@@ -9,17 +9,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.metrics.coverage import Ints, ratio
+from workbench.metrics.coverage import ratio
 from workbench.metrics.names import Metric
-from workbench.statistics.clusters import alike, query_slices
+from workbench.statistics.clusters import Clusters, alike, query_slices
 from workbench.statistics.intervals import Interval, mean_intervals
 
-_COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable"]
+_COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]
 _NO_MEAN = asdict(Interval(np.nan, np.nan, np.nan, 0, 0)) | {"attainable": np.nan}
 
 
-def summarise(queries: pd.DataFrame, clusters: Ints, metadata: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
-    """Tabulate each metric and slice: `metric, slice, value, low, high, n, clusters, unscored, attainable`.
+def summarise(queries: pd.DataFrame, clusters: Clusters, metadata: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
+    """Tabulate each metric and slice: `metric, slice, value, low, high, n, clusters, unscored, attainable, conditional`.
 
     `queries` is the output of `evaluate`, `clusters` (q) and `metadata` (q) are per query position. The slices are `all` and
     `field=value` for every metadata field with 2 to 20 distinct values. The mean, its interval, `attainable` and `n` are over

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import cause_meanings, faults_of
 from workbench.analysis.standings import Standing
-from workbench.core.formatting import count, interval, plural, share
+from workbench.core.formatting import count, plural, share
 from workbench.report.cells import count_cell, text, value_cell, words
 from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Prose, Row, Section, Table, Term, Terms
@@ -50,9 +50,7 @@ def metrics_table(standing: Standing) -> Table:
     rows = []
     for mean in standing.means.values():
         counts = [count_cell(mean.n), count_cell(mean.clusters), count_cell(mean.unscored)]
-        rows.append(
-            Row([Cell(mean.metric), value_cell(mean.value), Cell(interval(mean.low, mean.high)), value_cell(mean.attainable), *counts])
-        )
+        rows.append(Row([Cell(mean.metric), value_cell(mean.value), Cell(mean.bounds()), value_cell(mean.attainable), *counts]))
     caption = "Every metric: means over scored questions, intervals clustered by document"
     return Table(caption, [*columns, Column("clusters"), Column("unscored")], rows)
 

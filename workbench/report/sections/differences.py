@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from workbench.analysis.findings import ALPHA, Findings
 from workbench.core.formatting import plural, shortened
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, key_of, p_cell, words
@@ -33,25 +35,33 @@ def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figu
     significant = sum(row.solid for row in rows)
     caption = (
         f"Solid points, {significant} of {len(rows)}, differ after correction for all comparisons; rings may not. "
-        "Intervals are 95 % each, not corrected."
+        "The intervals hold for all comparisons at once with 95 % confidence."
     )
     drawing = plots.differences(rows, f"{findings.primary} minus that of {short[base]}", digits)
     return Figure("differences", described(data), caption, drawing, data, key_of(short))
 
 
 def _ends(pair: Comparison) -> tuple[float, float, float]:
-    return pair.difference.value, pair.difference.low, pair.difference.high
+    return pair.difference.value, pair.low_adjusted, pair.high_adjusted
 
 
 def _table(findings: Findings, base: str, tested: Sequence[Comparison]) -> Table:
     verdict = findings.verdict
     corrected = f"; corrected for {plural(len(verdict.comparisons), 'comparison')} ({verdict.family})" if verdict else ""
-    columns = [words("configuration"), Column("difference"), Column("95 % interval", sorts=False), *map(Column, _TESTS)]
+    columns = [words("configuration"), Column("difference"), Column("interval, corrected", sorts=False), *map(Column, _TESTS)]
     rows = []
     for pair in tested:
         ps = [p_cell(p) for p in (pair.p, pair.p_random, pair.p_adjusted, pair.p_holm)]
-        reading = "the same" if same(pair) else "different" if pair.p_adjusted <= ALPHA else "statistically indistinguishable"
-        rows.append(Row([Cell(pair.a), *difference_cells(pair.difference), *ps, count_cell(pair.difference.n), Cell(reading)]))
+        reading = (
+            "not tested"
+            if np.isnan(pair.p)
+            else "the same"
+            if same(pair)
+            else "different"
+            if pair.p_adjusted <= ALPHA
+            else "statistically indistinguishable"
+        )
+        rows.append(Row([Cell(pair.a), *difference_cells(pair.simultaneous), *ps, count_cell(pair.difference.n), Cell(reading)]))
     caption = f"{findings.primary} minus that of {base}, question by question{corrected}"
     return Table(caption, [*columns, Column("questions"), words("reading")], rows)
 

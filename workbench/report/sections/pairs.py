@@ -6,7 +6,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.pairwise import OTHER, OTHER_MEANING, Contrast, Part, contrast
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.attribution.causes import CAUSE_NAMES
-from workbench.core.formatting import interval, p_value, plural, share, signed
+from workbench.core.formatting import p_value, plural, share, signed
 from workbench.report.cells import Scale, count_cell, gap_cell, queries_cell, text, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table
 
@@ -45,7 +45,8 @@ def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Fold:
     overall, tested = pair.parts[0].difference, findings.against(pair.a.winner, pair.b.winner)
     p = f"{p_value(tested.p_adjusted)} corrected" if tested else "not tested"
     counts = f"ahead on {pair.a.queries}, behind on {pair.b.queries}, equal on {pair.ties}"
-    note = f"{signed(overall.value)} {interval(overall.low, overall.high)}, {p} · {counts}"
+    gap = tested.simultaneous if tested else overall
+    note = f"{signed(gap.value)} {gap.bounds()}, {p} · {counts}"
     title = f"{pair.a.winner} against {pair.b.winner}"
     return Fold(title, pair_blocks(findings, pair), note, "pairing", opened=opened)
 

@@ -6,11 +6,12 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import Standing
-from workbench.core.formatting import interval, number, plural
+from workbench.core.formatting import number, plural
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import difference_text, screened_sentence, window_note
 from workbench.results.run_tables import Measure
+from workbench.statistics.intervals import bounds_text
 
 _MOST_METRICS = 3
 _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
@@ -36,7 +37,7 @@ def ranking_table(findings: Findings) -> Table | None:
         words("configuration"),
         Column(primary, note="95 % interval"),
         scale.column(),
-        Column(f"minus the {'leader' if findings.reference is findings.first else 'baseline'}", note="95 % interval"),
+        Column(f"minus the {'leader' if findings.reference is findings.first else 'baseline'}", note="interval, corrected"),
         Column("p", note="corrected"),
         *(Column(str(metric)) for metric in others),
         Column("tokens", note="in k chunks"),
@@ -47,8 +48,20 @@ def ranking_table(findings: Findings) -> Table | None:
     budget = f"{plural(findings.primary.tokens, 'token')} of text each" if findings.primary.tokens else "intervals clustered by document"
     end, marked = "highest" if findings.primary.higher_is_better else "lowest", sum(row.level for row in rows)
     tie_set = f"● marks the tie set, {marked} of {len(rows)}: with 95 % confidence the {end} true mean is in it. " if marked else ""
-    note = f"{tie_set}Intervals are 95 %, clustered by source document; differences are on the same questions."
+    note = (
+        f"{tie_set}Intervals of means are 95 % each, clustered by source document. Differences are on the same questions; their intervals "
+        f"hold for all comparisons at once.{_leader_note(findings)}"
+    )
     return Table(f"By {primary}; {budget}", columns, rows, note, "ranked")
+
+
+def _leader_note(findings: Findings) -> str:
+    """State the leader's mean corrected for having been chosen. Empty for a single configuration."""
+    verdict, first = findings.verdict, findings.first
+    if verdict is None or first is None or verdict.selected is None or len(verdict.ranked) < 2:
+        return ""
+    bounds = bounds_text(verdict.selected.low, verdict.selected.high, first.means[str(findings.primary)].clusters)
+    return f" Corrected for having been chosen, {first.name} has {number(verdict.selected.value)} {bounds}."
 
 
 def short_table(findings: Findings, standings: Sequence[Standing]) -> Table:
@@ -57,7 +70,7 @@ def short_table(findings: Findings, standings: Sequence[Standing]) -> Table:
     rows = []
     for standing in standings:
         mean = standing.means[str(findings.primary)]
-        cells = [value_cell(mean.value), Cell(interval(mean.low, mean.high)), count_cell(mean.n), Cell(findings.mark(standing.name))]
+        cells = [value_cell(mean.value), Cell(mean.bounds()), count_cell(mean.n), Cell(findings.mark(standing.name))]
         rows.append(Row([Cell(standing.name), *cells], findings.mark(standing.name) != ""))
     note = "= statistically indistinguishable" if "=" in {findings.mark(standing.name) for standing in standings} else ""
     return Table("", columns, rows, note)
@@ -95,7 +108,7 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
     mean, priced = standing.means[str(findings.primary)], findings.price(standing.name)
     pair = findings.against(standing.name, findings.reference.name) if findings.reference else None
     cells = [Cell(standing.name, place=place), mean_cell(mean), scale.cell(mean)]
-    cells += [gap_cell(pair.difference if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
+    cells += [gap_cell(pair.simultaneous if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     for mean in (standing.means[str(metric)] for metric in others):
         cells.append(value_cell(mean.value, note=f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""))
     milliseconds, overlap = priced.costs["p50"] if priced else np.nan, standing.facts["overlap"]

@@ -9,7 +9,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration
 from workbench.analysis.questions.miss_causes import cause_meanings, explains_text
 from workbench.attribution.causes import CAUSES
-from workbench.core.formatting import amount, count, interval, listed, number, plural, share
+from workbench.core.formatting import amount, count, listed, number, plural, share
 from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.sentences import about_dataset
@@ -110,7 +110,7 @@ def weakest(findings: Findings) -> tuple[str, str]:
     if missed.weakest is None:
         return "No slice has 20 questions, and smaller ones are too noisy to report.", ""
     overall, part = first.means[str(findings.primary)], missed.weakest.mean
-    value = f"{number(part.value)} {interval(part.low, part.high)}"
+    value = f"{number(part.value)} {part.bounds()}"
     slice_text = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
     return (
         f"{first.name} is weakest on {slice_text}: {findings.primary} {value}, against {number(overall.value)} on all.",

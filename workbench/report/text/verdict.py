@@ -6,15 +6,18 @@ A null result reads as one: the words winner, better and best appear only if the
 import numpy as np
 
 from workbench.analysis.findings import ALPHA, Findings
-from workbench.core.formatting import approximate, count, interval, listed, number, p_value, plural, share, signed
+from workbench.core.formatting import approximate, count, listed, number, p_value, plural, share, signed
+from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
-from workbench.statistics.verdict import CONDITIONAL, FEWEST_QUERIES, MOST_QUERIES, Reason, Verdict
+from workbench.statistics.intervals import bounds_text
+from workbench.statistics.power import Detectable
+from workbench.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
 
 # Metrics with exact bounds. The denominators of the others depend on the documents that both retrieved.
 _BOUNDED = ("success", "precision", "mrr")
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200
-_POWER = "80 % power, two-sided paired t test at 5 %, with the observed difference and its spread, uncorrected for other pairs."
+_CONDITION = "This holds for other questions on this corpus: so many questions share documents that the documents are no sample of others."
 
 
 def won(findings: Findings) -> tuple[str, str]:
@@ -32,14 +35,13 @@ def margin(findings: Findings) -> tuple[str, str]:
         return f"There is no second configuration to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
     questions = f"on {plural(comparison.difference.n, 'question')}"
     if same(comparison):
-        single = "; one question gives no interval" if comparison.difference.n == 1 else ""
-        return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}{single}.", ""
+        return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}.", ""
     values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
     values += "" if findings.primary.higher_is_better else ", lower is better"
-    difference = f"{signed(comparison.difference.value)} {interval(comparison.difference.low, comparison.difference.high)}"
+    difference = f"{signed(comparison.difference.value)} {comparison.simultaneous.bounds()}"
     if findings.winner:
         return f"By {difference} over {_role(findings)}{comparison.b} {questions}: {values}.", _selected(findings)
-    size = f"{difference} {questions}{_zero(findings, comparison)}"
+    size = f"{difference} {questions}{_zero(comparison)}"
     return f"{comparison.a} and {_role(findings)}{comparison.b} differ by {size}: {values}.", _selected(findings)
 
 
@@ -50,13 +52,15 @@ def certainty(findings: Findings) -> tuple[str, str]:
         return "Nothing was tested, because a test requires two configurations.", ""
     if same(comparison):
         return "There is no difference to test.", ""
+    if np.isnan(comparison.p):
+        return f"Nothing was tested, because the questions come from fewer than 5 documents ({count(comparison.difference.clusters)}).", ""
     tests = f"paired t {p_value(comparison.p)}, randomisation {p_value(comparison.p_random)}, Holm {p_value(comparison.p_holm)}"
-    limited = f" This holds {CONDITIONAL}: there are {plural(verdict.clusters, 'document')}." if verdict.conditional else ""
+    limited = f" {_CONDITION}" if verdict.conditional else ""
     return f"{_sure(verdict, comparison)}.{limited}", f"{comparison.a} against {comparison.b}: {tests}.{_bounded(findings)}"
 
 
 def more(findings: Findings) -> tuple[str, str]:
-    """State the number of questions that would separate the first two configurations."""
+    """State the smallest difference that the questions can show, and how many questions would show the smallest that matters."""
     verdict, second = findings.verdict, findings.second
     if verdict is None or second is None:
         return "More questions would not help without two configurations that can be compared.", ""
@@ -64,17 +68,20 @@ def more(findings: Findings) -> tuple[str, str]:
         return "No number of questions would separate equal configurations.", ""
     if verdict.n < FEWEST_QUERIES:
         return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim.", ""
-    return _needed(findings, verdict, f"{verdict.ranked[0]} and {second.name}"), _POWER
+    if verdict.clusters < FEWEST_FOR_WINNER:
+        return f"Questions about at least {plural(FEWEST_FOR_WINNER - verdict.clusters, 'more document')} for any claim.", ""
+    if verdict.power is None:
+        return "The number is unknown: no difference varies between questions.", ""
+    return _shown(verdict.power, verdict.n, str(findings.primary)), _assumed(verdict, verdict.power)
 
 
 def same(comparison: Comparison) -> bool:
     """Whether two configurations have the same value on every question."""
-    difference = comparison.difference
-    return difference.value == 0 and (difference.n == 1 or difference.low == difference.high == 0)
+    return comparison.identical
 
 
 def _verdict(findings: Findings, verdict: Verdict) -> str:
-    several, limited = f"{len(verdict.ranked)} configurations", f", {CONDITIONAL}" if verdict.conditional else ""
+    several, limited = f"{len(verdict.ranked)} configurations", ", for other questions on this corpus" if verdict.conditional else ""
     several += " that were run in full" if findings.screening and findings.screening.dropped else ""
     match verdict.reason:
         case Reason.ALONE:
@@ -82,6 +89,8 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
         case Reason.FEW:
             have = f"{plural(verdict.n, 'question has', 'questions have')} a value for every configuration"
             return f"No winner: only {have}, but at least {FEWEST_QUERIES} are required."
+        case Reason.FEW_DOCUMENTS:
+            return f"No winner: the questions come from only {plural(verdict.clusters, 'document')}, but at least {FEWEST_FOR_WINNER} are required."
         case Reason.IDENTICAL:
             return f"No winner: {_names(verdict)} have the same {findings.primary} on every question."
         case Reason.TIED:
@@ -105,9 +114,8 @@ def _why_none(findings: Findings) -> str:
 
 def _beside(findings: Findings) -> str:
     verdict, parts = findings.verdict, []
-    behind = len(verdict.ranked) - len(verdict.best) if verdict and verdict.reason in (Reason.TIED, Reason.IDENTICAL) else 0
-    if behind:
-        parts.append(f"{'the other configuration is' if behind == 1 else f'each of the other {behind} configurations is'} behind")
+    if verdict and verdict.reason in (Reason.TIED, Reason.IDENTICAL) and len(verdict.best) < len(verdict.ranked):
+        parts.append(_outside(verdict))
     if findings.standings.windowed:
         parts.append(f"beyond the embedder's window, so not compared: {listed([each.name for each in findings.standings.windowed])}")
     if findings.screening and findings.screening.dropped:
@@ -120,17 +128,24 @@ def _beside(findings: Findings) -> str:
     return f"{notes[0].upper()}{notes[1:]}." if notes else ""
 
 
+def _outside(verdict: Verdict) -> str:
+    """Describe the configurations outside the tie set. Only those with a corrected p of at most .05 are called behind."""
+    others, behind = len(verdict.ranked) - len(verdict.best), len(verdict.behind)
+    if behind in (0, others):
+        subject = "the other configuration is" if others == 1 else f"{'each of ' if behind else ''}the other {others} configurations "
+        predicate = "behind" if behind else "not in the tie set"
+        return f"{subject if others == 1 else subject + ('is' if behind else 'are')} {predicate}"
+    rest = others - behind
+    return f"of the other {others} configurations {behind} {'is' if behind == 1 else 'are'} behind and {rest} not in the tie set"
+
+
 def _role(findings: Findings) -> str:
     base = findings.verdict is not None and findings.verdict.family != "all pairs" and findings.comparator is findings.standings.baseline
     return "the baseline " if base else ""
 
 
-def _zero(findings: Findings, comparison: Comparison) -> str:
-    low, high = comparison.difference.low, comparison.difference.high
-    if low <= 0 <= high:
-        return ", which may be chance"
-    pairs = findings.verdict.comparisons if findings.verdict else ()
-    return f", before correction for {count(len(pairs))} comparisons" if (low > 0 or high < 0) and len(pairs) > 1 else ""
+def _zero(comparison: Comparison) -> str:
+    return ", which may be chance" if comparison.p_adjusted > ALPHA else ""
 
 
 def _selected(findings: Findings) -> str:
@@ -138,10 +153,12 @@ def _selected(findings: Findings) -> str:
     if verdict is None or first is None or verdict.selected is None or len(verdict.ranked) < 2:
         return ""
     end, plain = "highest" if findings.primary.higher_is_better else "lowest", first.means[str(findings.primary)].value
+    selected = verdict.selected
+    bounds = bounds_text(selected.low, selected.high, first.means[str(findings.primary)].clusters)
     return (
-        f"The {end} of several means is partly luck: {number(plain)} becomes {number(verdict.selected.value)} (optimism "
-        f"{number(verdict.selected.optimism)}) if half of the documents choose the leader and the others measure it; "
-        f"{first.name} comes first on {share(verdict.selected.chosen.get(first.name, 0.0), 1)} of the halves."
+        f"The {end} of several means is partly luck: {number(plain)} becomes {number(selected.value)} {bounds} (optimism "
+        f"{number(selected.optimism)}) if half of the documents choose the leader and the others measure it; "
+        f"{first.name} comes first on {share(selected.chosen.get(first.name, 0.0), 1)} of the halves."
     )
 
 
@@ -153,7 +170,7 @@ def _sure(verdict: Verdict, comparison: Comparison) -> str:
         others = "every other configuration is" if len(verdict.ranked) > 2 else "the other configuration is"
         sentence = f"With 95 % confidence {others} behind; {comparison.a} against {comparison.b}: {corrected}"
         return f"{sentence}, which by itself does not separate these two" if alike else sentence
-    if verdict.reason is Reason.FEW:
+    if verdict.reason in (Reason.FEW, Reason.FEW_DOCUMENTS):
         return f"Not certain enough for a claim; {comparison.a} against {comparison.b}: {corrected}"
     return f"{comparison.a} and {comparison.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
 
@@ -168,15 +185,21 @@ def _bounded(findings: Findings) -> str:
     return f" Of their retrieved documents {a} and {b} are judged; however the rest would be judged, the difference is {exact}between {bounds}."
 
 
-def _needed(findings: Findings, verdict: Verdict, pair: str) -> str:
-    needed, comparison = verdict.needed, findings.against(*verdict.ranked[:2])
-    n = comparison.difference.n if comparison else verdict.n
-    if needed is None:
-        return f"The number of questions that would separate {pair} is unknown: there is no difference to estimate it from."
-    if findings.winner:
-        return f"No more questions are needed; a new study would find the difference of {pair} with about {approximate(needed)}."
-    if needed > MOST_QUERIES:
-        return f"More than {count(MOST_QUERIES)} questions would be needed to separate {pair}."
-    if needed <= n:
-        return f"For {pair} alone {approximate(needed)} questions would be enough; here it takes more documents, or fewer configurations at once."
-    return f"About {approximate(needed - n)} more questions, {approximate(needed)} in all, would separate {pair}."
+def _shown(power: Detectable, n: int, metric: str) -> str:
+    able = f"These {plural(n, 'question')} show a difference of {number(power.difference)} in {metric} with 80 % power"
+    if power.needed <= n:
+        return f"None to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
+    return f"{able}; to show one of {number(power.smallest)}, about {approximate(power.needed)} would be needed, {approximate(power.needed - n)} more."
+
+
+def _assumed(verdict: Verdict, power: Detectable) -> str:
+    tests = len(verdict.comparisons)
+    each = (
+        f"for each of {count(tests)} comparisons at the level {power.level:.2g}, so that all hold at once"
+        if tests > 1
+        else "at the level 0.05"
+    )
+    return (
+        f"Two-sided paired t test {each}, with the spread of the difference of {power.a} and {power.b}. New questions are assumed to come with new documents in "
+        "the present proportion. The experiment's smallest_difference sets the difference that matters."
+    )
