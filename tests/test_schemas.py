@@ -11,12 +11,12 @@ from workbench.results.run_tables import RunTables, empty
 from workbench.schemas import SCHEMAS
 from workbench.statistics.screening import ScreenedConfiguration, Screening
 
-# Other scripts rely on these columns (design.md, "What a sweep leaves").
+# Other scripts rely on these columns (design.md, "What a sweep leaves"); new ones come last.
 CONTRACT = {
-    "metrics": "configuration condition metric slice value low high n clusters unscored attainable",
+    "metrics": "configuration condition metric slice value low high n clusters unscored attainable conditional",
     "queries": "configuration condition variant repeat query_id metric value state reason",
     "hits": "configuration query_id rank chunk_id doc_id start end score delivered cut_reason",
-    "comparisons": "metric a b difference low high p p_adjusted n clusters",
+    "comparisons": "metric a b difference low high p p_adjusted n clusters low_adjusted high_adjusted conditional",
     "timings": "configuration name value",
 }
 REQUIRED = [name for name, schema in SCHEMAS.items() if schema.required]

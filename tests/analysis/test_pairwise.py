@@ -30,6 +30,7 @@ from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.results.run_tables import RunTables
 from workbench.retrieval.bm25 import BM25Retriever
+from workbench.statistics.clusters import Clusters
 from workbench.storage.result_store import Draft
 
 TEXT = "one two three. four five six. seven ate."
@@ -150,9 +151,9 @@ def test_slices_have_n_a_difference_and_say_that_they_are_small(two) -> None:
 
 
 def test_a_slice_is_small_by_questions_or_by_documents() -> None:
-    assert small(np.arange(20)) == ""
-    assert small(np.arange(19)) == "fewer than 20 questions"
-    assert small(np.repeat(np.arange(4), 6)) == "from fewer than 5 documents"
+    assert small(Clusters.of(range(20))) == ""
+    assert small(Clusters.of(range(19))) == "fewer than 20 questions"
+    assert small(Clusters.of(np.repeat(np.arange(4), 6))) == "from fewer than 5 documents"
 
 
 def test_fewer_faults_win_and_miss_nothing(two) -> None:

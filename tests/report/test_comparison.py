@@ -72,7 +72,7 @@ def test_differences_show_every_p_and_the_correction(view):
         "corrected p",
         "Holm p",
         "corrected for 1 comparison (all pairs)",
-        "for questions about these",
+        "simultaneous intervals",
     ):
         assert title in text
 

@@ -85,7 +85,12 @@ def test_a_tie_set_of_several_has_no_winner(tied: RunTables) -> None:
     assert said.won.sentence.startswith("No winner: the 3 configurations are statistically indistinguishable by span_recall@60t (fixed-")
     assert "which may be chance" in said.margin.sentence
     assert re.search(r"are statistically indistinguishable: p = [01]\.\d{3} after correction for 3 comparisons", said.certainty.sentence)
-    assert re.search(r"more questions, [\d,]+ in all, would separate fixed-\d+-0 and fixed-\d+-0\.|More than 100,000", said.more.sentence)
+    assert re.fullmatch(
+        r"These 120 questions show a difference of 0\.\d{3} in span_recall@60t with 80\s% power; "
+        r"to show one of 0\.020, about [\d,]+ would be needed, [\d,]+ more\.",
+        said.more.sentence,
+    )
+    assert "New questions are assumed to come with new documents in the present proportion." in said.more.detail
     assert "= statistically indistinguishable" in "\n".join(summary_lines(tied))
     assert claims(text) == []
 
@@ -126,16 +131,23 @@ def test_a_winner_is_named_with_margin_certainty_and_cost(clear: RunTables) -> N
         "With 95 % confidence every other configuration is behind; fixed-24-0 against fixed-32-0: p < 0.001"
     )
     assert "0 s of encoding" in said.cost.sentence
-    assert said.more.sentence.startswith("No more questions are needed; ")
+    assert said.more.sentence.startswith("No more to show a difference of 0.020: these 120 questions show a difference of 0.0")
     assert "120 questions" in said.data.sentence
     assert "fixed-24-0" in (line := "\n".join(summary_lines(clear)))
     assert "winner" in line
 
 
 def test_few_documents_limit_the_claim(made) -> None:
-    said = asked(made.valued([BASE[:60], BASE[:60] + 0.3 + 0.1 * noise.random(60)], documents=6, name="conditional"))
-    assert "for questions about these documents only" in said.won.sentence
-    assert said.certainty.sentence.endswith("This holds for questions about these documents only: there are 6 documents.")
+    said = asked(made.valued([BASE[:60], BASE[:60] + 0.3 + 0.1 * noise.random(60)], documents=6, name="six"))
+    assert said.won.sentence == "No winner: the questions come from only 6 documents, but at least 10 are required."
+    assert said.certainty.sentence.startswith("Not certain enough for a claim; ")
+    assert said.more.sentence == "Questions about at least 4 more documents for any claim."
+    least = made.valued([BASE[:40], BASE[:40] + 0.3 + 0.1 * noise.random(40)], documents=4, name="four")
+    said, page = asked(least), rendered(least)
+    assert said.certainty.sentence == "Nothing was tested, because the questions come from fewer than 5 documents (4)."
+    assert "documents: 4" in said.margin.sentence
+    assert page.count("documents: 4") >= 4
+    assert claims(page) == []
 
 
 def test_fewer_faults_win_where_the_metric_counts_them(made) -> None:

@@ -62,7 +62,7 @@ def test_worked_by_hand(lists: pd.DataFrame) -> None:
     }
     assert {metric: value(scores, "a", metric) for metric in ALL} == pytest.approx(expected)
     table = scores.table.set_index("metric")
-    assert list(scores.table.columns) == ["metric", "value", "low", "high", "n", "clusters", "unscored", "attainable"]
+    assert list(scores.table.columns) == ["metric", "value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]
     assert list(scores.queries.columns) == ["query_id", "metric", "value", "state", "reason"]
     assert table.loc["recall@3", "value"] == pytest.approx((1 / 3 + 1 + 0) / 3)
     assert table.loc["precision@3", "attainable"] == pytest.approx((1 + 1 / 3 + 1 / 3) / 3)
@@ -203,7 +203,7 @@ def test_it_is_shown_as_a_table_and_escaped(lists: pd.DataFrame) -> None:
     assert "<script" not in html
     assert re.search(r'<th scope="row"[^>]*>recall@3</th>', html)
     assert "no results: each counts as 0" in html
-    assert re.search(r"recall@3 +0\.444 \[", repr(scores))
+    assert re.search(r"recall@3 +0\.444 +documents: 3", repr(scores))
     assert "no results: each counts as 0" in repr(scores)
 
 

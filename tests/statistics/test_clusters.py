@@ -1,8 +1,10 @@
 import numpy as np
+import pytest
 
+from workbench.errors import InputError
 from workbench.metrics.inputs import Labels
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
-from workbench.statistics.clusters import query_clusters, units
+from workbench.statistics.clusters import Clusters, query_clusters
 
 
 def test_a_cluster_is_the_document_that_holds_the_answer() -> None:
@@ -25,21 +27,43 @@ def test_a_cluster_is_the_document_that_holds_the_answer() -> None:
             ),
         )
     )
-    assert query_clusters(labels).tolist() == [2, 2, 3 + 2, 3 + 3, 1]
+    found = query_clusters(labels)
+    assert found.codes.tolist() == [1, 1, 2, 3, 0]
+    assert found.documents == [[2], [2], [0, 1], [], [1, 0]]
 
 
-def test_from_ten_documents_on_a_document_is_one_observation() -> None:
-    found = units(np.repeat(list("jihgfedcba"), 2))
-    assert (found.count, found.clusters, found.conditional) == (10, 10, False)
-    assert found.codes.tolist() == np.repeat(np.arange(9, -1, -1), 2).tolist()
+def test_clusters_are_numbered_by_any_names() -> None:
+    found = Clusters.of(list("baab"))
+    assert (found.codes.tolist(), found.count, len(found)) == ([1, 0, 0, 1], 2, 4)
+    assert found.links is None
+    assert Clusters.of(found) is found
+    assert Clusters.of([]).count == 0
 
 
-def test_with_fewer_each_query_is_one_and_the_inference_is_conditional() -> None:
-    found = units(np.repeat(np.arange(9), 2))
-    assert (found.count, found.clusters, found.conditional) == (18, 9, True)
+def test_queries_are_linked_by_any_document_they_share() -> None:
+    clusters = Clusters.linked([0, 0, 1, 5, 6], [[0], [0, 1], [1], [], [7]])
+    links = clusters.links.matrix.toarray()
+    assert links.tolist() == [[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
+    assert clusters.links.degrees(np.array([[1.0, 1, 0, 1, 1]])).tolist() == [[2, 2, 0, 1, 1]]
 
 
-def test_a_few_queries_of_as_many_documents_are_not_conditional() -> None:
-    found = units([7, 3, 5])
-    assert (found.codes.tolist(), found.clusters, found.conditional) == ([2, 0, 1], 3, False)
-    assert units([]).count == 0
+def test_a_part_keeps_its_links() -> None:
+    whole = Clusters.linked([0, 0, 1, 5, 6], [[0], [0, 1], [1], [], [7]])
+    part = whole[np.array([False, True, True, False, True])]
+    assert (part.codes.tolist(), part.documents) == ([0, 1, 2], [[0, 1], [1], [7]])
+    assert part.links.matrix.toarray().tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+
+
+def test_one_document_for_each_query_links_nothing_beyond_its_clusters() -> None:
+    assert Clusters.linked([0, 0, 1], [[0], [0], []]).links is None
+
+
+def test_too_many_links_are_not_compared() -> None:
+    clusters = Clusters.linked(range(5000), [[0, place + 1] for place in range(5000)])
+    assert clusters.too_many_links
+    assert clusters.links is None
+
+
+def test_clusters_of_two_dimensions_are_refused() -> None:
+    with pytest.raises(InputError, match="one cluster for each value"):
+        Clusters.of([[1, 2]])

@@ -9,8 +9,11 @@ from workbench.statistics.comparison import judged_bounds, paired_difference, pa
 
 
 def test_identical_runs_differ_by_0() -> None:
-    interval = paired_difference([0.2, 0.7, 1], [0.2, 0.7, 1], [0, 1, 1])
-    assert (interval.value, interval.low, interval.high, interval.n, interval.clusters) == (0, 0, 0, 3, 2)
+    values = [0.2, 0.7, 1, 0, 0.3, 1]
+    interval = paired_difference(values, values, [0, 1, 1, 2, 3, 4])
+    assert (interval.value, interval.low, interval.high, interval.n, interval.clusters) == (0, 0, 0, 6, 5)
+    few = paired_difference(values, values, [0, 1, 1, 2, 3, 3])
+    assert (few.value, few.bounds()) == (0, "documents: 4")
 
 
 def test_one_query_has_no_bounds_even_if_equal() -> None:
@@ -34,7 +37,7 @@ def test_a_is_better_where_the_difference_is_positive() -> None:
 
 
 def test_differences_of_0_and_1_are_no_proportion() -> None:
-    interval = paired_difference([1, 1, 0, 0], [0, 1, 0, 0], range(4))
+    interval = paired_difference([1, 1, 0, 0, 0], [0, 1, 0, 0, 0], range(5))
     assert interval.low < 0
 
 

@@ -10,7 +10,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from benchmarks.verdict.coverage import SIZES, coverage, mean_interval
 from workbench.errors import InputError
-from workbench.statistics.intervals import mean_intervals, robust, satterthwaite
+from workbench.statistics.clusters import CONDITIONAL, Clusters
+from workbench.statistics.intervals import bounds_text, mean_intervals, robust, satterthwaite
 
 VALUES = st.lists(st.floats(0, 1), min_size=20, max_size=40)
 UNIT_SIZES = [1, 2, 5, 9, 3, 7]
@@ -39,13 +40,17 @@ def test_worked_by_hand() -> None:
     assert interval.high - 0.5 == pytest.approx(2.26216 * 0.0666667, abs=1e-5)
 
 
-def test_with_fewer_than_ten_documents_every_query_counts_alone() -> None:
-    # Residuals ±.3, ±.1: s² = .2 / 3, SE = .1291; t(3) at .975 = 3.18245.
-    interval = mean_interval([0.2, 0.4, 0.6, 0.8], ["a", "a", "b", "b"])
-    assert (interval.value, interval.n, interval.clusters) == (0.5, 4, 2)
-    assert interval.high - 0.5 == pytest.approx(3.18245 * 0.129099, abs=1e-5)
-    bounded = mean_interval([0.2, 0.4, 0.6, 0.8], ["a", "a", "b", "b"], proportion=True)
-    assert 0 < bounded.low < 0.5 < bounded.high < 1
+@pytest.mark.parametrize("values", [[0.2, 0.4, 0.6, 0.8] * 3, [0, 1] * 6, [1] * 12])
+def test_from_five_documents_on_there_is_an_interval(values) -> None:
+    few, enough = (mean_interval(values, np.arange(12) % documents, proportion=True) for documents in (4, 6))
+    assert (few.clusters, few.bounds()) == (4, "documents: 4")
+    assert (enough.clusters, enough.low < enough.high) == (6, True)
+
+
+def test_five_documents_worked_by_hand() -> None:
+    # Five clusters of two: residual sums -.8, -.4, 0, .4, .8, so SE² = 5/4 · 1.6 / 100 = .02; t(4) at .975 = 2.77645.
+    interval = mean_interval(np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], 2), np.repeat(range(5), 2))
+    assert interval.high - 0.5 == pytest.approx(2.77645 * 0.02**0.5, abs=1e-5)
 
 
 def test_proportions_lie_between_0_and_1() -> None:
@@ -75,7 +80,7 @@ def test_a_design_effect_below_1_is_not_believed() -> None:
 
 @pytest.mark.parametrize(
     ("values", "clusters"),
-    [([0.5], [0]), ([1.0], [0]), ([0.3] * 10, range(10)), ([0.2, 0.8] * 10, np.arange(20) // 2)],
+    [([0.5], [0]), ([1.0], [0]), ([1.0] * 4, range(4)), ([0.3] * 10, range(10)), ([0.2, 0.8] * 10, np.arange(20) // 2)],
 )
 def test_no_bounds_where_the_data_allow_none(values, clusters) -> None:
     interval = mean_interval(values, clusters, proportion=True)
@@ -113,10 +118,9 @@ def test_many_rows_at_once_equal_each_row_alone(documents: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["successes", "shares in steps of 1/4"])
-@pytest.mark.parametrize(("documents", "given"), [(12, False), (30, False), (5, True)])
-def test_95_percent_intervals_cover_about_95_percent(documents: int, kind: str, given: bool) -> None:
-    sizes = SIZES["documents of 1 to 9"](documents) * (5 if given else 1)
-    assert coverage(sizes, kind, 0.8, 0.3, 400, given=given) >= 0.92
+@pytest.mark.parametrize("documents", [6, 12, 30])
+def test_95_percent_intervals_cover_about_95_percent(documents: int, kind: str) -> None:
+    assert coverage(SIZES["documents of 1 to 9"](documents), kind, 0.8, 0.3, 400) >= 0.92
 
 
 def by_matrices(values: np.ndarray, correlation: float) -> tuple[float, float]:
@@ -138,14 +142,14 @@ def by_matrices(values: np.ndarray, correlation: float) -> tuple[float, float]:
 def test_it_is_cr2_with_the_degrees_of_freedom_of_bell_and_mccaffrey(correlation: float) -> None:
     values = np.random.default_rng(1).random(len(CODES))
     error, freedom = by_matrices(values, correlation)
-    assert robust(values[None], CODES).error[0] == pytest.approx(error)
+    assert robust(values[None], Clusters.of(CODES)).error[0] == pytest.approx(error)
     found = satterthwaite(np.array([UNIT_SIZES], dtype=float), np.array([correlation]), np.array([True]))
     assert found[0] == pytest.approx(freedom)
 
 
 def test_alone_it_is_the_ordinary_standard_error() -> None:
     values = np.random.default_rng(2).random((3, 20))
-    found = robust(values, np.arange(20))
+    found = robust(values, Clusters.of(range(20)))
     assert found.error == pytest.approx(stats.sem(values, axis=1))
     assert found.freedom == pytest.approx([19] * 3)
 
@@ -154,12 +158,53 @@ def test_rows_are_those_of_their_scored_queries() -> None:
     values = np.random.default_rng(3).random((2, len(CODES)))
     values[1, [0, 4, 9]] = np.nan
     kept = ~np.isnan(values[1])
-    whole, part = robust(values, CODES), robust(values[1:, kept], np.unique(CODES[kept], return_inverse=True)[1])
+    whole, part = robust(values, Clusters.of(CODES)), robust(values[1:, kept], Clusters.of(CODES[kept]))
     assert (whole.n[1], whole.mean[1]) == (len(CODES) - 3, pytest.approx(part.mean[0]))
     assert (whole.error[1], whole.freedom[1]) == (pytest.approx(part.error[0]), pytest.approx(part.freedom[0]))
 
 
 def test_no_values_have_no_mean() -> None:
-    found = robust(np.full((1, 3), np.nan), np.arange(3))
+    found = robust(np.full((1, 3), np.nan), Clusters.of(range(3)))
     assert math.isnan(found.mean[0])
     assert math.isnan(found.error[0])
+
+
+DOCUMENTS = [[place % 20] if place % 3 else [place % 20, (3 * place + 1) % 20] for place in range(60)]
+
+
+def test_the_error_for_shared_documents_sums_over_all_queries_that_share_one() -> None:
+    random = np.random.default_rng(7)
+    effects = random.standard_normal(20)
+    values = np.array([effects[documents].mean() for documents in DOCUMENTS]) + 0.2 * random.standard_normal(60)
+    linked = np.array([[bool(set(one) & set(other)) for other in DOCUMENTS] for one in DOCUMENTS], dtype=float)
+    residuals, pairs = values - values.mean(), linked.sum()
+    expected = residuals @ linked @ residuals / 3600 / (1 - pairs / 3600)
+    centred = (np.eye(60) - 1 / 60) @ linked @ (np.eye(60) - 1 / 60)
+    clusters = Clusters.linked([documents[0] for documents in DOCUMENTS], DOCUMENTS)
+    found = robust(values[None], clusters)
+    assert found.error[0] == pytest.approx(expected**0.5)
+    assert found.error[0] > found.alone[0] == robust(values[None], Clusters.of(clusters.codes)).error[0]
+    assert found.freedom[0] == pytest.approx(min(found.alone_freedom[0], np.trace(centred) ** 2 / np.trace(centred @ centred)))
+    assert not found.conditional[0]
+
+
+def test_unscored_queries_link_nothing() -> None:
+    values = np.random.default_rng(8).random((1, 60))
+    values[0, ::7] = np.nan
+    kept = ~np.isnan(values[0])
+    clusters = Clusters.linked([documents[0] for documents in DOCUMENTS], DOCUMENTS)
+    whole, part = robust(values, clusters), robust(values[:, kept], clusters[kept])
+    assert (whole.error[0], whole.freedom[0]) == (pytest.approx(part.error[0]), pytest.approx(part.freedom[0]))
+
+
+def test_too_many_shared_documents_make_the_interval_conditional() -> None:
+    values, clusters = np.random.default_rng(9).random(60), Clusters.linked(range(60), [[place % 2, 2] for place in range(60)])
+    interval = mean_interval(values, clusters)
+    assert interval.conditional == CONDITIONAL
+    assert (interval.low, interval.high) == pytest.approx((mean_interval(values, range(60)).low, mean_interval(values, range(60)).high))
+
+
+def test_bounds_are_an_interval_or_the_number_of_documents() -> None:
+    assert bounds_text(0.1, 0.25, 9, 2) == "[0.10, 0.25]"
+    assert bounds_text(math.nan, math.nan, 4) == "documents: 4"
+    assert bounds_text(math.nan, math.nan, 9) == "[no interval]"

@@ -3,13 +3,14 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from workbench.statistics.comparison import comparisons, p_values
+from workbench.statistics.clusters import Clusters
+from workbench.statistics.comparison import comparisons
 from workbench.statistics.pairs import all_pairs
 from workbench.statistics.randomisation import Totals, exact_p, randomise, sign_blocks, unrejected
 
 
 def flipped(values: np.ndarray, codes: np.ndarray, seed: int = 1, flips: int = 1_999):
-    pairs = all_pairs(values, codes, codes)
+    pairs = all_pairs(values, Clusters.of(codes))
     return pairs, randomise(pairs, np.ones(len(pairs.a), dtype=bool), seed, flips)
 
 
@@ -51,7 +52,7 @@ def test_totals_of_flips_equal_those_of_each_pair_computed_separately(change: st
     if change == "next to equal":
         values[3] = values[2]
         values[3, ::2] += 1e-13
-    pairs = all_pairs(values, np.arange(40), np.arange(40))
+    pairs = all_pairs(values, Clusters.of(range(40)))
     totals = Totals.of(pairs.a, pairs.b, pairs.sums)
     assert len(totals.apart) == {"none": 0, "unscored": 3, "next to equal": 1}[change]
     (signs,) = sign_blocks(40, 50, 1)
@@ -71,12 +72,15 @@ def test_corrected_p_are_stepped_down_and_between_the_plain_ones_and_bonferronis
     pairs, found = flipped(values, np.arange(40), flips=9_999)
     assert (found.adjusted >= found.alone).all()
     assert (found.adjusted <= np.minimum(1, found.alone * len(pairs.a)) + 0.02).all()
-    order = np.argsort(-np.abs(pairs.mean / pairs.error))
+    order = np.argsort(pairs.cautious_p)
     assert (np.diff(found.adjusted[order]) >= 0).all()
 
 
 def test_a_family_of_one_is_not_corrected() -> None:
-    found = flipped(scores(2), np.arange(40))[1]
+    values = np.zeros((2, 40))
+    values[0] = np.linspace(-1, 1.4, 40)
+    pairs, found = flipped(values, np.arange(40))
+    assert pairs.damping == pytest.approx(1)
     assert found.adjusted == found.alone
 
 
@@ -89,7 +93,7 @@ def test_holm_is_that_of_statsmodels() -> None:
 
 
 def test_outside_the_family_nothing_is_corrected() -> None:
-    pairs = all_pairs(scores(), np.arange(40), np.arange(40))
+    pairs = all_pairs(scores(), Clusters.of(range(40)))
     family = pairs.a == 0
     found = randomise(pairs, family, 1, 199)
     assert (np.isnan(found.adjusted) == ~family).all()
@@ -119,10 +123,27 @@ def test_where_one_document_decides_and_the_tests_part_nobody_is_left_out() -> N
     values[0] = [1, *[0.01] * 14]
     pairs, tests = flipped(values, np.arange(15))
     assert tests.alone[0] < 0.001
-    assert pairs.t_p[0] > 0.2
+    assert pairs.cautious_p[0] >= pairs.t_p[0] > 0.2
     assert may_be_best(values) == [0, 1]
+
+
+def test_what_is_far_behind_does_not_count_against_the_rest() -> None:
+    random = np.random.default_rng(2)
+    values = 0.5 + 0.05 * random.standard_normal((2, 80))
+    values[0] += 0.024
+    behind = np.clip(0.2 + 0.05 * random.standard_normal((20, 80)), 0, 1)
+    pairs, tests = flipped(np.vstack([values, behind]), np.arange(80))
+    first = (pairs.a == 0) & (pairs.b == 1)
+    assert tests.unbeaten[1] == pytest.approx(flipped(values, np.arange(80))[1].unbeaten[1], abs=0.01)
+    assert tests.adjusted[first][0] > tests.unbeaten[1]
+
+
+def test_the_level_of_simultaneous_intervals_is_between_bonferronis_and_the_plain_one() -> None:
+    assert flipped(scores(2), np.arange(40))[1].level == pytest.approx(0.05, abs=0.01)
+    pairs, found = flipped(scores(6), np.arange(40))
+    assert 0.05 / len(pairs.a) <= found.level < 0.02
 
 
 def may_be_best(values: np.ndarray) -> list[int]:
     pairs, tests = flipped(values, np.arange(values.shape[1]))
-    return unrejected(tests.unbeaten, pairs, p_values(pairs, tests)[0]).tolist()
+    return unrejected(tests, pairs).tolist()

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from workbench.errors import InputError
-from workbench.statistics.clusters import query_slices
+from workbench.statistics.clusters import Clusters, query_slices
+from workbench.statistics.intervals import bounds_text
 from workbench.statistics.summary import summarise
 
 NAN = math.nan
@@ -33,27 +34,43 @@ def queries() -> pd.DataFrame:
 
 
 def test_a_row_for_each_metric_and_slice(queries) -> None:
-    table = summarise(queries, np.array([0, 0, 1, 2, 3]), METADATA).set_index(["metric", "slice"])
+    table = summarise(queries, Clusters.of([0, 0, 1, 2, 3]), METADATA).set_index(["metric", "slice"])
     assert list(table.loc["recall@5"].index) == ["all", "type=factoid", "type=multi-hop"]
     row = table.loc["recall@5", "all"]
     assert row[["value", "n", "clusters", "unscored", "attainable"]].tolist() == [2.5 / 4, 4, 3, 0, 3.5 / 4]
-    assert 0 <= row["low"] < row["value"] < row["high"] <= 1
+    assert bounds_text(row["low"], row["high"], row["clusters"]) == "documents: 3"
+    assert row["conditional"] == ""
     assert table.loc[("recall@5", "type=multi-hop"), "attainable"] == 0.75
 
 
 def test_unscored_queries_are_counted_and_left_out(queries) -> None:
-    table = summarise(queries, np.arange(5), METADATA).set_index(["metric", "slice"])
+    table = summarise(queries, Clusters.of(range(5)), METADATA).set_index(["metric", "slice"])
     row = table.loc["margin", "all"]
     assert row[["value", "n", "unscored"]].tolist() == [-1, 2, 2]
-    assert row["low"] < -1  # a margin is no proportion: nothing is clipped
     nothing = table.loc["margin", "type=multi-hop"]
     assert nothing[["n", "clusters", "unscored"]].tolist() == [0, 0, 2]
     assert math.isnan(nothing["value"])
 
 
+def test_a_proportion_has_the_interval_of_its_share_of_the_attainable() -> None:
+    values = np.array([1, 0, 0, 1, 1, 1, 1, 1, 1, 1] * 2, dtype=float)
+    scored = {"query": range(20), "state": "scored"}
+    success = pd.DataFrame(scored | {"metric": "success@5", "value": values, "attainable": 1.0})
+    precision = pd.DataFrame(scored | {"metric": "precision@5", "value": values / 5, "attainable": 0.2})
+    one, fifth = summarise(pd.concat([success, precision]), Clusters.of(range(20))).to_dict("records")
+    assert [fifth["value"], fifth["low"], fifth["high"]] == pytest.approx([one["value"] / 5, one["low"] / 5, one["high"] / 5])
+
+
+def test_a_margin_is_no_proportion() -> None:
+    values = [1.5, -3.5, -0.5, 0.25, -1, -2]
+    margins = pd.DataFrame({"query": range(6), "metric": "margin", "value": values, "state": "scored", "attainable": NAN})
+    (row,) = summarise(margins, Clusters.of(range(6))).to_dict("records")
+    assert row["low"] < row["value"] - 1
+
+
 def test_a_metric_that_never_applies_keeps_its_row_for_all_queries() -> None:
     queries = pd.DataFrame({"query": [0, 1], "metric": "span_recall@5", "value": NAN, "state": "not_applicable", "attainable": NAN})
-    table = summarise(queries, np.arange(2), [{"type": "a"}, {"type": "b"}])
+    table = summarise(queries, Clusters.of(range(2)), [{"type": "a"}, {"type": "b"}])
     assert table["slice"].tolist() == ["all"]
     assert table["n"].tolist() == [0]
 

@@ -70,7 +70,7 @@ def _columns(differences: Floats, clusters: Clusters, loss: float) -> tuple[Floa
     means = robust(differences, clusters)
     identical = (np.nan_to_num(differences) == 0).all(axis=1)
     worst = _worst(differences, means, loss)
-    p = np.where(np.isnan(worst), 2 * stats.t.sf(hall(_t(means.mean, means.error), means), means.freedom), 1.0)
+    p = np.where(np.isnan(worst), 2 * stats.t.sf(without_skew(_t(means.mean, means.error), means), means.freedom), 1.0)
     # The statistic of the clusters alone that has this p.
     plain = _t(means.mean, means.alone)
     damping = np.clip(ratio(np.asarray(stats.t.isf(p / 2, means.alone_freedom)), plain), 0, 1)
@@ -87,16 +87,17 @@ def _worst(differences: Floats, means: Robust, loss: float) -> Floats:
     return np.asarray(np.where(few & (after <= 0), sign * after, np.nan))
 
 
-def hall(t: Floats, means: Robust) -> Floats:
+def without_skew(t: Floats, means: Robust) -> Floats:
     """Reduce t (r, absolute values) where the clusters' sums are skewed towards losses.
 
-    With A = γ / √G for the skewness γ of the G sums, Hall (1992) transforms t to t + A t² / 3 + A² t³ / 27 + A / 6, which is monotone. A
-    difference that is small on most clusters and much against it on a few has a negative A, and its t is too large until enough
-    of the few were seen. A positive A would raise t and is ignored.
+    A difference that is small on most clusters and much against it on a few has a t that is too large until enough of the few were seen.
+    With A = -γ / √G for the skewness γ of the G sums, Johnson (1978) corrects t by A (1 + 2 t²) / 6. Solved for the value c that t
+    would have without skew, t = c + A (1 + 2 c²) / 6, the correction stays monotone. A skew towards gains would raise t and is ignored.
     """
     squares = (means.residuals**2).sum(axis=1)
-    a = np.minimum(0.0, np.where(means.mean < 0, -1.0, 1.0) * ratio((means.residuals**3).sum(axis=1), squares**1.5))
-    return np.asarray(np.maximum(0.0, np.minimum(t, t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6)))
+    skew = np.maximum(0.0, np.where(means.mean < 0, 1.0, -1.0) * ratio((means.residuals**3).sum(axis=1), squares**1.5))
+    above = np.maximum(0.0, t - skew / 6)
+    return np.asarray(2 * above / (1 + np.sqrt(1 + 4 * skew / 3 * above)))
 
 
 def _t(mean: Floats, error: Floats) -> Floats:

@@ -8,6 +8,7 @@ from scipy import stats
 
 from workbench.core.batching import blocks
 from workbench.metrics.coverage import Bools, Floats, Ints, ratio
+from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.pairs import Pairs
 
 FLIPS = 9_999
@@ -120,15 +121,16 @@ class BestSetTest:
         return np.stack(leads, axis=1)
 
 
-def unrejected(unbeaten: Floats, pairs: Pairs) -> Ints:
+def unrejected(tests: "Randomised", pairs: Pairs) -> Ints:
     """Find the positions of the tie set, which contains every true best with 95 % confidence. Shape (c,).
 
-    A configuration is left out if its p of "no other is better" (`unbeaten`) rejects it and the paired t tests agree: the cautious p of a
-    pair finds another one better at 5 %. If a few large documents decide, the tests disagree and it stays in the set.
+    A configuration is left out if its p of "no other is better" rejects it and the paired t tests agree: the cautious p of a pair, or that
+    of the randomisation for constant differences, finds another one better at 5 %. If a few large documents decide, the tests disagree
+    and it stays in the set.
     """
-    worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[pairs.cautious_p <= LEVEL]
-    behind = np.isin(np.arange(len(unbeaten)), worse)
-    return np.flatnonzero((unbeaten > LEVEL - _SPENT) | ~behind).astype(np.int64)
+    p = np.where(np.isnan(pairs.cautious_p) & (pairs.clusters >= FEWEST_FOR_INTERVAL), tests.alone, pairs.cautious_p)
+    behind = np.isin(np.arange(len(tests.unbeaten)), np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= LEVEL])
+    return np.flatnonzero((tests.unbeaten > LEVEL - _SPENT) | ~behind).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,12 +152,12 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
     A pair's p is (b + 1) / (B + 1) for b of B random flips with |Σ ± S| >= |Σ S|, or exact if at most 16 of its clusters are non-zero.
     Corrected by max-T (Westfall and Young 1993, step-down, algorithm 4.1): U of the pairs in `family` (p) in descending order, each against
     the maximum of itself and all smaller ones. `BestSetTest` tests "no other is better" in the same steps, so that what is left out no
-    longer counts against the rest. Both use the observed U times `Pairs.damping`.
+    longer counts against the rest. Both use the observed U of a t reduced by `Pairs.damping`.
     """
     live = (pairs.sums != 0).any(axis=0)
     totals, units = Totals.of(pairs.a, pairs.b, pairs.sums[:, live]), int(live.sum())
     plain = totals.under(np.ones((1, units)))[0]
-    observed = plain * pairs.damping
+    observed = _damped(plain, pairs)
     # The family by descending |U|.
     order = np.flatnonzero(family)[np.argsort(-np.abs(observed[family]), kind="stable")]
     best = BestSetTest.of(pairs, observed)
@@ -180,6 +182,13 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
     adjusted[order] = np.maximum(np.maximum.accumulate(stepped / count), p[order])
     unrivalled[best.order] = np.maximum.accumulate(unbeaten / count)
     return Randomised(p, adjusted, unrivalled, _level(np.concatenate(maxima), units, len(order)))
+
+
+def _damped(u: Floats, pairs: Pairs) -> Floats:
+    """U (p) of the t statistics times the damping. U has the sign of t and grows with it up to √G, t = U √((G - 1) / (G - U²))."""
+    clusters = np.maximum(pairs.clusters, 2)
+    t = pairs.damping * u * np.sqrt((clusters - 1) / np.maximum(clusters - u**2, TIE))
+    return np.where(pairs.damping < 1, t * np.sqrt(clusters / (clusters - 1 + t**2)), u)
 
 
 def _from_last(values: Floats) -> Floats:

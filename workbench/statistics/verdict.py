@@ -24,7 +24,7 @@ METHODS = (
     "differences: the same questions in pairs, clustered by source document (CR2 with Satterthwaite's degrees of freedom), and at least "
     "the error for questions that share a document",
     "p: clustered paired t test; beside it sign flips of whole documents' sums (9,999, or all where 16 or fewer differ)",
-    "corrected p: max-T over the family by the same flips, step-down (Westfall and Young), with t corrected for skew (Hall), and 1 where fewer "
+    "corrected p: max-T over the family by the same flips, step-down (Westfall and Young), with t corrected for skew (Johnson), and 1 where fewer "
     "than 5 questions are against a difference that total losses on 3 more would undo; beside it Holm",
     "tie set: no other is better, by the same max-T over all pairs in steps at 5 %, if a paired t test agrees",
     "simultaneous intervals: t intervals at the level at which all of the family hold at once in 95 % of flips, or Bonferroni's",
@@ -111,7 +111,7 @@ def verdict(
     pairs = all_pairs(scores, observed)
     family, every = _family(pairs, names, baseline), pairs.n > 0
     tests = randomise(pairs, family, seed)
-    indistinguishable = unrejected(tests.unbeaten, pairs)
+    indistinguishable = unrejected(tests, pairs)
     corrected = p_values(pairs, tests if baseline is None else randomise(pairs, every, seed))[1]
     worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[corrected <= LEVEL]
     ranking = np.argsort(-np.nanmean(scores, axis=1), kind="stable")

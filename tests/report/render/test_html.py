@@ -169,7 +169,7 @@ def test_a_tie_set_names_no_winner(made, tmp_path):
 
 
 def test_a_winner_is_named_if_there_is_one(made, tmp_path):
-    outcome = made.valued([[1.0] * 110 + [0.0] * 10, [0.0, 1.0] * 60, [0.0, 0.0, 1.0] * 40])
+    outcome = made.valued([[1.0] * 100 + [0.0, 1.0] * 10, [0.0, 1.0] * 60, [0.0, 0.0, 1.0] * 40])
     page = Page(write_report(outcome, tmp_path / "report.html").read_text("utf-8"))
     assert findings(outcome).winner is not None
     assert f"{findings(outcome).winner} wins" in page.text[: page.text.index("Ranking")]

@@ -168,7 +168,8 @@ def _sure(verdict: Verdict, comparison: Comparison) -> str:
     alike = comparison.p_adjusted > ALPHA
     if verdict.reason is None:
         others = "every other configuration is" if len(verdict.ranked) > 2 else "the other configuration is"
-        sentence = f"With 95 % confidence {others} behind; {comparison.a} against {comparison.b}: {corrected}"
+        certain = f"{others} behind" if len(verdict.behind) == len(verdict.ranked) - 1 else f"{verdict.winner} is the best"
+        sentence = f"With 95 % confidence {certain}; {comparison.a} against {comparison.b}: {corrected}"
         return f"{sentence}, which by itself does not separate these two" if alike else sentence
     if verdict.reason in (Reason.FEW, Reason.FEW_DOCUMENTS):
         return f"Not certain enough for a claim; {comparison.a} against {comparison.b}: {corrected}"
@@ -188,7 +189,7 @@ def _bounded(findings: Findings) -> str:
 def _shown(power: Detectable, n: int, metric: str) -> str:
     able = f"These {plural(n, 'question')} show a difference of {number(power.difference)} in {metric} with 80 % power"
     if power.needed <= n:
-        return f"None to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
+        return f"No more to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
     return f"{able}; to show one of {number(power.smallest)}, about {approximate(power.needed)} would be needed, {approximate(power.needed - n)} more."
 
 
