@@ -43,7 +43,7 @@ def test_equal_ones_stay_together_and_the_cheaper_of_equal_quality_stays_alone()
 
 
 def test_costs_whose_ranges_overlap_count_as_equal() -> None:
-    low, high, higher = np.array([15.0, 20.0]), np.array([31.0, 40.0]), np.array([14.0, 40.0])
+    low, high, higher = np.array([10.0, 20.0]), np.array([31.0, 40.0]), np.array([14.0, 40.0])
     # At equal quality neither beats the other; of two qualities the better one is left.
     assert undominated(np.array([0.5, 0.5]), low, high).tolist() == [True, True]
     assert undominated(np.array([0.4, 0.5]), low, high).tolist() == [False, True]

@@ -24,7 +24,7 @@ def test_all_and_none_are_said_only_of_all_and_none(part, whole, text):
 
 
 def test_the_range_of_a_measurement_has_two_significant_digits_and_one_number_if_both_ends_look_equal():
-    assert [spread(15.3, 30.5), spread(6.56, 6.64), spread(0.1412, 0.2), spread(96, 1234), spread(0, 0.5)] == [
+    assert [spread(15.3, 30.6), spread(6.56, 6.64), spread(0.1412, 0.2), spread(96, 1234), spread(0, 0.5)] == [
         "15 to 31",
         "6.6",
         "0.14 to 0.20",

@@ -65,5 +65,4 @@ def test_the_first_use_of_models_on_a_machine_is_counted_once(mixed: Experiment,
     static, compared = StaticEmbedder().preparation(), SentenceTransformerEmbedder(backend="openvino").preparation()
     plan = mixed.plan(tmp_path)
     assert plan.minutes_low * 60 > static[0] + compared[0] > 40
-    alone = Experiment("alone", mixed.settings["dataset"], pipeline={"embedding": StaticEmbedder(), "chunking": FixedChunker(size=128)})
-    assert static[0] < alone.plan(tmp_path).minutes_low * 60 < plan.minutes_low * 60 < 2 * static[0]
+    assert plan.minutes_low * 60 < 2 * static[0]

@@ -151,7 +151,7 @@ def test_vectors_from_the_cache_cost_the_same_tokens_and_no_seconds(run: Callabl
 def test_a_run_without_repeated_times_gives_one_measurement_which_decides_nothing(tied: RunTables) -> None:
     timings = tied.timings[~tied.timings["name"].str.endswith(("_low", "_high"))]
     once = RunTables(tied.manifest, {**tied.sources, "timings": lambda _: timings})
-    assert re.search(r"[\d.]+ \(one measurement\) ms per question", asked(once).cost.sentence)
+    assert re.search(r"[\d.]+ ms per question \(one measurement\)", asked(once).cost.sentence)
     assert all("p50" not in one.frontier for one in findings(once).priced[1:])
 
 

@@ -109,7 +109,8 @@ def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
     embeds = facts["embedding"] is not None
     return {
         "encoded": float(facts["tokens"] - facts["truncated_tokens"]),
-        "index": timed.get("index_bytes", np.nan) / 1e6 if embeds else 0.0,
+        # An index may be a page of its database larger in the next run.
+        "index": round(timed.get("index_bytes", np.nan) / 1e6, 2) if embeds else 0.0,
         "delivered": float(facts["context_tokens"]),
         "p50": timed.get("latency_question_p50", np.nan),
         "p95": timed.get("latency_question_p95", np.nan),

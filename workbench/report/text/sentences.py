@@ -46,11 +46,11 @@ def defined(kind: CostKind) -> str:
     return f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}."
 
 
-def time_text(value: float, passes: CostRange) -> str:
+def time_text(value: float, passes: CostRange, unit: str = "") -> str:
     """The range of a time, `15 (one measurement)` without a range, or a dash for an unknown time."""
     if math.isnan(value):
         return NONE
-    return spread(passes.low, passes.high) if passes.repeated else f"{spread(value, value)} (one measurement)"
+    return f"{spread(passes.low, passes.high)}{unit}" if passes.repeated else f"{spread(value, value)}{unit} (one measurement)"
 
 
 def predicate(mean: Mean, metric: Measure) -> str:

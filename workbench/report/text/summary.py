@@ -135,5 +135,5 @@ def _priced(findings: Findings, costed: CostedConfiguration) -> str:
     if findings.primary.tokens is None:
         prices.append(f"{count(costed.costs['delivered'])} tokens of delivered text per question")
     if not np.isnan(costed.costs[_TIME]):
-        prices.append(f"{time_text(costed.costs[_TIME], costed.ranges[_TIME])} ms per question")
+        prices.append(time_text(costed.costs[_TIME], costed.ranges[_TIME], " ms per question"))
     return listed(prices)
