@@ -18,7 +18,7 @@ from workbench.report.text.sentences import defined, time_text
 _MOST_COSTS = 2
 # The first two of these that differ between configurations are plotted.
 _DRAWN: tuple[Cost, ...] = ("encoded", "delivered", "index", "p50")
-OVERLAP = f"where two ranges overlap, or one is at most {DRIFT} times the other, no difference is shown."
+OVERLAP = f"where two ranges overlap or are at most {DRIFT} times apart, no difference is shown."
 
 
 def curves(findings: Findings) -> Section | None:
