@@ -1,11 +1,23 @@
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.frontier import COSTS, CURVE, CostedConfiguration, frontier, recall_curves, undominated
+from workbench.analysis.frontier import (
+    COSTS,
+    CURVE,
+    DRIFT,
+    CostedConfiguration,
+    CostRange,
+    frontier,
+    passes_of,
+    recall_curves,
+    separated,
+    undominated,
+)
 from workbench.analysis.standings import standings
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
@@ -21,12 +33,40 @@ def test_the_frontier_contains_the_undominated_configurations(points) -> None:
 
     expected = [not np.isnan(sum(point)) and not any(dominates(other, point) for other in points) for point in points]
     quality, cost = np.array(points, dtype=np.float64).reshape(-1, 2).T
-    assert undominated(quality, cost).tolist() == expected
+    assert undominated(quality, cost, cost).tolist() == expected
 
 
 def test_equal_ones_stay_together_and_the_cheaper_of_equal_quality_stays_alone() -> None:
-    assert undominated(np.array([0.5, 0.5, 0.5]), np.array([1.0, 1.0, 2.0])).tolist() == [True, True, False]
-    assert undominated(np.array([0.4, 0.5]), np.array([1.0, 1.0])).tolist() == [False, True]
+    cost = np.array([1.0, 1.0, 2.0])
+    assert undominated(np.array([0.5, 0.5, 0.5]), cost, cost).tolist() == [True, True, False]
+    assert undominated(np.array([0.4, 0.5]), cost[:2], cost[:2]).tolist() == [False, True]
+
+
+def test_costs_whose_ranges_overlap_count_as_equal() -> None:
+    low, high, higher = np.array([10.0, 20.0]), np.array([31.0, 40.0]), np.array([14.0, 40.0])
+    # At equal quality neither beats the other; of two qualities the better one is left.
+    assert undominated(np.array([0.5, 0.5]), low, high).tolist() == [True, True]
+    assert undominated(np.array([0.4, 0.5]), low, high).tolist() == [False, True]
+    assert undominated(np.array([0.5, 0.5]), low, higher).tolist() == [True, False]
+    assert undominated(np.array([0.4, 0.5]), low, higher).tolist() == [True, True]
+
+
+def test_times_differ_only_if_their_ranges_are_further_apart_than_the_speed_of_a_machine_drifts() -> None:
+    quick, slow, slower = CostRange(5, 6), CostRange(6 * DRIFT, 30), CostRange(6 * DRIFT + 1, 30)
+    assert not separated("p50", quick, slow)
+    assert separated("p50", quick, slower)
+    assert separated("p50", slower, quick)
+    assert not separated("p50", CostRange(5, 31), CostRange(15, 20))
+    # Bytes and tokens are the same in every run.
+    assert separated("index", CostRange(5, 5), CostRange(6, 6))
+
+
+def test_a_time_that_was_measured_once_has_no_range_and_differs_from_none() -> None:
+    once = passes_of({"latency_question_p50": 15.0}, "latency_question_p50")
+    assert not once.repeated
+    assert not separated("p50", once, CostRange(1, 2))
+    known = {"latency_question_p50_low": 14.96, "latency_question_p50_high": 31.2}
+    assert passes_of(known, "latency_question_p50") == CostRange(15, 31)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +91,8 @@ def test_every_configuration_has_its_costs(priced, priced_run: RunTables) -> Non
         embeds = "bm25" not in one.name
         assert (one.costs["encoded"] > 0, one.costs["index"] > 0) == (embeds, embeds)
         assert one.costs["delivered"] > 0
+        assert one.ranges["p50"].low <= one.costs["p50"] * 1.05
+        assert one.costs["p50"] <= one.ranges["p50"].high * 1.05
 
 
 def test_delivered_tokens_are_counted_up_to_the_cut_of_the_metric(priced) -> None:
@@ -67,6 +109,23 @@ def test_configurations_beyond_the_window_are_on_no_frontier(priced) -> None:
     # The best value is on every frontier that it has a cost for, unless an equal one is cheaper.
     assert priced[0].ranked
     assert priced[0].quality.value == max(one.quality.value for one in priced if "encoded" in one.frontier)
+
+
+def test_no_noise_puts_a_configuration_of_the_same_model_on_the_frontier_of_times(priced_run: RunTables) -> None:
+    """The times are those of two runs of fixed-128-0 and fixed-256-0 of the quickstart, one on a quiet and one on a busy machine."""
+    names = [name for name in priced_run.names if name.startswith(("fixed-16", "fixed-32")) and "bm25" not in name]
+    ranges = dict(zip(names, [(6.1, 6.6, 15.3), (13.2, 15.3, 30.5)], strict=True))
+    rows = [
+        (name, f"latency_question_p50{end}", value)
+        for name in names
+        for end, value in zip(("_low", "", "_high"), ranges[name], strict=True)
+    ]
+    timings = pd.DataFrame(rows, columns=["configuration", "name", "value"])
+    noisy = RunTables(priced_run.manifest, {**priced_run.sources, "timings": lambda _: timings})
+    first, second = (next(one for one in frontier(noisy, standings(noisy)) if one.name == name) for name in names)
+    assert not separated("p50", first.ranges["p50"], second.ranges["p50"])
+    better = [one for one in (first, second) if one.quality.value == max(first.quality.value, second.quality.value)]
+    assert [one for one in (first, second) if "p50" in one.frontier] == better
 
 
 def test_recall_rises_with_the_budget(few: Outcome) -> None:

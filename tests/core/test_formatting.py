@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.core.formatting import count, fitting_digits, interval, listed, number, plural, share, shortened, signed
+from workbench.core.formatting import count, fitting_digits, interval, listed, number, plural, share, shortened, signed, spread
 
 
 def test_numbers_have_fixed_digits_and_never_a_negative_zero():
@@ -21,6 +21,16 @@ def test_an_interval_without_bounds_says_so():
 )
 def test_all_and_none_are_said_only_of_all_and_none(part, whole, text):
     assert share(part, whole) == text
+
+
+def test_the_range_of_a_measurement_has_two_significant_digits_and_one_number_if_both_ends_look_equal():
+    assert [spread(15.3, 30.6), spread(6.56, 6.64), spread(0.1412, 0.2), spread(96, 1234), spread(0, 0.5)] == [
+        "15 to 31",
+        "6.6",
+        "0.14 to 0.20",
+        "96 to 1,200",
+        "0 to 0.50",
+    ]
 
 
 def test_names_are_listed_as_a_sentence_does():

@@ -104,6 +104,15 @@ def test_a_family_of_models_goes_through_openvino(family: str, saved: Callable[.
     assert is_as_sentence_transformers_has_it(model).startswith("openvino")
 
 
+def test_a_conversion_is_announced_until_it_is_done(saved: Callable[..., str], tmp_path: Path) -> None:
+    embedder = SentenceTransformerEmbedder(model=saved("bert"), backend="openvino")
+    least, most = embedder.preparation()
+    assert 0 < least < most
+    assert not (tmp_path / "cache").exists()
+    embedder.encode(["the harbour"], "document")
+    assert embedder.preparation() == (0, 0)
+
+
 def test_what_openvino_cannot_trace_goes_through_torch_and_says_so(saved: Callable[..., str]) -> None:
     assert is_as_sentence_transformers_has_it(saved("gemma3")).startswith(("it cannot be converted (", "openvino"))
 

@@ -87,3 +87,13 @@ print("torch" in sys.modules, made.tobytes().hex())
 def test_no_more_dimensions_than_the_model_has(static):
     with pytest.raises(ModelError, match=r"dimensions 400 is beyond the 384 of .*; choose at most 384"):
         StaticEmbedder(model=static.model, dimensions=400).window()
+
+
+def test_the_distillation_is_announced_until_it_is_done(small_model, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
+    embedder = StaticEmbedder(model=small_model, dimensions=8)
+    least, most = embedder.preparation()
+    assert 0 < least < most
+    assert not list(tmp_path.iterdir())
+    embedder.encode(["music"], "document")
+    assert embedder.preparation() == (0, 0)

@@ -2,36 +2,67 @@ from pathlib import Path
 
 import pytest
 
+from tests.execution.test_speed import measured
+from workbench.api.experiments import Experiment
+from workbench.chunking.fixed import FixedChunker
+from workbench.chunking.semantic import SemanticChunker
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
-from workbench.execution.plan import assumed_rate, measured_rate
-from workbench.storage.result_store import Draft, Store
+from workbench.execution.plan import duration_text, plan_lines
+from workbench.execution.speed import EncodingModel
+from workbench.storage.result_store import Store
 
 
-def test_the_speed_is_that_of_the_encoders_in_use(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    for key, encoder in (("a", "openvino bfloat16"), ("b", None)):
-
-        def compute(draft: Draft, encoder: str | None = encoder) -> None:
-            draft.values("encoded", {"tokens": 1000} | ({"encoder": encoder} if encoder else {}))
-
-        store.obtain("vectors", key, compute)
-    # An entry that does not say so was made before there were backends, by torch.
-    seconds = {key: store.get("vectors", key).seconds for key in "ab"}
-    assert measured_rate(store, {"openvino bfloat16"}) == pytest.approx(1000 / seconds["a"])
-    assert measured_rate(store, {"torch float32"}) == pytest.approx(1000 / seconds["b"])
-    assert measured_rate(store, {"openvino bfloat16", "torch float32"}) == pytest.approx(2000 / sum(seconds.values()))
-    assert measured_rate(store, {"openai"}) is None
+@pytest.fixture
+def mixed(handbook_few: Path) -> Experiment:
+    """A static embedder, and chunks whose sentences a sentence-transformers model compares."""
+    chunking = [SemanticChunker(size=128), FixedChunker(size=128)]
+    return Experiment("mixed", str(handbook_few), pipeline={"embedding": StaticEmbedder()}, sweep={"chunking": chunking})
 
 
-def test_before_anything_was_measured_the_slowest_encoder_decides() -> None:
-    fast, plain, static = (
-        embedder.encoder().name
-        for embedder in (
-            SentenceTransformerEmbedder(backend="openvino"),
-            SentenceTransformerEmbedder(backend="torch"),
-            StaticEmbedder(),
-        )
-    )
-    assert assumed_rate({static}) > assumed_rate({fast}) > assumed_rate({plain}) == assumed_rate({fast, plain, static})
-    assert assumed_rate({"a served model"}) == assumed_rate({plain}) == assumed_rate(set())
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.1, 0.9, "less than a minute"),
+        (0.4, 2.2, "up to 2 minutes"),
+        (0.4, 1.2, "up to 1 minute"),
+        (1.2, 1.4, "about 1 minute"),
+        (3.6, 9.4, "about 4 to 9 minutes"),
+        (6.6, 7.4, "about 7 minutes"),
+        (90, 400, "about 2 to 7 hours"),
+        (20, 130, "up to 2 hours"),
+    ],
+)
+def test_a_duration_is_a_range(low: float, high: float, text: str) -> None:
+    assert duration_text(low, high) == text
+
+
+def test_the_range_is_in_the_lines_of_the_command_and_in_both_displays_of_a_plan(mixed: Experiment, tmp_path: Path) -> None:
+    # So slow that the plan takes minutes.
+    measured(Store(tmp_path / ".store"), "slow", 20_000, 400, EncodingModel.of(SentenceTransformerEmbedder()))
+    plan = mixed.plan(tmp_path)
+    assert 1 < plan.minutes_low < plan.minutes_high
+    assert plan.duration.startswith("about ")
+    assert " to " in plan.duration
+    for text in ("\n".join(plan_lines(plan)), str(plan), repr(plan), plan._repr_html_()):
+        assert plan.duration in text
+    assert "at 40 to 62 tokens/s (measured here)" in str(plan)
+
+
+def test_sentences_that_a_chunker_compares_are_counted_for_the_model_that_embeds_them(mixed: Experiment, tmp_path: Path) -> None:
+    plan = mixed.plan(tmp_path)
+    static, comparing = EncodingModel.of(StaticEmbedder()), EncodingModel.of(SentenceTransformerEmbedder())
+    assert set(plan.speeds) == {static, comparing}
+    semantic, fixed = plan.configurations
+    assert set(semantic.tokens_by_model) == {static, comparing}
+    assert set(fixed.tokens_by_model) == {static}
+    assert semantic.tokens == sum(semantic.tokens_by_model.values())
+    assert plan.tokens_by_model[static] == semantic.tokens_by_model[static] + fixed.tokens
+
+
+def test_the_first_use_of_models_on_a_machine_is_counted_once(mixed: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "empty"))
+    static, compared = StaticEmbedder().preparation(), SentenceTransformerEmbedder(backend="openvino").preparation()
+    plan = mixed.plan(tmp_path)
+    assert plan.minutes_low * 60 > static[0] + compared[0] > 40
+    assert plan.minutes_low * 60 < 2 * static[0]

@@ -1,4 +1,6 @@
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import pytrec_eval
 from workbench.analysis.standings import verdict_of
 from workbench.execution.local import Outcome
 from workbench.execution.outputs import strictly_descending
+from workbench.execution.tables import timings_table
 from workbench.results.run_tables import RunTables
 
 MEASURES = {"recall@5": "recall_5", "precision@5": "P_5", "success@3": "success_3", "ndcg@10": "ndcg_cut_10", "map@10": "map_cut_10"}
@@ -138,3 +141,23 @@ def test_timings_hold_the_gap_of_chromas_index(outcome):
     assert 0.9 <= timings["chroma_overlap@10"] <= 1
     assert abs(timings["chroma_change_recall@5"]) < 0.1
     assert timings["latency_embed_p95"] >= timings["latency_embed_p50"] > 0
+
+
+def test_timings_hold_the_range_of_a_time_over_its_passes(outcome):
+    timings = table(outcome, "timings").query("configuration == 'fixed-128-0'").set_index("name")["value"]
+    for step in ("question", "embed", "exact", "chroma"):
+        for name in (f"latency_{step}_p50", f"latency_{step}_p95"):
+            assert timings[f"{name}_low"] <= timings[name] <= timings[f"{name}_high"]
+
+
+def test_a_result_of_an_earlier_version_has_times_without_a_range(outcome, tmp_path):
+    (result,) = [result for result in outcome.results if result.configuration.name == "fixed-128-0"]
+    entries = {}
+    for stage, names in (("hits", ("exact_seconds", "ann_seconds")), ("queries", ("seconds",))):
+        folder = shutil.copytree(result.entry(stage).folder, tmp_path / stage)
+        for name in names:
+            np.save(folder / f"{name}.npy", result.entry(stage).array(name)[0])
+        entries[stage] = {"": replace(result.entry(stage), folder=folder)}
+    timings = timings_table(outcome.context, replace(result, entries={**result.entries, **entries})).set_index("name")["value"]
+    assert timings["latency_question_p50"] > 0
+    assert not [name for name in timings.index if name.endswith(("_low", "_high"))]

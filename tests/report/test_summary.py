@@ -1,12 +1,15 @@
 import ast
 import html
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 
+from tests.made_runs import Made
 from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
@@ -130,11 +133,48 @@ def test_a_winner_is_named_with_margin_certainty_and_cost(clear: RunTables) -> N
     assert said.certainty.sentence.startswith(
         "With 95 % confidence every other configuration is behind; fixed-24-0 against fixed-32-0: p < 0.001"
     )
-    assert "0 s of encoding" in said.cost.sentence
+    assert re.fullmatch(r"fixed-24-0 costs 96 chunks without encoding and [\d.]+( to [\d.]+)? ms per question\.", said.cost.sentence)
     assert said.more.sentence.startswith("No more to show a difference of 0.020: these 120 questions show a difference of 0.0")
     assert "120 questions" in said.data.sentence
     assert "fixed-24-0" in (line := "\n".join(summary_lines(clear)))
     assert "winner" in line
+
+
+def test_vectors_from_the_cache_cost_the_same_tokens_and_no_seconds(run: Callable[..., Outcome]) -> None:
+    sweep = {"chunking": [{"kind": "fixed", "size": [16, 32], "overlap": 0}]}
+    computed, cached = (collect(run(name=name, sweep=sweep)) for name in ("first", "again"))
+    assert set(cached.timings.query("name == 'tokens_encoded'")["value"]) == {0.0}
+    sentence = asked(cached).cost.sentence
+    assert sentence == asked(computed).cost.sentence
+    assert re.match(
+        r"fixed-\d+-0 costs \d+ tokens to encode in \d+ chunks, [\d.]+ MB of index and [\d.]+( to [\d.]+)? ms per question", sentence
+    )
+    assert " s of encoding" not in told(asked(cached))
+    assert "from the cache" in rendered(cached)
+
+
+def test_a_run_without_repeated_times_gives_one_measurement_which_decides_nothing(tied: RunTables) -> None:
+    timings = tied.timings[~tied.timings["name"].str.endswith(("_low", "_high"))]
+    once = RunTables(tied.manifest, {**tied.sources, "timings": lambda _: timings})
+    assert re.search(r"[\d.]+ ms per question \(one measurement\)", asked(once).cost.sentence)
+    assert all("p50" not in one.frontier for one in findings(once).priced[1:])
+
+
+def test_a_cheaper_configuration_with_the_same_model_is_not_called_faster_by_noise(made: Made) -> None:
+    """The times are 15.3 and 30.5 ms, as one report compared them for one model."""
+    values = np.clip(BASE + noise.normal(0, 0.3, N), 0, 1)
+    run = made.valued([np.clip(values + 0.01, 0, 1), np.roll(values, 1)], pipeline={"retrieval": {"kind": "dense", "k": 5}}, name="noisy")
+    times = {"fixed-16-0": (14.1, 30.5, 31.2), "fixed-24-0": (12.0, 15.3, 16.9)}
+    ends = ("_low", "", "_high")
+    rows = [(name, f"latency_question_p50{end}", value) for name in times for end, value in zip(ends, times[name], strict=True)]
+    timings = pd.DataFrame(rows, columns=["configuration", "name", "value"])
+    sentence = asked(RunTables(run.manifest, {**run.sources, "timings": lambda _: timings})).cost.sentence
+    assert re.fullmatch(
+        r"fixed-16-0 costs [\d,]+ tokens to encode in \d+ chunks and 14 to 31 ms per question\. fixed-24-0, statistically "
+        r"indistinguishable from it, costs [\d,]+ tokens to encode in \d+ chunks and 12 to 17 ms per question; "
+        r"no difference in the time per question is shown\.",
+        sentence,
+    )
 
 
 def test_few_documents_limit_the_claim(made) -> None:

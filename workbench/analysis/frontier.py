@@ -7,10 +7,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from workbench.analysis.standings import Mean, Standing, Standings
+from workbench.core.formatting import two_digits
 from workbench.metrics.coverage import Bools, Floats
 from workbench.results.run_tables import RunTables
 
-Cost = Literal["encoding", "encoded", "index", "delivered", "p50", "p95"]
+Cost = Literal["encoded", "index", "delivered", "p50", "p95"]
 
 
 class CostKind(NamedTuple):
@@ -21,9 +22,21 @@ class CostKind(NamedTuple):
     definition: str
 
 
-_QUESTION_TIME = "to embed a question and to search, for up to 50 questions one at a time"
+class CostRange(NamedTuple):
+    """The smallest and the largest measurement of a cost. Both are infinite for a time that was measured only once."""
+
+    low: float
+    high: float
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the range is known."""
+        return self.low > -np.inf
+
+
+_UNKNOWN = CostRange(-np.inf, np.inf)
+_QUESTION_TIME = "to embed a question and to search, for up to 50 questions one at a time; lowest to highest of several passes"
 COSTS: dict[Cost, CostKind] = {
-    "encoding": CostKind("encoding", "s", "to embed the chunks; texts that another configuration had already embedded take no time"),
     "encoded": CostKind("encoding", "tokens", "that the embedder reads of all chunks, shared ones included: the cost on any machine"),
     "index": CostKind("index", "MB", "on disk; 0 without an index"),
     "delivered": CostKind("delivered text", "tokens a question", "up to where the primary metric looks; repeated text counts twice"),
@@ -32,23 +45,26 @@ COSTS: dict[Cost, CostKind] = {
 }
 # Budgets in tokens at which recall is measured in every run on data with evidence.
 CURVE = (500, 1000, 2000, 4000)
-# Measured times are not reproducible beyond this, so smaller differences are ignored.
-_TIMED: tuple[Cost, ...] = ("encoding", "p50", "p95")
-_TIMED_DIGITS = 2
+# Costs that differ from run to run. They are compared, and shown, with two significant digits.
+TIMES: tuple[Cost, ...] = ("p50", "p95")
+# The same search, timed twice within minutes, may take this many times as long the second time (docs/decisions.md).
+DRIFT = 3
 _SAME_DIGITS = 9
 
 
 @dataclass(frozen=True)
 class CostedConfiguration:
-    """A configuration's mean of the primary metric and its costs (NaN: unknown).
+    """A configuration's mean of the primary metric, its costs (NaN: unknown) and the ranges of their measurements.
 
     `frontier` names the costs for which no other configuration has at least its quality at less cost, or more quality at no more
-    cost. A configuration beyond the embedder's window is not `ranked`: it is on no frontier and excludes no other.
+    cost. Times differ only if they are `separated`. A configuration beyond the embedder's window is not `ranked`: it is on no
+    frontier and excludes no other.
     """
 
     name: str
     quality: Mean
     costs: dict[Cost, float]
+    ranges: dict[Cost, CostRange]
     ranked: bool
     frontier: frozenset[Cost]
 
@@ -57,12 +73,28 @@ def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...
     """All finished configurations with their costs, the ranked ones first in ranking order."""
     standings, sign = (*order.ranked, *order.windowed), 1 if run.primary.higher_is_better else -1
     means, costs = [standing.means[str(run.primary)] for standing in standings], [costs_of(run, standing) for standing in standings]
+    ranges = [ranges_of(run, standing, known) for standing, known in zip(standings, costs, strict=True)]
     quality = np.array([np.nan if standing.beyond_window else sign * mean.value for standing, mean in zip(standings, means, strict=True)])
-    best = {cost: undominated(quality, _comparable(cost, np.array([amounts[cost] for amounts in costs]))) for cost in COSTS}
+    best = {}
+    for cost in COSTS:
+        known = np.array([not np.isnan(amounts[cost]) for amounts in costs])
+        low, high = np.array([each[cost] for each in ranges]).reshape(-1, 2).T
+        best[cost] = undominated(np.where(known, quality, np.nan), low, high * _slack(cost))
     return tuple(
-        CostedConfiguration(each.name, means[row], costs[row], not each.beyond_window, frozenset(cost for cost in COSTS if best[cost][row]))
+        CostedConfiguration(
+            each.name, means[row], costs[row], ranges[row], not each.beyond_window, frozenset(cost for cost in COSTS if best[cost][row])
+        )
         for row, each in enumerate(standings)
     )
+
+
+def separated(cost: Cost, one: CostRange, other: CostRange) -> bool:
+    """Whether one cost is shown to be lower: the ranges do not overlap, and those of times are more than `DRIFT` times apart."""
+    return one.high * _slack(cost) < other.low or other.high * _slack(cost) < one.low
+
+
+def _slack(cost: Cost) -> float:
+    return DRIFT if cost in TIMES else 1
 
 
 def recall_curves(standings: Sequence[Standing]) -> Mapping[str, Sequence[float]]:
@@ -76,9 +108,9 @@ def costs_of(run: RunTables, standing: Standing) -> dict[Cost, float]:
     facts, timed = standing.facts, timings_of(run, standing.name)
     embeds = facts["embedding"] is not None
     return {
-        "encoding": timed.get("seconds_vectors", np.nan) if embeds else 0.0,
         "encoded": float(facts["tokens"] - facts["truncated_tokens"]),
-        "index": timed.get("index_bytes", np.nan) / 1e6 if embeds else 0.0,
+        # An index may be a page of its database larger in the next run.
+        "index": round(timed.get("index_bytes", np.nan) / 1e6, 2) if embeds else 0.0,
         "delivered": float(facts["context_tokens"]),
         "p50": timed.get("latency_question_p50", np.nan),
         "p95": timed.get("latency_question_p95", np.nan),
@@ -91,20 +123,27 @@ def timings_of(run: RunTables, configuration: str) -> dict[str, float]:
     return dict(zip(rows["name"].tolist(), rows["value"].tolist(), strict=True))
 
 
-def undominated(quality: Floats, cost: Floats) -> Bools:
+def ranges_of(run: RunTables, standing: Standing, costs: Mapping[Cost, float]) -> dict[Cost, CostRange]:
+    """The range of each cost: of the passes for times, the cost itself for all others."""
+    timed = timings_of(run, standing.name)
+    ranges = {cost: CostRange(round(value, _SAME_DIGITS), round(value, _SAME_DIGITS)) for cost, value in costs.items()}
+    return ranges | {cost: passes_of(timed, f"latency_question_{cost}") for cost in TIMES}
+
+
+def passes_of(timings: Mapping[str, float], name: str) -> CostRange:
+    """The range of a time over its passes. Runs of earlier versions have one pass, and so no range."""
+    low, high = timings.get(f"{name}_low"), timings.get(f"{name}_high")
+    return _UNKNOWN if low is None or high is None else CostRange(two_digits(low), two_digits(high))
+
+
+def undominated(quality: Floats, low: Floats, high: Floats) -> Bools:
     """Mark the points that no other beats with at least their quality at less cost or more quality at no more cost.
 
-    Shape (n,), False where either value is NaN. Points equal in both values are all kept or all dropped.
+    The arguments have shape (n,); costs differ only if their ranges from `low` to `high` do not overlap. The result is False where the
+    quality or a range is NaN. Points equal in both values are all kept or all dropped.
     """
-    finite = np.isfinite(quality) & np.isfinite(cost)
-    better, cheaper = quality[:, None] > quality[None, :], cost[:, None] < cost[None, :]
-    as_good, as_cheap = quality[:, None] >= quality[None, :], cost[:, None] <= cost[None, :]
-    beaten: Bools = np.logical_or.reduce(((as_good & cheaper) | (better & as_cheap)) & finite[:, None], axis=0)
+    finite = np.isfinite(quality) & ~np.isnan(low) & ~np.isnan(high)
+    better, cheaper = quality[:, None] > quality[None, :], high[:, None] < low[None, :]
+    as_good, not_dearer = quality[:, None] >= quality[None, :], ~cheaper.T
+    beaten: Bools = np.logical_or.reduce(((as_good & cheaper) | (better & not_dearer)) & finite[:, None], axis=0)
     return finite & ~beaten
-
-
-def _comparable(cost: Cost, values: Floats) -> Floats:
-    """Round costs for comparison: times to two significant digits, others not at all."""
-    if cost not in _TIMED:
-        return values.round(_SAME_DIGITS)
-    return np.array([float(f"{value:.{_TIMED_DIGITS}g}") for value in values])

@@ -19,9 +19,10 @@ from workbench.core.formatting import listed, plural
 from workbench.core.progress import ProgressBar
 from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError
-from workbench.execution.local import on_workers, run_experiment
+from workbench.execution.local import run_experiment
 from workbench.execution.outputs import publish
 from workbench.execution.plan import Plan, plan_experiment
+from workbench.execution.scheduling import on_workers
 from workbench.execution.screening import screen as screen_experiment
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
 from workbench.metrics.names import Metric

@@ -70,8 +70,8 @@ class Plots:
 
         Parameters
         ----------
-        cost: `delivered` tokens per question, `encoded` tokens, `encoding` seconds, `index` megabytes, `p50` or `p95` milliseconds per
-            question.
+        cost: `delivered` tokens per question, `encoded` tokens, `index` megabytes, `p50` or `p95` milliseconds per question. Times that
+            are not shown to differ count as equal.
 
         Raises
         ------

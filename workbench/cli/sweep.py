@@ -45,7 +45,8 @@ def sweep(
 
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
-    from workbench.execution.local import on_workers, run_experiment
+    from workbench.execution.local import run_experiment
+    from workbench.execution.scheduling import on_workers
     from workbench.execution.screening import QUERIES, screen
     from workbench.experiment.read import read_experiment
     from workbench.report.text.sentences import screened_lines

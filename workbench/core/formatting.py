@@ -71,6 +71,17 @@ def amount(value: float) -> str:
     return number(value, 0 if value >= 100 or value == 0 else 1 if value >= 0.1 else 2)
 
 
+def two_digits(value: float) -> float:
+    """Round a measured time to two significant digits."""
+    return float(f"{value:.2g}")
+
+
+def spread(low: float, high: float) -> str:
+    """Format the range of a measured amount with two significant digits, such as `15 to 31`, or one number if both ends look equal."""
+    ends = [number(rounded, max(0, 1 - math.floor(math.log10(rounded))) if rounded > 0 else 0) for rounded in map(two_digits, (low, high))]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def fitting_digits(values: Iterable[float], least: int = 2, most: int = 3) -> int:
     """Return `least` digits, or `most` if two different values would otherwise look equal."""
     known = {round(float(value), most) for value in values if math.isfinite(value)}

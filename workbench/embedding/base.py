@@ -70,6 +70,10 @@ class Embedder(Component, ABC):
         """Return the backend of the vectors, for the manifest and for measured speeds. Raises ModelError if it cannot run the model."""
         return Encoder(self.kind)
 
+    def preparation(self) -> tuple[float, float]:
+        """Return the fewest and most seconds that the first use takes once on this machine, or zeros if that is done."""
+        return (0.0, 0.0)
+
     @abstractmethod
     def window(self) -> int:
         """Return how many tokens of an input are embedded, special tokens included. The rest is truncated."""

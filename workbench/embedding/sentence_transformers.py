@@ -13,7 +13,7 @@ from workbench.core.environment import advice
 from workbench.embedding import openvino_model
 from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
 from workbench.embedding.late.windows import LATE, unpoolable
-from workbench.embedding.openvino_conversion import Output, conversion_of, converted
+from workbench.embedding.openvino_conversion import Output, UnpreparedModelError, conversion_of, converted, without_preparing
 from workbench.embedding.torch_model import load, model_settings, positions, token_states
 from workbench.errors import ModelError, StoreError
 from workbench.models.files import MINILM, model_fingerprint
@@ -22,6 +22,8 @@ from workbench.storage.vector_cache import Vectors
 
 BackendChoice = Literal["auto", "torch", "openvino"]
 _TORCH = "float32"
+# Seconds on two cores, quiet and busy (docs/performance.md).
+_CONVERTING = (3.0, 40.0)
 # Models use three names for a document's prompt; these are sentence-transformers' names, in its order.
 _PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
 
@@ -121,6 +123,15 @@ class SentenceTransformerEmbedder(Embedder):
         """Return backend and precision with `auto` resolved. Raises ModelError if the chosen backend cannot run the model or its `late`."""
         self.check()
         return encoder_of(self.model, self.backend, "tokens" if self.pooling == "late" else "sentence")
+
+    def preparation(self) -> tuple[float, float]:
+        """Return the seconds of the conversion for OpenVINO, or zeros if the model is converted or runs with torch."""
+        try:
+            with without_preparing():
+                self.encoder()
+        except UnpreparedModelError:
+            return _CONVERTING
+        return (0.0, 0.0)
 
     def prompt(self, role: Role) -> str:
         """Return the text before every input of this role."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # The weight of a token of probability p is _SIF / (_SIF + p) (Arora et al. 2017; the value is model2vec's).
 _SIF = 1e-4
 _BATCH = 1024
+# Seconds on two cores, quiet and busy, with all-MiniLM-L6-v2 (docs/performance.md).
+_DISTILLING = (40.0, 200.0)
 _UNUSED = re.compile(r"\[unused\d+\]|<unused\d+>|<pad>")
 # Marks of WordPiece and SentencePiece for a token's place in its word.
 _CONTINUED = re.compile(r"^(##|▁|Ġ)")
@@ -58,6 +60,10 @@ class StaticEmbedder(Embedder):
             what = f"embedding dimensions {self.dimensions} is beyond the {hidden} of {self.model}"
             raise ModelError(what, f"choose at most {hidden}")
         return self.max_tokens or NO_WINDOW
+
+    def preparation(self) -> tuple[float, float]:
+        """Return the seconds of the distillation, or zeros if its table is in WORKBENCH_CACHE."""
+        return (0.0, 0.0) if Store(cache_folder()).has("static", _recipe(self.model, self.dimensions)) else _DISTILLING
 
     def lengths(self, texts: Sequence[str], role: Role) -> Ints:
         """Return the tokens of each text, without special ones: int64 (n)."""

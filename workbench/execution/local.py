@@ -4,12 +4,11 @@ import contextlib
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
 from workbench.core.files import write_text
-from workbench.errors import InputError, StoreError, error_line
+from workbench.errors import StoreError, error_line
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.names import Metric
@@ -88,17 +87,3 @@ def run_experiment(
             message = f"FAILED, {outcome.failures[name]}"
         say(f"[{number}/{total}] {name}: {message}")
     return outcome
-
-
-def on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:
-    """Return a function that precomputes missing results on Dask workers, or None if neither is given. Raises InputError for both."""
-    if jobs and scheduler:
-        raise InputError("jobs and scheduler cannot be combined", "leave one of them out")
-    if jobs is not None and jobs < 1:
-        raise InputError(f"jobs is {jobs}", "give 1 or more")
-    if not (jobs or scheduler):
-        return None
-    # Deferred: Dask is an optional dependency.
-    from workbench.execution.dask.precompute import precompute
-
-    return partial(precompute, jobs=jobs, scheduler=scheduler)

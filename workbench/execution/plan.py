@@ -1,48 +1,50 @@
 """Plan a sweep: results to compute and to reuse, and the cost. Planning splits documents but loads no model and embeds nothing."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.core.display import table_html
-from workbench.core.formatting import aligned, plural
+from workbench.core.formatting import aligned, approximate, plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import plan_texts
-from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
+from workbench.embedding.openvino_conversion import without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line
 from workbench.execution.local import context_of
+from workbench.execution.speed import EncodingModel, Speed, speeds_of
 from workbench.experiment.read import ExperimentSpec
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import encoder_chunks
-from workbench.storage.result_store import Store
 
-# Tokens a second by encoder until this machine has measured any: two quiet cores with all-MiniLM-L6-v2 (docs/performance.md).
-_ASSUMED = {"openvino bfloat16": 20_000, "openvino float32": 12_000, "static": 400_000}
-_ASSUMED_OF_OTHERS = 4_000
-_SECONDS_A_NOTEBOOK = 2
-# Chunking, index, hits and scores.
-_SECONDS_A_CHUNK = 0.0007
-# The encoder of an entry that does not name one.
-_UNNAMED = "torch float32"
+# Fewest and most seconds besides encoding: of a sweep (imports, questions, report), of a configuration (stages, notebook), of a chunk.
+_SWEEP = (5.0, 30.0)
+_CONFIGURATION = (1.5, 4.0)
+_CHUNK = (0.0004, 0.002)
 
 
 @dataclass(frozen=True)
 class PlannedConfiguration:
     """A configuration: whether each stage is stored, its chunks, and the tokens to embed beyond those of earlier configurations.
 
-    Chunks and tokens are estimates, not `exact`, if chunking needs vectors, or if a model was never converted here. `error` says why a
+    `tokens_by_model` includes the sentences that the chunker compares, which another model may embed. Chunks and tokens are estimates, not `exact`, if chunking needs vectors, or if a model was never converted here. `error` says why a
     configuration cannot be planned: it will fail, and the others will run.
     """
 
     name: str
     reused: Mapping[str, bool]
     chunks: int = 0
-    tokens: int = 0
+    tokens_by_model: Mapping[EncodingModel, int] = field(default_factory=dict)
     truncated: int = 0
     exact: bool = True
     error: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens to embed by all models."""
+        return sum(self.tokens_by_model.values())
 
     @property
     def complete(self) -> bool:
@@ -52,20 +54,33 @@ class PlannedConfiguration:
 
 @dataclass(frozen=True)
 class Plan:
-    """The expected work of a sweep: its configurations, the measured or assumed speed in tokens per second, and the minutes."""
+    """The expected work of a sweep: its configurations, the speed of each model that embeds, and the fewest and most expected minutes.
+
+    The minutes include converting or distilling a model on its first use.
+    """
 
     configurations: tuple[PlannedConfiguration, ...]
-    tokens_a_second: float
-    measured: bool
-    minutes: float
+    speeds: Mapping[EncodingModel, Speed]
+    minutes_low: float
+    minutes_high: float
 
     @property
     def complete(self) -> bool:
         """Return whether all results are in the store."""
         return all(planned.complete and not planned.error for planned in self.configurations)
 
+    @property
+    def tokens_by_model(self) -> dict[EncodingModel, int]:
+        """Return the tokens to embed by each model."""
+        return {model: sum(planned.tokens_by_model.get(model, 0) for planned in self.configurations) for model in self.speeds}
+
+    @property
+    def duration(self) -> str:
+        """Return the expected duration as a range."""
+        return duration_text(self.minutes_low, self.minutes_high)
+
     def __repr__(self) -> str:
-        return f"Plan({plural(len(self.configurations), 'configuration')}, {'all in the store' if self.complete else f'about {self.minutes:.1f} minutes'})"
+        return f"Plan({plural(len(self.configurations), 'configuration')}, {'all in the store' if self.complete else self.duration})"
 
     def __str__(self) -> str:
         return "\n".join(plan_lines(self))
@@ -80,12 +95,42 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     with without_preparing():
         stored = [(configuration, _reused(graph, configuration)) for configuration in experiment.configurations]
         planned = tuple(_planned(graph, configuration, reused, counted) for configuration, reused in stored)
-        encoders = {_encoder(configuration.embedding) for configuration in experiment.configurations if configuration.embedding}
-    measured = measured_rate(graph.run.workspace.store, encoders)
-    rate = measured or assumed_rate(encoders)
-    seconds = sum(configuration.tokens for configuration in planned) / rate
-    seconds += sum(_SECONDS_A_NOTEBOOK + _SECONDS_A_CHUNK * configuration.chunks for configuration in planned if not configuration.complete)
-    return Plan(planned, rate, measured is not None, seconds / 60)
+        prepared = {
+            embedder: embedder.preparation() for configuration, reused in stored for embedder in _working(graph, configuration, reused)
+        }
+    models = dict.fromkeys(model for configuration in planned for model, tokens in configuration.tokens_by_model.items() if tokens)
+    speeds = speeds_of(graph.run.workspace.store, models)
+    low, high = (_minutes(planned, speeds, list(prepared.values()), end) for end in (0, 1))
+    return Plan(planned, speeds, low, high)
+
+
+def _working(graph: Graph, configuration: Configuration, reused: Mapping[str, bool]) -> set[Embedder]:
+    """Return the embedders that stages to compute use."""
+    embedders = (graph.stages[stage].embedder(configuration) for stage, stored in reused.items() if not stored)
+    return {embedder for embedder in embedders if embedder}
+
+
+def _minutes(
+    planned: Sequence[PlannedConfiguration], speeds: Mapping[EncodingModel, Speed], prepared: Sequence[tuple[float, float]], end: int
+) -> float:
+    """Return the fewest (`end` 0) or most (1) expected minutes."""
+    todo = [configuration for configuration in planned if not configuration.complete]
+    seconds = _SWEEP[end] + sum(_CONFIGURATION[end] + _CHUNK[end] * configuration.chunks for configuration in todo)
+    seconds += sum(preparation[end] for preparation in prepared)
+    for configuration in todo:
+        seconds += sum(tokens / speeds[model][1 - end] for model, tokens in configuration.tokens_by_model.items() if tokens)
+    return seconds / 60
+
+
+def duration_text(low: float, high: float) -> str:
+    """Format a range of minutes."""
+    if high < 1:
+        return "less than a minute"
+    unit, size = ("hours", 60) if high >= 120 else ("minutes", 1)
+    ends = [f"{end / size:.0f}" for end in (low, high)]
+    if ends[0] == "0":
+        return f"up to {ends[1]} {unit if ends[1] != '1' else unit[:-1]}"
+    return f"about {' to '.join(dict.fromkeys(ends))} {unit if ends[1] != '1' else unit[:-1]}"
 
 
 def _reused(graph: Graph, configuration: Configuration) -> dict[str, bool]:
@@ -112,43 +157,24 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
         cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
     except Exception as error:  # planning continues with the other configurations
         return PlannedConfiguration(name, reused, error=error_line(error))
-    return PlannedConfiguration(name, reused, chunks, 0 if reused["vectors"] else cost.tokens, cost.truncated, cost.exact)
+    tokens = {} if reused["vectors"] else {EncodingModel.of(embedder): cost.tokens}
+    return PlannedConfiguration(name, reused, chunks, tokens, cost.truncated, cost.exact)
 
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
     """Estimate the tokens to embed: the sentences that a chunker compares, plus the documents for chunks with unknown borders."""
     (chunks,), compared_by = graph.nodes(configuration, ["chunks"]), configuration.chunking.compared_by
     texts = graph.stages["chunks"].texts(graph.inputs(chunks)) or ()
-    tokens = plan_texts(texts, compared_by, graph.run.workspace.vectors, counted).tokens if compared_by else 0
+    tokens = Counter[EncodingModel]()
+    if compared_by:
+        tokens[EncodingModel.of(compared_by)] += plan_texts(texts, compared_by, graph.run.workspace.vectors, counted).tokens
     embedder, documents = configuration.embedding, [document.text for document in graph.run.dataset.documents]
     inside = int(embedder.lengths(documents, "document").sum()) if embedder else sum(map(len, documents)) // 4
+    if embedder:
+        tokens[EncodingModel.of(embedder)] += inside
     size = configuration.chunking.sizes[0] or 256
     # Semantic chunks are filled to about half of their size.
-    return PlannedConfiguration(configuration.name, reused, 2 * -(-inside // size), tokens + (inside if embedder else 0), 0, exact=False)
-
-
-def _encoder(embedder: Embedder) -> str:
-    try:
-        return embedder.encoder().name
-    except UnpreparedModelError:
-        return "openvino float32"
-
-
-def assumed_rate(encoders: set[str]) -> float:
-    """Return the tokens a second of the slowest of these encoders, as measured on another machine."""
-    return min((_ASSUMED.get(encoder, _ASSUMED_OF_OTHERS) for encoder in encoders), default=_ASSUMED_OF_OTHERS)
-
-
-def measured_rate(store: Store, encoders: set[str]) -> float | None:
-    """Return tokens a second over all results of these encoders in the store, or None without results."""
-    tokens = seconds = 0.0
-    for folder in (store.root / "vectors").glob("*"):
-        entry = store.get("vectors", folder.name) if folder.is_dir() else None
-        counts = entry.values("encoded") if entry else {}
-        encoded = counts.get("tokens", 0) if counts.get("encoder", _UNNAMED) in encoders else 0
-        if entry and encoded:
-            tokens, seconds = tokens + encoded, seconds + entry.seconds + counts.get("workers_seconds", 0.0)
-    return tokens / seconds if seconds else None
+    return PlannedConfiguration(configuration.name, reused, 2 * -(-inside // size), tokens, 0, exact=False)
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -174,12 +200,15 @@ def _stages(names: Sequence[str], others: Sequence[str]) -> str:
 
 
 def _notes(plan: Plan) -> list[str]:
-    total = sum(planned.tokens for planned in plan.configurations)
-    source = "measured here" if plan.measured else "assumed, no speed was measured in this store yet"
-    duration = f"about {plan.minutes:.1f} minutes" if plan.minutes >= 1 else "less than a minute"
     cut = [planned.name for planned in plan.configurations if planned.truncated]
+    tokens = [_speed_text(model, tokens, plan.speeds[model]) for model, tokens in plan.tokens_by_model.items()] or ["0 tokens to embed"]
     return [
-        f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({source}): {duration}",
+        f"{'; '.join(tokens)}: {plan.duration}",
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *(f"{planned.name}: cannot be planned and will fail: {planned.error}" for planned in plan.configurations if planned.error),
     ]
+
+
+def _speed_text(model: EncodingModel, tokens: int, speed: Speed) -> str:
+    source = "measured here" if speed.measured else "assumed, no speed was measured in this store yet"
+    return f"{tokens:,} tokens to embed with {model} at {approximate(speed.low)} to {approximate(speed.high)} tokens/s ({source})"

@@ -125,13 +125,13 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     timings |= _latencies("question", _question_seconds(result))
     searches = result.hits.values("searches")
     for search, step in (("exact", "exact"), ("ann", "chroma")):
-        timings |= _latencies(step, result.hits.array(f"{search}_seconds")) if search in searches["names"] else {}
+        timings |= _latencies(step, _passes(result.hits.array(f"{search}_seconds"))) if search in searches["names"] else {}
     if "vectors" in result.entries:
         encoded = result.entry("vectors")
         spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
         timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
-        timings |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", result.entry("queries").array("seconds"))
+        timings |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", _passes(result.entry("queries").array("seconds")))
     if searches["overlap"] is not None:
         timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
@@ -140,18 +140,29 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
 
 
 def _question_seconds(result: Result) -> Floats:
-    """Return the seconds of embedding plus search for up to 50 questions."""
-    search: Floats = result.hits.array(f"{result.configuration.retrieval.evaluated}_seconds").astype(np.float64)
+    """Return the seconds of embedding plus search for up to 50 questions: float64 (passes, questions)."""
+    search = _passes(result.hits.array(f"{result.configuration.retrieval.evaluated}_seconds"))
     if "queries" not in result.entries:
         return search
-    embedding = result.entry("queries").array("seconds")
-    count = min(len(search), len(embedding))
-    return np.asarray(search[:count] + embedding[:count])
+    embedding = _passes(result.entry("queries").array("seconds"))
+    passes, questions = np.minimum(search.shape, embedding.shape)
+    return np.asarray(search[:passes, :questions] + embedding[:passes, :questions])
+
+
+def _passes(seconds: Floats) -> Floats:
+    # An entry of an earlier version has one pass, without its axis.
+    return np.atleast_2d(seconds).astype(np.float64)
 
 
 def _latencies(step: str, seconds: Floats) -> dict[str, float]:
-    """Return median and 95th percentile in milliseconds, or an empty mapping without measured times."""
-    return {f"latency_{step}_p{percent}": float(np.percentile(seconds, percent)) * 1000 for percent in (50, 95)} if len(seconds) else {}
+    """Return median and 95th percentile in milliseconds, with the range of several passes, or an empty mapping without measured times."""
+    latencies: dict[str, float] = {}
+    for name, percent in ((f"latency_{step}_p50", 50), (f"latency_{step}_p95", 95)) if seconds.size else ():
+        passes = np.percentile(seconds, percent, axis=1) * 1000
+        latencies[name] = float(np.median(passes))
+        if len(passes) > 1:
+            latencies |= {f"{name}_low": float(passes.min()), f"{name}_high": float(passes.max())}
+    return latencies
 
 
 def context_table(context: RunContext, result: Result) -> pd.DataFrame:

@@ -18,7 +18,7 @@ _LISTED = 100
 
 
 class HitsStage(Stage):
-    """Tables `*_hits`, `*_ranking`, `*_about` and array `*_seconds` for each search, such as `exact` and `ann`.
+    """Tables `*_hits`, `*_ranking`, `*_about` and array `*_seconds` (passes, up to 50 queries) for each search, such as `exact` and `ann`.
 
     Values `searches`: their names, the index's bytes, and the mean share of the exact top k chunks that are also in Chroma's top k.
     """

@@ -10,7 +10,7 @@ from workbench.storage.result_store import Draft
 
 
 class QueriesStage(EmbeddingStage):
-    """Array `vectors` float32 (queries, dimension), and array `seconds`: the time to embed one query alone, for up to 50 queries."""
+    """Array `vectors` float32 (queries, dimension), and array `seconds` (passes, up to 50): the time to embed one query alone."""
 
     name = "queries"
     inputs = ("questions",)

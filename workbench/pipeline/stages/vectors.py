@@ -39,7 +39,7 @@ class EmbeddingStage(Stage):
 class VectorsStage(EmbeddingStage):
     """Array `vectors` float32 (chunks, dimension), and array `lengths`: each input's tokens before truncation, or its pooled tokens.
 
-    Values `encoded`: tokens, those that a provider billed, their cost, the encoder, the workers' seconds.
+    Values `encoded`: tokens, those that a provider billed, their cost, the model, the encoder, the workers' seconds.
     """
 
     name = "vectors"
@@ -59,7 +59,9 @@ class VectorsStage(EmbeddingStage):
         draft.array("lengths", embedded.lengths)
         spent = EncodingCost(embedded.tokens_encoded, embedded.usage) + by_workers
         counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}
-        draft.values("encoded", counted | {"encoder": embedder.encoder().name, "workers_seconds": by_workers.seconds})
+        draft.values(
+            "encoded", counted | {"model": embedder.model, "encoder": embedder.encoder().name, "workers_seconds": by_workers.seconds}
+        )
 
     def texts(self, inputs: Inputs) -> Sequence[str] | None:
         """Return the chunks' texts with their headers, or None if whole documents are encoded."""

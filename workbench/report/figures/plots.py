@@ -1,5 +1,6 @@
 """Figures of a run and of a history: differences, recall, costs, lengths, and a metric over runs. Callers shorten names."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -103,13 +104,18 @@ def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]
 
 
 class Point(NamedTuple):
-    """A configuration by cost and quality: `best` if on the frontier, not `ranked` if beyond the embedder's window."""
+    """A configuration by cost and quality: `best` if on the frontier, not `ranked` if beyond the embedder's window.
+
+    `low` to `high` is the range of the cost, if it is known.
+    """
 
     label: str
     cost: float
     quality: float
     ranked: bool
     best: bool
+    low: float = math.nan
+    high: float = math.nan
 
 
 def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
@@ -119,6 +125,8 @@ def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
     axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
     for point in points:
         look: dict[str, Any] = {"marker": "o", "markerfacecolor": ACCENT if point.best else PAPER} if point.ranked else {"marker": "x"}
+        if math.isfinite(point.low):
+            axes.plot([point.low, point.high], [point.quality] * 2, color=ACCENT if point.best else MUTED, linewidth=1)
         axes.plot([point.cost], [point.quality], color=ACCENT if point.best else MUTED, linestyle="", markersize=5, **look)
     costs = [point.cost for point in points]
     if min(costs) > 0 and max(costs) > _DECADES * min(costs):

@@ -1,21 +1,24 @@
 """Quality against text and cost: recall by delivered tokens, and the primary metric by size, overlap and cost."""
 
+import itertools
 import math
 
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import COSTS, CURVE, Cost, recall_curves
+from workbench.analysis.frontier import COSTS, CURVE, DRIFT, TIMES, Cost, CostedConfiguration, recall_curves, separated, timings_of
 from workbench.analysis.size_grid import Grid, size_grids
 from workbench.core.formatting import count, listed, shortened
 from workbench.report.cells import Scale, amount_cell, count_cell, described, key_of, value_cell, words
 from workbench.report.figures import plots
 from workbench.report.figures.canvas import MOST_NAMES, NAME_LENGTH
 from workbench.report.model import Beside, Cell, Column, Figure, Prose, Row, Section, Table
+from workbench.report.text.sentences import defined, time_text
 
 _MOST_COSTS = 2
 # The first two of these that differ between configurations are plotted.
-_DRAWN: tuple[Cost, ...] = ("delivered", "p50", "encoded", "index")
+_DRAWN: tuple[Cost, ...] = ("encoded", "delivered", "index", "p50")
+OVERLAP = f"where two ranges overlap or are at most {DRIFT} times apart, no difference is shown."
 
 
 def curves(findings: Findings) -> Section | None:
@@ -62,21 +65,46 @@ def costs(findings: Findings) -> Section | None:
     """Plot the primary metric against up to two costs that differ, then tabulate all costs. Returns None if all configurations failed."""
     if not findings.priced:
         return None
-    values = {cost: np.array([priced.costs[cost] for priced in findings.priced]).round(6) for cost in _DRAWN}
-    differ = [cost for cost, known in values.items() if len(np.unique(known[~np.isnan(known)])) > 1]
+    differ = [cost for cost in _DRAWN if _differs(findings, cost)]
     drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(findings, cost))]
     return Section("Quality and cost", "costs-section", [*([Beside(drawn)] if drawn else []), costs_table(findings)], "Cost")
+
+
+def _differs(findings: Findings, cost: Cost) -> bool:
+    """Whether any two configurations are shown to differ in a cost."""
+    ranges = {priced.ranges[cost] for priced in findings.priced if not math.isnan(priced.costs[cost])}
+    return any(separated(cost, one, other) for one, other in itertools.combinations(ranges, 2))
 
 
 def costs_table(findings: Findings) -> Table:
     """Tabulate all costs of all configurations."""
     columns = [words("configuration"), Column("chunks"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
+    columns.append(Column("encoding, s", note="one measurement"))
     rows = [
-        Row([Cell(each.name), count_cell(findings.run.facts[each.name]["chunks"]), *(amount_cell(each.costs[cost]) for cost in COSTS)])
+        Row([Cell(each.name), count_cell(findings.run.facts[each.name]["chunks"]), *(_cost_cell(each, cost) for cost in COSTS), seconds])
         for each in findings.priced
+        for seconds in [_encoding_cell(findings, each)]
     ]
-    note = " ".join(f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}." for kind in COSTS.values())
-    return Table("What each configuration costs", columns, rows, note)
+    note = " ".join(defined(kind) for kind in COSTS.values())
+    times = f"Times: {OVERLAP} Encoding, s: the texts that were not in the cache, measured once, on the machine and in the run that encoded them."
+    return Table("What each configuration costs", columns, rows, f"{note} {times}")
+
+
+def _cost_cell(costed: CostedConfiguration, cost: Cost) -> Cell:
+    return time_cell(costed, cost) if cost in TIMES else amount_cell(costed.costs[cost])
+
+
+def time_cell(costed: CostedConfiguration | None, cost: Cost) -> Cell:
+    """The range of a time, sorted by its median."""
+    return Cell(time_text(costed.costs[cost], costed.ranges[cost]), sort=costed.costs[cost]) if costed else value_cell(math.nan)
+
+
+def _encoding_cell(findings: Findings, costed: CostedConfiguration) -> Cell:
+    """The seconds of encoding, unless this run encoded nothing."""
+    timed = timings_of(findings.run, costed.name)
+    if costed.costs["encoded"] and not timed.get("tokens_encoded"):
+        return Cell("from the cache", sort=math.nan)
+    return amount_cell(timed.get("seconds_vectors", math.nan))
 
 
 def _place(point: plots.Point) -> str:
@@ -87,7 +115,7 @@ def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
     """Plot the primary metric against a cost. Returns None if fewer than two configurations have both."""
     kind, metric = COSTS[cost], str(findings.primary)
     points = [
-        plots.Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier)
+        plots.Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier, *priced.ranges[cost])
         for priced in findings.priced
     ]
     known = [point for point in points if not np.isnan(point.cost + point.quality)]
@@ -96,9 +124,12 @@ def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
     short = shortened([point.label for point in known if point.best or len(known) <= MOST_NAMES], NAME_LENGTH)
     drawing = plots.frontier([point._replace(label=short.get(point.label, "")) for point in known], metric, f"{kind.label}, {kind.unit}")
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
-    rows = [Row([Cell(point.label), amount_cell(point.cost), value_cell(point.quality), Cell(_place(point))]) for point in known]
+    cells = {priced.name: _cost_cell(priced, cost) for priced in findings.priced}
+    rows = [Row([Cell(point.label), cells[point.label], value_cell(point.quality), Cell(_place(point))]) for point in known]
     data = Table(f"{metric} against {kind.label}", columns, rows)
-    caption = f"Solid points: no cheaper configuration scores as high ({listed([point.label for point in known if point.best], 6)})."
+    dearer = "are shown to take longer" if cost in TIMES else "cost more"
+    caption = f"Solid points: only configurations that {dearer} score higher ({listed([point.label for point in known if point.best])})."
+    caption += f" Lines are the ranges of the times: {OVERLAP}" if cost in TIMES else ""
     caption += " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
     caption += "" if all(point.ranked for point in known) else " Crosses are not ranked."
     caption += " The frontier orders means; it does not say that they differ."

@@ -9,6 +9,7 @@ from workbench.analysis.standings import Standing
 from workbench.core.formatting import number, plural
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
+from workbench.report.sections.costs import OVERLAP, time_cell
 from workbench.report.text.sentences import difference_text, screened_sentence, window_note
 from workbench.results.run_tables import Measure
 from workbench.statistics.intervals import bounds_text
@@ -41,7 +42,7 @@ def ranking_table(findings: Findings) -> Table | None:
         Column("p", note="corrected"),
         *(Column(str(metric)) for metric in others),
         Column("tokens", note="in k chunks"),
-        Column("ms", note="median"),
+        Column("ms", note="per question"),
         Column("size", note="overlap"),
     ]
     rows = [_row(findings, place, standing, others, scale) for place, standing in enumerate(ranked, 1)]
@@ -50,7 +51,7 @@ def ranking_table(findings: Findings) -> Table | None:
     tie_set = f"● marks the tie set, {marked} of {len(rows)}: with 95 % confidence the {end} true mean is in it. " if marked else ""
     note = (
         f"{tie_set}Intervals of means are 95 % each, clustered by source document. Differences are on the same questions; their intervals "
-        f"hold for all comparisons at once.{_leader_note(findings)}"
+        f"hold for all comparisons at once.{_leader_note(findings)} Times: {OVERLAP}"
     )
     return Table(f"By {primary}; {budget}", columns, rows, note, "ranked")
 
@@ -111,9 +112,8 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
     cells += [gap_cell(pair.simultaneous if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     for mean in (standing.means[str(metric)] for metric in others):
         cells.append(value_cell(mean.value, note=f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""))
-    milliseconds, overlap = priced.costs["p50"] if priced else np.nan, standing.facts["overlap"]
-    cells += [count_cell(standing.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
-    size = count_cell(standing.facts["size"])
+    cells += [count_cell(standing.facts["delivered_tokens"]), time_cell(priced, "p50")]
+    overlap, size = standing.facts["overlap"], count_cell(standing.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
     return Row(cells, findings.mark(standing.name) != "")
 

@@ -1,12 +1,15 @@
 """Margins and ties of a configuration's rankings, latency, and the gap of an approximate index."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from workbench.analysis.frontier import timings_of
+from workbench.analysis.frontier import passes_of, timings_of
 from workbench.analysis.values import detail
-from workbench.core.formatting import count, fitting_digits, listed, number, plural, share, signed
+from workbench.core.formatting import count, listed, number, plural, share, signed
 from workbench.report.cells import question_row, text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table
+from workbench.report.text.sentences import time_text
 from workbench.results.run_tables import RunTables
 
 # A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
@@ -44,14 +47,17 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
 def latency(run: RunTables, configuration: str) -> Table:
     """Tabulate milliseconds per question for each step."""
     timings = timings_of(run, configuration)
-    milliseconds = {
-        step: (timings[f"latency_{name}_p50"], timings[f"latency_{name}_p95"])
+    rows = [
+        Row([Cell(step), *(_range_cell(timings, f"latency_{name}_{percentile}") for percentile in ("p50", "p95"))])
         for step, name in _STEPS.items()
         if f"latency_{name}_p50" in timings
-    }
-    digits = fitting_digits(value for percentiles in milliseconds.values() for value in percentiles)
-    rows = [Row([Cell(step), *(value_cell(value, digits) for value in percentiles)]) for step, percentiles in milliseconds.items()]
-    return Table("Milliseconds per question, one at a time", [words("step"), Column("median"), Column("p95")], rows)
+    ]
+    title = "Milliseconds per question, one at a time, lowest to highest of several passes"
+    return Table(title, [words("step"), Column("median"), Column("p95")], rows)
+
+
+def _range_cell(timings: Mapping[str, float], name: str) -> Cell:
+    return Cell(time_text(timings[name], passes_of(timings, name)), sort=timings[name])
 
 
 def index_gap(run: RunTables, configuration: str) -> list[Block]:

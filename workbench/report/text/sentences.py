@@ -1,9 +1,11 @@
 """Sentences about the data, metrics and single configurations."""
 
+import math
 from collections.abc import Sequence
 
+from workbench.analysis.frontier import CostKind, CostRange
 from workbench.analysis.standings import Mean, Standing
-from workbench.core.formatting import count, interval, listed, number, plural, share, signed
+from workbench.core.formatting import NONE, count, interval, listed, number, plural, share, signed, spread
 from workbench.report.cells import digits_for
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.screening import ScreenedConfiguration, Screening
@@ -37,6 +39,18 @@ def about_primary(run: RunTables) -> str:
             f"the primary metric is {metric}, over distinct documents, each ranked by its highest chunk."
         )
     return f"The primary metric is {metric}: it does not compare at equal context, because larger chunks deliver more text."
+
+
+def defined(kind: CostKind) -> str:
+    """Define a cost."""
+    return f"{kind.label[0].upper()}{kind.label[1:]}: {kind.unit} {kind.definition}."
+
+
+def time_text(value: float, passes: CostRange, unit: str = "") -> str:
+    """The range of a time, `15 (one measurement)` without a range, or a dash for an unknown time."""
+    if math.isnan(value):
+        return NONE
+    return f"{spread(passes.low, passes.high)}{unit}" if passes.repeated else f"{spread(value, value)}{unit} (one measurement)"
 
 
 def predicate(mean: Mean, metric: Measure) -> str:

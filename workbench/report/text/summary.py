@@ -1,25 +1,19 @@
 """The eight questions about a sweep, each answered by a sentence with a detail."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration
+from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration, separated
 from workbench.analysis.questions.miss_causes import cause_meanings, explains_text
 from workbench.attribution.causes import CAUSES
 from workbench.core.formatting import amount, count, listed, number, plural, share
 from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
-from workbench.report.text.sentences import about_dataset
+from workbench.report.text.sentences import about_dataset, defined, time_text
 
-_PRICES: dict[Cost, str] = {
-    "encoding": "{} s of encoding",
-    "index": "{} MB of index",
-    "delivered": "{} tokens of delivered text per question",
-    "p95": "{} ms per question (95th percentile)",
-}
+_TIME: Cost = "p50"
 # The cause, after "misses evidence ... because".
 _BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
@@ -73,12 +67,15 @@ def cost(findings: Findings) -> tuple[str, str]:
     first, cheapest = findings.price(findings.first.name) if findings.first else None, findings.cheapest
     if first is None or cheapest is None or findings.verdict is None:
         return "No configuration can be ranked, so no cost is given.", ""
-    meaning = " ".join(f"{kind.label.capitalize()}: {kind.unit} {kind.definition}." for kind in map(COSTS.__getitem__, _PRICES))
-    # At equal context all deliver the same amount.
-    kinds = [kind for kind in _PRICES if kind != "delivered" or findings.primary.tokens is None]
-    sentence = f"{first.name} costs {_priced(first, kinds)}"
+    meaning = " ".join(defined(COSTS[cost]) for cost in COSTS if cost != "p95")
+    sentence = f"{first.name} costs {_priced(findings, first)}"
     if cheapest.name != first.name:
-        return f"{sentence}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(cheapest, kinds)}.", meaning
+        same = not separated(_TIME, first.ranges[_TIME], cheapest.ranges[_TIME])
+        unlike = "; no difference in the time per question is shown" if same else ""
+        return (
+            f"{sentence}. {cheapest.name}, statistically indistinguishable from it, costs {_priced(findings, cheapest)}{unlike}.",
+            meaning,
+        )
     least = findings.conclusive and len(findings.verdict.best) > 1
     return f"{sentence}{'; no other configuration of the tie set costs less to encode' if least else ''}.", meaning
 
@@ -128,6 +125,15 @@ def data(findings: Findings) -> tuple[str, str]:
     return about_dataset(findings.run), f"{findings.primary} is over {over}{unscored}."
 
 
-def _priced(costed: CostedConfiguration, kinds: Sequence[Cost]) -> str:
-    known = {kind: costed.costs[kind] for kind in kinds if not np.isnan(costed.costs[kind])}
-    return listed([_PRICES[kind].format(count(value) if kind == "delivered" else amount(value)) for kind, value in known.items()])
+def _priced(findings: Findings, costed: CostedConfiguration) -> str:
+    """List the costs that do not depend on the machine, then the time."""
+    chunks, encoded = plural(findings.run.facts[costed.name]["chunks"], "chunk"), costed.costs["encoded"]
+    prices = [f"{count(encoded)} tokens to encode in {chunks}" if encoded else f"{chunks} without encoding"]
+    if encoded and not np.isnan(costed.costs["index"]):
+        prices.append(f"{amount(costed.costs['index'])} MB of index")
+    # At equal context all deliver the same amount.
+    if findings.primary.tokens is None:
+        prices.append(f"{count(costed.costs['delivered'])} tokens of delivered text per question")
+    if not np.isnan(costed.costs[_TIME]):
+        prices.append(time_text(costed.costs[_TIME], costed.ranges[_TIME], " ms per question"))
+    return listed(prices)
