@@ -1,14 +1,18 @@
 import html
 import re
+from datetime import UTC, datetime
 
 import nbformat
 import numpy as np
 import pytest
 
+from workbench.core.formatting import interval, signed
 from workbench.errors import InputError, StoreError
+from workbench.execution.collect import collect
 from workbench.notebook_runner.run_notebooks import write_trends
 from workbench.report.figures.plots import label_rows
 from workbench.report.trends import load_history
+from workbench.results.history import append
 from workbench.storage.result_store import Store
 
 NOISE = np.random.default_rng(3).normal(0, 0.004, 12).round(4)
@@ -73,7 +77,14 @@ def test_a_notebook_finds_the_outputs_beside_its_own_folder(outputs, tmp_path, m
 
 def test_levels_are_shown_with_the_changes_of_their_run(outputs):
     found = rows(load_history(outputs).levels())
-    assert [(row[0], row[1], row[5]) for row in found] == [("7", "dense", "model"), ("10", "bm25", "no fingerprint")]
+    assert [(row[0], row[1], row[5]) for row in found] == [("7", "dense", "model")]
+
+
+def test_runs_that_repeat_each_other_are_one_observation(outputs):
+    view = load_history(outputs)
+    assert rows(view.observations()) == [["dense", "12", "12", "12"], ["bm25", "12", "3", "3"]]
+    assert "one observation of the level: 12 runs of bm25 are 3 observations" in said(view.overview())
+    assert "too few for a change of level: bm25" in said(view.overview())
 
 
 def test_changes_name_what_was_changed_in_words(outputs):
@@ -88,28 +99,33 @@ def test_a_further_stage_is_named_as_it_is(past):
 
 def test_a_value_that_changes_without_a_reason_is_listed_with_both_commits(outputs):
     found = [row for row in rows(load_history(outputs).unexplained()) if row[1] == "bm25"]
-    assert found == [["10", "bm25", "2026-03-10 09:00", "0.5100", "+0.0100", "00000000", "00000000"]]
+    assert found == [["10", "bm25", "2026-03-10 09:00", "0.5100", "+0.0100", "no scores by question", "–", "00000000", "00000000"]]
 
 
-def test_the_last_two_runs_are_compared_by_their_intervals(outputs):
-    dense, bm25 = rows(load_history(outputs).last_two())
-    assert bm25[1:] == ["11, 12", "0.510", "0.510", "0.000", "–", "nothing, identical"]
-    low, high = (float(bound.replace("−", "-")) for bound in dense[5].strip("[]").split(", "))
-    # Square-and-add: both bounds are sqrt(0.05² + 0.04²) from the difference.
-    assert high - low == pytest.approx(2 * 0.0640, abs=2e-3)
-    assert dense[6] == "the code or the machine"
+def test_the_difference_of_two_runs_is_paired_by_question(run, place):
+    for day, kind in enumerate(("bm25", "bm25", "dense"), 1):
+        outcome = run(name="paired", pipeline={"retrieval": {"kind": kind}}, metrics=["span_recall@1", "recall@3"])
+        append(collect(outcome), place / "paired", datetime(2026, 3, day, tzinfo=UTC))
+    view = load_history(place / "paired")
+    (row,) = rows(view.changes())
+    (difference,) = view.differences.values()
+    assert (row[0], row[3]) == ("3", "model, retrieval")
+    assert row[5:7] == [signed(difference.difference.value), interval(difference.difference.low, difference.difference.high)]
+    assert difference.difference.value == pytest.approx(view.trends[0].rows["difference"].iloc[2])
+    assert difference.difference.n == 6
+    assert "paired by question" in said(view.changes())
+    assert rows(load_history(place / "paired", metric="recall@3").changes())[0][6:8] == ["no scores by question", "–"]
 
 
 def test_few_runs_claim_nothing(past):
     view = load_history(past([{"run": run, "value": 0.5 + 0.4 * (run > 1)} for run in range(4)]))
-    assert "fewer than 9 runs" in said(view.overview())
-    assert "finding one takes 9 runs" in said(view.levels())
+    assert "fewer than 9 different results" in said(view.overview())
+    assert "finding one takes 9 different results" in said(view.levels())
 
 
 def test_one_run_is_shown_and_has_nothing_before_it(past):
     view = load_history(past([{"run": 0, "value": 0.5}]))
     assert view.chart().alt
-    assert "No configuration has two runs" in said(view.last_two())
     assert "Nothing changed between runs" in said(view.changes())
     assert "came with a change" in said(view.unexplained())
 
@@ -154,4 +170,4 @@ def test_the_notebook_runs_and_is_rendered_as_a_page(outputs):
     assert text.count('role="img"') == 1
     assert "load_history" not in text
     executed = nbformat.read(outputs / "mine" / "trends.ipynb", as_version=4)
-    assert "recorded: 2 changes of level in 12 runs" in executed.cells[-1].outputs[0].data["text/plain"]
+    assert "recorded: 1 change of level in 12 runs" in executed.cells[-1].outputs[0].data["text/plain"]
