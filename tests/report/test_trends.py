@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 import nbformat
 import numpy as np
 import pytest
+from scipy import stats
 
-from workbench.core.formatting import interval, signed
+from workbench.core.formatting import interval, number, signed
 from workbench.errors import InputError, StoreError
 from workbench.execution.collect import collect
 from workbench.notebook_runner.run_notebooks import write_trends
+from workbench.report.cells import p_cell
 from workbench.report.figures.plots import label_rows
 from workbench.report.trends import load_history
 from workbench.results.history import append
@@ -102,19 +104,35 @@ def test_a_value_that_changes_without_a_reason_is_listed_with_both_commits(outpu
     assert found == [["10", "bm25", "2026-03-10 09:00", "0.5100", "+0.0100", "no scores by question", "–", "00000000", "00000000"]]
 
 
-def test_the_difference_of_two_runs_is_paired_by_question(run, place):
-    for day, kind in enumerate(("bm25", "bm25", "dense"), 1):
-        outcome = run(name="paired", pipeline={"retrieval": {"kind": kind}}, metrics=["span_recall@1", "recall@3"])
-        append(collect(outcome), place / "paired", datetime(2026, 3, day, tzinfo=UTC))
-    view = load_history(place / "paired")
-    (row,) = rows(view.changes())
-    (difference,) = view.differences.values()
-    assert (row[0], row[3]) == ("3", "model, retrieval")
-    assert row[5:7] == [signed(difference.difference.value), interval(difference.difference.low, difference.difference.high)]
-    assert difference.difference.value == pytest.approx(view.trends[0].rows["difference"].iloc[2])
-    assert difference.difference.n == 6
-    assert "paired by question" in said(view.changes())
-    assert rows(load_history(place / "paired", metric="recall@3").changes())[0][6:8] == ["no scores by question", "–"]
+def test_the_difference_of_two_runs_is_paired_by_question(made, tmp_path):
+    random = np.random.default_rng(0)
+    before = random.random(120) * 0.5
+    last = before + random.normal(0.05, 0.1, 120)
+    for day, values in enumerate((before, before, last), 1):
+        append(made.valued([values]), tmp_path, datetime(2026, 3, day, tzinfo=UTC))
+    view = load_history(tmp_path)
+    (row,) = rows(view.unexplained())
+    # Ten questions about each document are one observation.
+    test = stats.ttest_1samp((last - before).reshape(12, 10).mean(axis=1), 0)
+    assert (row[0], row[3:5]) == ("3", [number(last.mean(), 4), signed((last - before).mean(), 4)])
+    assert row[5:7] == [interval(*test.confidence_interval(), 4), p_cell(test.pvalue).text]
+    assert "paired by question" in said(view.unexplained())
+
+
+def test_another_metric_than_the_primary_one_has_no_scores_by_question(run, place):
+    for day, kind in enumerate(("bm25", "dense"), 1):
+        outcome = run(name="secondary", pipeline={"retrieval": {"kind": kind}}, metrics=["span_recall@1", "recall@3"])
+        append(collect(outcome), place / "secondary", datetime(2026, 3, day, tzinfo=UTC))
+    (row,) = rows(load_history(place / "secondary", metric="recall@3").changes())
+    assert (row[3], row[6:8]) == ("model, retrieval", ["no scores by question", "–"])
+
+
+def test_equal_scores_of_different_settings_are_called_identical(run, place):
+    for day, k in enumerate((5, 4), 1):
+        outcome = run(name="identical", pipeline={"retrieval": {"kind": "bm25", "k": k}}, metrics=["span_recall@1", "recall@3"])
+        append(collect(outcome), place / "identical", datetime(2026, 3, day, tzinfo=UTC))
+    (row,) = rows(load_history(place / "identical").changes())
+    assert row[3:8] == ["retrieval", row[4], "0.000", "identical", "1.000"]
 
 
 def test_few_runs_claim_nothing(past):

@@ -193,7 +193,8 @@ class TrendsView:
     def _difference(self, trend: plots.Trend, row: Mapping[Any, Any], digits: int = 3) -> list[str]:
         pair = self.differences[trend.name, row["run"]]
         mean = pair.difference
-        bounds = pair.refusal if mean is None else interval(mean.low, mean.high, digits)
+        identical = mean is not None and mean.low == mean.high == 0
+        bounds = pair.refusal if mean is None else "identical" if identical else interval(mean.low, mean.high, digits)
         difference = row["difference"] if mean is None else mean.value
         return [number(row["value"], digits), signed(difference, digits), bounds, p_cell(pair.p).text]
 
