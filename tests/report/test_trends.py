@@ -106,8 +106,8 @@ def test_a_value_that_changes_without_a_reason_is_listed_with_both_commits(outpu
 
 def test_the_difference_of_two_runs_is_paired_by_question(made, tmp_path):
     random = np.random.default_rng(0)
-    before = random.random(120) * 0.5
-    last = before + random.normal(0.05, 0.1, 120)
+    before = 0.3 + random.random(120) * 0.3
+    last = before + random.uniform(-0.2, 0.3, 120)
     for day, values in enumerate((before, before, last), 1):
         append(made.valued([values]), tmp_path, datetime(2026, 3, day, tzinfo=UTC))
     view = load_history(tmp_path)
