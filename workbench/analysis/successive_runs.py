@@ -54,4 +54,4 @@ def _compared(before: Mapping[Any, Any], after: Mapping[Any, Any], scores: Mappi
     if not both.any():
         return RunDifference(*ids, refusal="no question scored in both")
     pairs = all_pairs(values[:, both], units(clusters[both]).codes, clusters[both])
-    return RunDifference(*ids, paired_difference(*values, clusters), float(pairs.t_p[0]))
+    return RunDifference(*ids, paired_difference(values[0], values[1], clusters), float(pairs.t_p[0]))

@@ -153,7 +153,7 @@ class RunTables:
 
         `repeated` queries have the text of another, `relabelled` ones with other labels. Older runs did not count them.
         """
-        return {"repeated": 0, "relabelled": 0} | self.manifest["dataset"]
+        return {"repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
 
     @property
     def configurations_settings(self) -> Mapping[str, Mapping[str, Any]]:
