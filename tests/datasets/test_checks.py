@@ -250,3 +250,17 @@ def test_an_empty_folder_of_documents_is_the_only_fault(tmp_path: Path) -> None:
     (tmp_path / "documents").mkdir()
     lines = read(tmp_path, {}, asked())[0]
     assert lines == ["documents has no documents; put .md, .markdown, .txt, .html, .htm files into it"]
+
+
+def test_a_question_that_repeats_a_text_is_a_note_with_both_places_and_worse_labels_first(tmp_path: Path) -> None:
+    same = QUESTION | {"query_id": "q2", "query": "who pays for  THE taxi?"}
+    other = QUESTION | {"query_id": "q3", "relevant_doc_ids": ["d4"]}
+    rows = "\n".join(map(json.dumps, (QUESTION, same, other)))
+    changed = {"questions.jsonl": rows.encode(), "documents/d4.md": b"The guest pays."}
+    lines, remarks = read(tmp_path, GOLDEN, changed)
+    assert lines == []
+    text = "repeats the text of query 'q1' (questions.jsonl:1) with"
+    assert remarks == [
+        f"questions.jsonl:3 query 'q3' {text} other labels; make the question specific, or give both all labels",
+        f"questions.jsonl:2 query 'q2' {text} the same labels; remove one of them",
+    ]

@@ -5,7 +5,7 @@ from tests.docs.conftest import DOCS, blocks
 
 def test_the_snippet_prints_what_changed_and_since_when(past, run_python):
     common = {"experiment": "quickstart", "configuration": "fixed-256-0", "metric": "span_recall@2000t"}
-    rows = [common | {"run": run, "value": 0.5 + 0.1 * (run >= 6), "embedding": str(run >= 6)} for run in range(12)]
+    rows = [common | {"run": run, "value": 0.5 + 0.1 * (run >= 6) + 0.001 * (run % 2), "embedding": str(run)} for run in range(12)]
     place = past(rows)
     place.joinpath("outputs").mkdir()
     place.joinpath("history.parquet").rename(place / "outputs" / "history.parquet")

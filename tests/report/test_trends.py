@@ -1,14 +1,20 @@
 import html
 import re
+from datetime import UTC, datetime
 
 import nbformat
 import numpy as np
 import pytest
+from scipy import stats
 
+from workbench.core.formatting import interval, number, signed
 from workbench.errors import InputError, StoreError
+from workbench.execution.collect import collect
 from workbench.notebook_runner.run_notebooks import write_trends
+from workbench.report.cells import p_cell
 from workbench.report.figures.plots import label_rows
 from workbench.report.trends import load_history
+from workbench.results.history import append
 from workbench.storage.result_store import Store
 
 NOISE = np.random.default_rng(3).normal(0, 0.004, 12).round(4)
@@ -73,7 +79,14 @@ def test_a_notebook_finds_the_outputs_beside_its_own_folder(outputs, tmp_path, m
 
 def test_levels_are_shown_with_the_changes_of_their_run(outputs):
     found = rows(load_history(outputs).levels())
-    assert [(row[0], row[1], row[5]) for row in found] == [("7", "dense", "model"), ("10", "bm25", "no fingerprint")]
+    assert [(row[0], row[1], row[5]) for row in found] == [("7", "dense", "model")]
+
+
+def test_runs_that_repeat_each_other_are_one_observation(outputs):
+    view = load_history(outputs)
+    assert rows(view.observations()) == [["dense", "12", "12", "12"], ["bm25", "12", "3", "3"]]
+    assert "one observation of the level: 12 runs of bm25 are 3 observations" in said(view.overview())
+    assert "too few for a change of level: bm25" in said(view.overview())
 
 
 def test_changes_name_what_was_changed_in_words(outputs):
@@ -88,28 +101,49 @@ def test_a_further_stage_is_named_as_it_is(past):
 
 def test_a_value_that_changes_without_a_reason_is_listed_with_both_commits(outputs):
     found = [row for row in rows(load_history(outputs).unexplained()) if row[1] == "bm25"]
-    assert found == [["10", "bm25", "2026-03-10 09:00", "0.5100", "+0.0100", "00000000", "00000000"]]
+    assert found == [["10", "bm25", "2026-03-10 09:00", "0.5100", "+0.0100", "no scores by question", "–", "00000000", "00000000"]]
 
 
-def test_the_last_two_runs_are_compared_by_their_intervals(outputs):
-    dense, bm25 = rows(load_history(outputs).last_two())
-    assert bm25[1:] == ["11, 12", "0.510", "0.510", "0.000", "–", "nothing, identical"]
-    low, high = (float(bound.replace("−", "-")) for bound in dense[5].strip("[]").split(", "))
-    # Square-and-add: both bounds are sqrt(0.05² + 0.04²) from the difference.
-    assert high - low == pytest.approx(2 * 0.0640, abs=2e-3)
-    assert dense[6] == "the code or the machine"
+def test_the_difference_of_two_runs_is_paired_by_question(made, tmp_path):
+    random = np.random.default_rng(0)
+    before = 0.3 + random.random(120) * 0.3
+    last = before + random.uniform(-0.2, 0.3, 120)
+    for day, values in enumerate((before, before, last), 1):
+        append(made.valued([values]), tmp_path, datetime(2026, 3, day, tzinfo=UTC))
+    view = load_history(tmp_path)
+    (row,) = rows(view.unexplained())
+    # Ten questions about each document are one observation.
+    test = stats.ttest_1samp((last - before).reshape(12, 10).mean(axis=1), 0)
+    assert (row[0], row[3:5]) == ("3", [number(last.mean(), 4), signed((last - before).mean(), 4)])
+    assert row[5:7] == [interval(*test.confidence_interval(), 4), p_cell(test.pvalue).text]
+    assert "paired by question" in said(view.unexplained())
+
+
+def test_another_metric_than_the_primary_one_has_no_scores_by_question(run, place):
+    for day, kind in enumerate(("bm25", "dense"), 1):
+        outcome = run(name="secondary", pipeline={"retrieval": {"kind": kind}}, metrics=["span_recall@1", "recall@3"])
+        append(collect(outcome), place / "secondary", datetime(2026, 3, day, tzinfo=UTC))
+    (row,) = rows(load_history(place / "secondary", metric="recall@3").changes())
+    assert (row[3], row[6:8]) == ("model, retrieval", ["no scores by question", "–"])
+
+
+def test_equal_scores_of_different_settings_are_called_identical(run, place):
+    for day, k in enumerate((5, 4), 1):
+        outcome = run(name="identical", pipeline={"retrieval": {"kind": "bm25", "k": k}}, metrics=["span_recall@1", "recall@3"])
+        append(collect(outcome), place / "identical", datetime(2026, 3, day, tzinfo=UTC))
+    (row,) = rows(load_history(place / "identical").changes())
+    assert row[3:8] == ["retrieval", row[4], "0.000", "identical", "1.000"]
 
 
 def test_few_runs_claim_nothing(past):
     view = load_history(past([{"run": run, "value": 0.5 + 0.4 * (run > 1)} for run in range(4)]))
-    assert "fewer than 9 runs" in said(view.overview())
-    assert "finding one takes 9 runs" in said(view.levels())
+    assert "fewer than 9 different results" in said(view.overview())
+    assert "finding one takes 9 different results" in said(view.levels())
 
 
 def test_one_run_is_shown_and_has_nothing_before_it(past):
     view = load_history(past([{"run": 0, "value": 0.5}]))
     assert view.chart().alt
-    assert "No configuration has two runs" in said(view.last_two())
     assert "Nothing changed between runs" in said(view.changes())
     assert "came with a change" in said(view.unexplained())
 
@@ -154,4 +188,4 @@ def test_the_notebook_runs_and_is_rendered_as_a_page(outputs):
     assert text.count('role="img"') == 1
     assert "load_history" not in text
     executed = nbformat.read(outputs / "mine" / "trends.ipynb", as_version=4)
-    assert "recorded: 2 changes of level in 12 runs" in executed.cells[-1].outputs[0].data["text/plain"]
+    assert "recorded: 1 change of level in 12 runs" in executed.cells[-1].outputs[0].data["text/plain"]

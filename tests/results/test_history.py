@@ -3,6 +3,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pandas as pd
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -135,6 +136,28 @@ def test_a_value_that_changes_by_itself_is_unexplained(past):
     assert found["unexplained"].tolist() == [False, False, True, False]
     assert found["changed"].tolist() == ["", "", "", "labels"]
     assert found["difference"].round(9).tolist()[1:] == [0, 0.1, 0.1]
+
+
+def test_runs_with_equal_settings_and_value_are_the_same_result(past):
+    rows = [("a", 0.5), ("a", 0.5), ("b", 0.5), ("b", 0.6), ("a", 0.5), ("a", 0.5 + 1e-12)]
+    made = [{"run": run, "value": value, "chunking": chunking} for run, (chunking, value) in enumerate(rows)]
+    found = changes(read_history(history_path(past(made))), "mine", "whole", "recall@5")
+    assert found["result"].tolist() == [0, 0, 1, 2, 0, 0]
+    assert found["unexplained"].tolist() == [False, False, False, True, False, False]
+
+
+def test_a_history_without_scores_is_read_and_lengthened(run, tmp_path):
+    first = append(run, tmp_path, NOON)
+    path = history_path(tmp_path)
+    for missing in (["scores"], ["stages", "scores"]):
+        older = pq.read_table(path).drop_columns(missing)
+        pq.write_table(older.filter(pc.equal(older["run"], first)), path)
+        assert read_history(path)["scores"].isna().all()
+        second = append(run, tmp_path, NOON)
+        scores = read_history(path).drop_duplicates(["run", "configuration", "primary"]).set_index(["run", "primary"])["scores"]
+        assert scores[first].isna().all()
+        assert scores[second, True].notna().all()
+        assert scores[second, False].isna().all()
 
 
 def test_a_fingerprint_that_comes_or_goes_is_a_change(past):

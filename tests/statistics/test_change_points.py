@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.statistics.change_points import FEWEST_RUNS, LEVEL, MOST_RUNS, change_points
+from workbench.statistics.change_points import FEWEST_RESULTS, LEVEL, MOST_OBSERVATIONS, change_points
 
 HISTORIES, RUNS = 150, 30
 
@@ -29,7 +29,7 @@ def test_two_steps_are_two_points_and_levels_lie_between_them():
     assert [round(point.after, 6) for point in found.points] == [0.6, 0.5]
 
 
-@pytest.mark.parametrize("runs", range(FEWEST_RUNS))
+@pytest.mark.parametrize("runs", range(FEWEST_RESULTS))
 def test_too_few_runs_say_so_and_claim_nothing(runs):
     found = change_points(series([0.1] * (runs // 2) + [0.9] * (runs - runs // 2)))
     assert not found.points
@@ -37,8 +37,8 @@ def test_too_few_runs_say_so_and_claim_nothing(runs):
 
 
 def test_the_fewest_runs_are_enough_for_the_cleanest_step():
-    half = FEWEST_RUNS // 2
-    values = [0.1] * half + [0.9] * (FEWEST_RUNS - half)
+    half = FEWEST_RESULTS // 2
+    values = [0.1] * half + [0.9] * (FEWEST_RESULTS - half)
     assert [point.run for point in change_points(series(values)).points] == [f"r{half}"]
 
 
@@ -72,5 +72,41 @@ def test_a_step_of_three_standard_deviations_is_found_within_a_run():
 
 
 def test_a_long_history_is_looked_at_from_its_end():
-    found = change_points(series([0.9] * 100 + [0.7, 0.71] * (MOST_RUNS // 2)))
-    assert (found.runs, found.points) == (MOST_RUNS, ())
+    found = change_points(series([0.9] * 100 + [0.7, 0.71] * (MOST_OBSERVATIONS // 2)))
+    assert (found.runs, found.observations, found.points) == (100 + MOST_OBSERVATIONS, MOST_OBSERVATIONS, ())
+
+
+def test_consecutive_repeats_are_one_observation():
+    values = [0.70, 0.71, 0.69, 0.72, 0.70, 0.80, 0.81, 0.79, 0.80, 0.82]
+    repeated = np.repeat(values, 3)
+    runs, results = series(repeated), series(np.repeat(np.arange(10), 3)).astype(int)
+    found = change_points(runs, results)
+    assert (found.runs, found.observations, found.results) == (30, 10, 10)
+    (point,) = found.points
+    assert (point.run, point.before, point.after) == ("r15", pytest.approx(0.704), pytest.approx(0.804))
+    assert point.p == change_points(series(values)).points[0].p
+
+
+def test_equal_values_of_different_settings_are_different_results():
+    assert change_points(series([0.7] * 12)).results == 12
+
+
+def test_runs_that_repeat_few_results_are_no_evidence_of_a_change():
+    values = series([0.7] * 15 + [0.8] * 15)
+    assert change_points(values).points
+    found = change_points(values, (values > 0.75).astype(int))
+    assert (found.observations, found.enough, found.points) == (2, False, ())
+
+
+def test_a_result_that_returns_is_not_a_new_one():
+    numbers = np.array([*[0, 1] * 8, *[2, 3] * 8, 4, 5, 6, 7, 8])
+    values = series(np.array([0.70, 0.71, 0.73, 0.74, 0.69, 0.75, 0.71, 0.74, 0.72])[numbers])
+    assert change_points(values).points
+    found = change_points(values, series(numbers).astype(int))
+    assert (found.observations, found.results, found.enough) == (37, 9, True)
+    assert not found.points
+
+
+def test_unscored_runs_do_not_separate_repeats():
+    values = series([0.7, np.nan, 0.7, 0.8])
+    assert change_points(values, series([0, 1, 0, 2]).astype(int)).observations == 2

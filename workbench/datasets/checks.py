@@ -9,6 +9,7 @@ from workbench.datasets.draft import DatasetDraft, EvidenceRow
 from workbench.datasets.fields import probable_label
 from workbench.datasets.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
+from workbench.datasets.repeats import repeats
 from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Need, Span
 
@@ -48,12 +49,24 @@ def _merged(file: str, fault: str, numbers: Sequence[str]) -> str:
 
 
 def notes(draft: DatasetDraft) -> list[str]:
-    """Return remarks on a draft that are not faults, one line each: unknown fields and ambiguous quotes."""
+    """Return remarks on a draft that are not faults, one line each: unknown fields, ambiguous quotes, repeated questions."""
     unread = [
         f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is unknown and ignored"
         for (file, key), rows in draft.unread.items()
     ]
-    return unread + list(dict.fromkeys(draft.notes))
+    return unread + list(dict.fromkeys(draft.notes)) + _repeats(draft)
+
+
+def _repeats(draft: DatasetDraft) -> list[str]:
+    """Return a line for each question that repeats the text of another, those with other labels first."""
+    places = {query.query_id: where for query, where in reversed(draft.queries)}
+    evidence = ((row.query_id, row.span) for row in draft.evidence)
+    found = repeats((query for query, _ in draft.queries), (qrel for qrel, _ in draft.qrels), evidence)
+    lines = []
+    for query_id, first, relabelled in sorted(found, key=lambda repeat: not repeat.relabelled):
+        how = "other labels; make the question specific, or give both all labels" if relabelled else "the same labels; remove one of them"
+        lines.append(f"{places[query_id]} query {query_id!r} repeats the text of query {first!r} ({places[first]}) with {how}")
+    return lines
 
 
 def checked(dataset: Dataset) -> Dataset:

@@ -12,6 +12,7 @@ import pandas as pd
 from workbench import __version__
 from workbench.analysis.pairwise import comparisons_table
 from workbench.core.environment import installed_version
+from workbench.datasets.repeats import repeats
 from workbench.execution import tables
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
@@ -72,6 +73,7 @@ def _configurations(outcome: Outcome) -> pd.DataFrame:
 def manifest(outcome: Outcome) -> dict[str, Any]:
     """Return settings, metrics, fingerprints, versions, seeds, commit and failures. Equal runs have equal manifests."""
     dataset, experiment, graph = outcome.context.dataset, outcome.experiment, outcome.graph
+    repeated = repeats(dataset.queries, dataset.qrels, ((need.query_id, span) for need in dataset.needs for span in need.alternatives))
     finished = [configuration for configuration in experiment.configurations if configuration.name not in outcome.failures]
     return {
         "experiment": experiment.settings,
@@ -85,6 +87,8 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
             "documents": len(dataset.documents),
             "queries": len(dataset.queries),
             "unanswerable": sum(not query.answerable for query in dataset.queries),
+            "repeated": len(repeated),
+            "relabelled": sum(repeat.relabelled for repeat in repeated),
             "judgements": len(dataset.qrels),
             "needs": len(dataset.needs),
         },

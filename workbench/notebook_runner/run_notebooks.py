@@ -18,6 +18,7 @@ from workbench.notebook_runner.notebooks import imported_modules, notebook_path,
 from workbench.report.render.html import write_page
 from workbench.report.trends import load_history
 from workbench.results.history import history_path
+from workbench.results.question_scores import scores_path
 from workbench.results.run_tables import RunTables
 from workbench.storage.result_store import Store
 
@@ -93,5 +94,6 @@ def write_trends(outputs: Path, experiment: str, store: Store) -> Path:
     """Run the trends notebook on the history into `<outputs>/<experiment>/trends.ipynb`, write `trends.html` and return its path."""
     view, folder = load_history(outputs, experiment), outputs / experiment
     parameters = {"outputs": "..", "experiment": experiment}
-    run_notebook(store, notebook_path("trends"), parameters, file_digest(history_path(outputs)), folder / "trends.ipynb")
+    shown = [file_digest(path) for path in (history_path(outputs), scores_path(outputs)) if path.is_file()]
+    run_notebook(store, notebook_path("trends"), parameters, shown, folder / "trends.ipynb")
     return write_page(view.document(), folder / "trends.html")

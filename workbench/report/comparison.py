@@ -8,6 +8,7 @@ from workbench.analysis.findings import Findings, findings
 from workbench.report.model import Lines, Prose
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
+from workbench.report.sections.answerable import answerable
 from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
 from workbench.report.sections.exploratory import exploratory
@@ -61,6 +62,10 @@ class ComparisonView:
     def slices(self) -> Shown:
         """The primary metric by slice."""
         return show(slices(self.findings) or Prose("No configuration can be sliced."))
+
+    def answerable(self) -> Shown:
+        """How well scores separate answerable from unanswerable questions."""
+        return show(answerable(self.findings) or Prose("The run does not have both answerable and unanswerable questions."))
 
     def exploratory(self) -> Shown:
         """Metrics beside the primary one, and the ranking at a fixed number of chunks."""

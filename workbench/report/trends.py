@@ -1,25 +1,26 @@
 """The trends notebook: a metric over the runs of a history, the changes between runs, and changes of its level."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import hypot
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from workbench.analysis.successive_runs import RunDifference, run_differences
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import count, fitting_digits, interval, listed, nearest_word, number, plural, shortened, signed
 from workbench.errors import InputError
-from workbench.report.cells import key_of, text, words
+from workbench.report.cells import key_of, p_cell, text, words
 from workbench.report.figures import plots
 from workbench.report.model import Answered, Cell, Column, Figure, Lead, Lines, Prose, Report, Row, Section, Table
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
-from workbench.results.history import EXACT, changes, history_path, read_history
+from workbench.results.history import changes, history_path, read_history
+from workbench.results.question_scores import read_scores, scores_path
 from workbench.results.run_tables import RETRIEVED
-from workbench.statistics.change_points import FEWEST_RUNS, ChangePoint, change_points
+from workbench.statistics.change_points import FEWEST_RESULTS, ChangePoint, change_points
 
 # Fingerprints whose names differ from their columns'.
 _NAMES = {"embedding": "model"}
@@ -30,15 +31,21 @@ _MOST_PANELS = 8
 _TITLE_LENGTH = 38
 _MOST_ROWS = 40
 _RUN = (words("run"), words("configuration"), words("time, UTC"))
+_DIFFERENCE = (Column("value"), Column("difference"), text("95 % interval"), Column("p"))
+_PAIRED = (
+    "A difference is to the configuration's run before, on the same questions; its interval and p are paired by question, clustered by source "
+    "document, and not corrected for the number of rows. Scores by question are kept for the primary metric."
+)
 
 
 @dataclass(frozen=True)
 class TrendsView:
-    """One metric of one experiment over the runs of a history."""
+    """One metric of one experiment over the runs of a history. `scores` are the sets of scores by question that the history names."""
 
     history: pd.DataFrame
     experiment: str
     metric: str
+    scores: Mapping[str, pd.DataFrame] = field(default_factory=dict, repr=False)
 
     @cached_property
     def runs(self) -> pd.DataFrame:
@@ -53,6 +60,11 @@ class TrendsView:
         newest_first = rows.iloc[::-1]["run"].drop_duplicates().tolist()
         names = dict.fromkeys(name for run in newest_first for name in rows.loc[rows["run"] == run, "configuration"])
         return tuple(trend for name in names if len((trend := self._trend(name)).rows))
+
+    @cached_property
+    def differences(self) -> dict[tuple[str, str], RunDifference]:
+        """Each configuration and run whose result differs from the run before, with the paired difference."""
+        return {(trend.name, pair.run): pair for trend in self.trends for pair in run_differences(trend.rows, self.scores)}
 
     def overview(self) -> Shown:
         """The number of runs, the changes of level, and an explanation of values that change without a reason."""
@@ -90,40 +102,46 @@ class TrendsView:
         return show(Lines(lines) if lines else None)
 
     def changes(self) -> Shown:
-        """Every run with a fingerprint that differs from the run before, and the change of the value."""
+        """Every run with a fingerprint that differs from the run before, and the paired difference of the value."""
         rows = [
-            [*_run(trend, row), _named(row["changed"]), number(row["value"]), signed(row["difference"]), _commit(row["commit"])]
+            [*_run(trend, row), _named(row["changed"]), *self._difference(trend, row), _commit(row["commit"])]
             for trend in self.trends
             for row in trend.rows[trend.rows["changed"] != ""].to_dict("records")
         ]
-        columns = [*_RUN, text("changed"), Column("value"), Column("difference"), words("commit")]
-        return _newest("Changes since the configuration's run before", columns, rows, "Nothing changed between runs.")
+        columns = [*_RUN, text("changed"), *_DIFFERENCE, words("commit")]
+        return _newest("Changes since the configuration's run before", columns, rows, "Nothing changed between runs.", _PAIRED)
 
     def levels(self) -> Shown:
         """The change points, with the fingerprints that changed in the same run."""
         rows = [self._level(trend, point) for trend in self.trends for point in trend.levels.points]
         enough = any(trend.levels.enough for trend in self.trends)
-        message = f"No change of level was found{'' if enough else f': finding one takes {FEWEST_RUNS} runs of a configuration'}."
+        message = (
+            f"No change of level was found{'' if enough else f': finding one takes {FEWEST_RESULTS} different results of a configuration'}."
+        )
         columns = [words("run"), words("configuration"), Column("before"), Column("after"), Column("p"), text("changed in that run")]
         return _table(f"The first runs of a new level of {self.metric}", columns, rows, message)
+
+    def observations(self) -> Shown:
+        """The number of runs and observations of each configuration."""
+        found = [(trend.name, trend.levels) for trend in self.trends]
+        rows = [[name, *map(count, (levels.runs, levels.observations, levels.results))] for name, levels in found]
+        columns = [words("configuration"), Column("runs"), Column("observations"), Column("different results")]
+        note = (
+            "Runs with equal settings and data give the same result, bit for bit. Consecutive runs with the same result are one observation, "
+            "and a result that returns is not a new one."
+        )
+        return _table("Observations of the level", columns, rows, "No configuration was scored.", note)
 
     def unexplained(self) -> Shown:
         """The runs whose value differs from the run before although every fingerprint is the same."""
         rows = [
-            [*_run(trend, row), number(row["value"], 4), signed(row["difference"], 4), _commit(row["before"]), _commit(row["commit"])]
+            [*_run(trend, row), *self._difference(trend, row, 4), _commit(row["before"]), _commit(row["commit"])]
             for trend in self.trends
             for row in trend.rows.assign(before=trend.rows["commit"].shift())[trend.rows["unexplained"]].to_dict("records")
         ]
-        columns = [*_RUN, Column("value"), Column("difference"), words("commit before"), words("commit")]
+        columns = [*_RUN, *_DIFFERENCE, words("commit before"), words("commit")]
         caption = "Another value from the same fingerprints: the code or the machine changed"
-        return _newest(caption, columns, rows, "Every change of a value came with a change of a fingerprint.")
-
-    def last_two(self) -> Shown:
-        """The last run of each configuration minus the one before, computed from their intervals alone."""
-        rows = [_pair(trend) for trend in self.trends if len(trend.rows) > 1]
-        columns = [words("configuration"), words("runs"), Column("before"), Column("last"), Column("difference"), Column("95 % interval")]
-        caption = f"{self.metric} of each configuration's last two runs, not paired"
-        return _table(caption, [*columns, text("changed")], rows, "No configuration has two runs yet.")
+        return _newest(caption, columns, rows, "Every change of a value came with a change of a fingerprint.", _PAIRED)
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
@@ -136,10 +154,9 @@ class TrendsView:
         lead, lines = self._overview()
         sections = [
             Section("The metric over the runs", "runs", [*self.chart().blocks, *self.left_out().blocks], "Runs"),
-            Section("Changes of level", "level", self.levels().blocks, "Levels"),
+            Section("Changes of level", "level", [*self.levels().blocks, *self.observations().blocks], "Levels"),
             Section("What was changed", "changed", self.changes().blocks, "Changes"),
             Section("Changes without a reason", "unexplained-values", self.unexplained().blocks, "Unexplained"),
-            Section("The last two runs", "last", self.last_two().blocks, "Last two"),
         ]
         title, names = f"{self.experiment}: since when is it better or worse?", [trend.name for trend in self.trends]
         return Report(title, "history.parquet", names, lead, lines.items, Answered(()), sections)
@@ -153,36 +170,39 @@ class TrendsView:
         short = [trend.name for trend in self.trends if not trend.levels.enough]
         level = f"a change of level was found in {listed(stepped)}" if stepped else "no change of level was found"
         if len(short) == len(self.trends):
-            level = f"fewer than {FEWEST_RUNS} runs, too few to distinguish a change of level from noise"
+            level = f"fewer than {FEWEST_RESULTS} different results, too few to distinguish a change of level from noise"
         lines = ["The same configuration on the same questions gives identical values: only a marked change can have changed one."]
+        repeated = [
+            f"{plural(levels.runs, 'run')} of {trend.name} are {plural(levels.observations, 'observation')}"
+            for trend in self.trends
+            if (levels := trend.levels).observations < levels.runs
+        ]
+        lines += [f"Consecutive runs that repeat each other are one observation of the level: {listed(repeated)}."] if repeated else []
         if 0 < len(short) < len(self.trends):
-            lines.append(f"Fewer than {FEWEST_RUNS} runs, too few for a change of level: {listed(short)}.")
+            lines.append(f"Fewer than {FEWEST_RESULTS} different results, too few for a change of level: {listed(short)}.")
         runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"
         return Lead(f"{runs}: {level}."), Lines(lines)
 
     def _trend(self, name: str) -> plots.Trend:
         rows = changes(self.history, self.experiment, name, self.metric)
         rows["place"] = rows["run"].map(self.runs.set_index("run")["place"])
+        runs = rows.set_index("run")
         marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in rows[rows["changed"] != ""].to_dict("records")]
-        return plots.Trend(name, rows, marks, change_points(rows.set_index("run")["value"]))
+        return plots.Trend(name, rows, marks, change_points(runs["value"], runs["result"]))
+
+    def _difference(self, trend: plots.Trend, row: Mapping[Any, Any], digits: int = 3) -> list[str]:
+        pair = self.differences[trend.name, row["run"]]
+        mean = pair.difference
+        identical = mean is not None and mean.low == mean.high == 0
+        bounds = pair.refusal if mean is None else "identical" if identical else interval(mean.low, mean.high, digits)
+        difference = row["difference"] if mean is None else mean.value
+        return [number(row["value"], digits), signed(difference, digits), bounds, p_cell(pair.p).text]
 
     def _level(self, trend: plots.Trend, point: ChangePoint) -> list[str]:
         (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
         why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
         p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
         return [str(row["place"]), trend.name, number(point.before), number(point.after), p, why]
-
-
-def _pair(trend: plots.Trend) -> list[str]:
-    """The interval is Newcombe's square-and-add of the two, as if the runs had independent questions."""
-    before, last = trend.rows.tail(2).to_dict("records")
-    difference = last["value"] - before["value"]
-    low = difference - hypot(last["value"] - last["low"], before["high"] - before["value"])
-    high = difference + hypot(last["high"] - last["value"], before["value"] - before["low"])
-    identical = not last["changed"] and abs(difference) <= EXACT
-    changed = _named(last["changed"]) if last["changed"] else "nothing, identical" if identical else "the code or the machine"
-    values = [number(before["value"]), number(last["value"]), signed(difference), "–" if identical else interval(low, high)]
-    return [trend.name, f"{count(before['place'])}, {count(last['place'])}", *values, changed]
 
 
 def _named(changed: str, names: Mapping[str, str] = _NAMES) -> str:
@@ -193,14 +213,14 @@ def _run(trend: plots.Trend, row: Mapping[Any, Any]) -> list[str]:
     return [str(row["place"]), trend.name, f"{row['time']:%Y-%m-%d %H:%M}"]
 
 
-def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], message: str) -> Shown:
+def _newest(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], message: str, note: str) -> Shown:
     ordered = sorted(rows, key=lambda row: int(row[0]))
     of = f" (the last {_MOST_ROWS} of {count(len(rows))})" if len(rows) > _MOST_ROWS else ""
-    return _table(caption + of, columns, ordered[-_MOST_ROWS:], message)
+    return _table(caption + of, columns, ordered[-_MOST_ROWS:], message, note)
 
 
-def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], message: str) -> Shown:
-    return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows]) if rows else Prose(message))
+def _table(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], message: str, note: str = "") -> Shown:
+    return show(Table(caption, columns, [Row([Cell(text) for text in row]) for row in rows], note) if rows else Prose(message))
 
 
 def _commit(commit: str | None) -> str:
@@ -225,7 +245,8 @@ def load_history(outputs: str | Path = "outputs", experiment: str = "", metric: 
     >>> wb.load_history("outputs").experiment
     'sizes'
     """
-    history = read_history(find_upwards(history_path(Path(outputs))) or history_path(Path(outputs)))
+    path = find_upwards(history_path(Path(outputs))) or history_path(Path(outputs))
+    history = read_history(path)
     history = history[(history["condition"] == RETRIEVED) & (history["slice"] == "all")]
     missing = "the history has no"
     chosen = (
@@ -237,7 +258,7 @@ def load_history(outputs: str | Path = "outputs", experiment: str = "", metric: 
     last = rows[rows["run"] == rows["run"].iloc[-1]]
     decides = str(last.loc[last["primary"], "metric"].iloc[0])
     wanted = _one_of(metric, sorted(set(rows["metric"])), f"{missing} metric of {chosen}") if metric else decides
-    return TrendsView(history, chosen, wanted)
+    return TrendsView(history, chosen, wanted, read_scores(scores_path(path.parent)))
 
 
 def _one_of(name: str, names: list[str], missing: str) -> str:

@@ -1,11 +1,12 @@
 """The history of an outputs folder, to which every sweep appends its means and the fingerprints of their inputs.
 
 `<outputs>/history.parquet` is read, extended and atomically replaced under a lock, so concurrent sweeps
-lose nothing and a killed one leaves the old file intact.
+lose nothing and a killed one leaves the old file intact. `results.question_scores` keeps the scores of single questions beside it.
 """
 
 import json
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from filelock import FileLock
 from workbench.core.files import store_errors, write_atomically
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, StoreError
+from workbench.results.question_scores import add_scores, primary_scores, scores_path
 from workbench.results.run_tables import RETRIEVED, RunTables
 
 FILE = "history.parquet"
@@ -25,17 +27,19 @@ FILE = "history.parquet"
 FINGERPRINTS = ("corpus", "questions", "labels", "chunking", "embedding", "retrieval", "prompt")
 # The fingerprints of further stages, a JSON object with their names as keys.
 STAGES = "stages"
+# The name of the set of scores by question, for the primary metric.
+SCORES = "scores"
 SCHEMA = pa.schema(
     {"time": pa.timestamp("ms", tz="UTC")}
     | dict.fromkeys(("run", "commit", "experiment", "configuration", "condition", "metric", "slice"), pa.string())
     | dict.fromkeys(("value", "low", "high"), pa.float64())
     | dict.fromkeys(("n", "clusters"), pa.int64())
     | {"primary": pa.bool_()}
-    | dict.fromkeys((*FINGERPRINTS, STAGES), pa.string())
+    | dict.fromkeys((*FINGERPRINTS, STAGES, SCORES), pa.string())
 )
 COLUMNS = tuple(SCHEMA.names)
-# Smaller differences are ignored: metrics.parquet agrees with trec_eval to this precision.
-EXACT = 1e-9
+# Values are equal if they are to this number of decimals: metrics.parquet agrees with trec_eval to this precision.
+_DECIMALS = 9
 
 
 def history_path(outputs: Path) -> Path:
@@ -50,7 +54,8 @@ def append(run: RunTables, outputs: Path, when: datetime) -> str:
     """
     if not run.names:
         return ""
-    rows, path = _rows(run, when.astimezone(UTC).replace(microsecond=0)), history_path(outputs)
+    names, sets = primary_scores(run)
+    rows, path = _rows(run, names, when.astimezone(UTC).replace(microsecond=0)), history_path(outputs)
     with store_errors(outputs):
         outputs.mkdir(parents=True, exist_ok=True)
         with FileLock(outputs / ".history.lock"):
@@ -58,6 +63,8 @@ def append(run: RunTables, outputs: Path, when: datetime) -> str:
             run_id = fingerprint(before.num_rows, rows.to_json(orient="values", date_format="iso", double_precision=15))[:12]
             added = pa.Table.from_pandas(rows.assign(run=run_id), SCHEMA, preserve_index=False).replace_schema_metadata(None)
             after = pa.concat_tables([before, added])
+            # First the scores: a sweep that is killed here leaves sets that no run names.
+            add_scores(scores_path(outputs), sets, before[SCORES].to_pandas())
             for killed in outputs.glob(f".{FILE}.*.tmp"):
                 killed.unlink()
             write_atomically(path, lambda aside: pq.write_table(after, aside, compression="zstd"))
@@ -75,9 +82,10 @@ def read_history(path: Path) -> pd.DataFrame:
 def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: str, condition: str = RETRIEVED) -> pd.DataFrame:
     """Tabulate each run of a configuration in which the metric was scored, oldest first.
 
-    Columns: run, time, commit, value, low, high, n, clusters, `difference` from the run before, `changed` (the fingerprints that
-    differ from the run before, joined by ", "; empty for the first), `unexplained` (the value differs although no fingerprint
-    does, so the code or the machine changed).
+    Columns: run, time, commit, value, low, high, n, clusters, `scores` (the name of the set of scores by question, or None),
+    `difference` from the run before, `changed` (the fingerprints that
+    differ from the run before, joined by ", "; empty for the first), `result` (a number, equal for runs with equal fingerprints and an
+    equal value), `unexplained` (the value differs although no fingerprint does, so the code or the machine changed).
     """
     selected = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
     wanted = (history[list(selected)] == pd.Series(selected)).all(axis="columns") & history["value"].notna()
@@ -87,15 +95,18 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     differs = prints.ne(prints.shift()).iloc[1:].reindex(prints.index, fill_value=False)
     runs["difference"] = runs["value"].diff()
     runs["changed"] = [", ".join(str(name) for name in prints if row[name]) for row in differs.to_dict("records")]
-    runs["unexplained"] = (runs["difference"].abs() > EXACT) & (runs["changed"] == "")
+    runs["result"] = pd.factorize(pd.MultiIndex.from_frame(prints.assign(**{"": runs["value"].round(_DECIMALS)})))[0]
+    runs["unexplained"] = (runs["result"].diff().fillna(0) != 0) & (runs["changed"] == "")
     return runs.drop(columns=[*selected, *FINGERPRINTS, STAGES, "primary"])
 
 
-def _rows(run: RunTables, when: datetime) -> pd.DataFrame:
+def _rows(run: RunTables, scores: Mapping[str, str], when: datetime) -> pd.DataFrame:
     metrics = run.metrics[run.metrics["slice"] == "all"]
     prints = pd.DataFrame([{"configuration": name, **_fingerprints(run, name)} for name in run.names])
     primary = metrics["metric"] == str(run.primary)
-    return metrics.assign(time=when, commit=commit("--dirty"), experiment=run.name, primary=primary).merge(prints, on="configuration")
+    named = metrics["configuration"].map(dict(scores)).where(primary & (metrics["condition"] == RETRIEVED))
+    columns = {"time": when, "commit": commit("--dirty"), "experiment": run.name, "primary": primary, SCORES: named}
+    return metrics.assign(**columns).merge(prints, on="configuration")
 
 
 def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
@@ -126,9 +137,10 @@ def _read(path: Path) -> Any:
         table = pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError, EOFError) as error:
         raise StoreError(f"the history {path} is corrupt ({type(error).__name__})", fix) from error
-    if table.schema.names == [name for name in COLUMNS if name != STAGES]:
-        # The file is older than the column.
-        table = table.append_column(STAGES, pa.nulls(table.num_rows, pa.string()))
+    for name in (STAGES, SCORES):
+        if name not in table.schema.names and tuple(table.schema.names) == COLUMNS[: COLUMNS.index(name)]:
+            # The file is older than the column.
+            table = table.append_column(name, pa.nulls(table.num_rows, pa.string()))
     if not table.schema.equals(SCHEMA):
         raise StoreError(f"{path} is not a history: its columns are {', '.join(table.schema.names)}", fix)
     return table

@@ -154,8 +154,11 @@ class RunTables:
 
     @property
     def dataset(self) -> Mapping[str, Any]:
-        """The dataset's name and its numbers of documents, queries, unanswerable queries, judgements and needs."""
-        return dict(self.manifest["dataset"])
+        """The dataset's name and its numbers of documents, queries, unanswerable queries, judgements and needs.
+
+        `repeated` queries have the text of another, `relabelled` ones with other labels. Older runs did not count them.
+        """
+        return {"repeated": 0, "relabelled": 0, **self.manifest["dataset"]}
 
     @property
     def configurations_settings(self) -> Mapping[str, Mapping[str, Any]]:

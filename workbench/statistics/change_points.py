@@ -10,12 +10,12 @@ from scipy.stats import permutation_test
 
 from workbench.metrics.coverage import Ints
 
-# With four runs on one level and five on another, the clearest step has p = 2 * 2 / 126. Shorter histories never reach significance.
-FEWEST_RUNS = 9
-# Older runs are ignored because the cost is quadratic in the number of runs.
-MOST_RUNS = 200
+# With four results on one level and five on another, the clearest step has p = 2 * 2 / 126. Fewer never reach significance.
+FEWEST_RESULTS = 9
+# Older observations are ignored because the cost is quadratic in their number.
+MOST_OBSERVATIONS = 200
 LEVEL = 0.05
-# The fewest runs of a level. A single outlier is not a level.
+# The fewest observations of a level. A single outlier is not a level.
 _LEAST = 2
 _RESAMPLES = 1999
 _SEED = 20260101
@@ -38,60 +38,77 @@ class ChangePoint:
 
 @dataclass(frozen=True)
 class Levels:
-    """The change points in a history of `runs` runs."""
+    """The change points in a history of `runs` runs.
+
+    Consecutive runs with the same result are one of `observations`, of which only `results` are different.
+    """
 
     runs: int
+    observations: int
+    results: int
     points: tuple[ChangePoint, ...]
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough runs to distinguish a change from noise."""
-        return self.runs >= FEWEST_RUNS
+        """Whether there are enough different results to distinguish a change from noise."""
+        return self.results >= FEWEST_RESULTS
 
 
-def change_points(series: "pd.Series[float]") -> Levels:
+def change_points(series: "pd.Series[float]", results: "pd.Series[int] | None" = None) -> Levels:
     """Find the runs at which the level of a metric (indexed by run, oldest first) changed. NaN is ignored.
 
-    Apply two of scipy's permutation tests to a history, each at half of LEVEL. The first looks for a step, the largest
-    standardised difference of means max |mean(part) - mean(rest)| sqrt(m (n - m) / n) over all first parts of m of n runs (binary
+    `results` gives runs that repeat each other (equal settings, data and value) the same number, as in the column `result` of
+    `results.history.changes`; by default all differ. Consecutive repeats are one observation. Only the last MOST_OBSERVATIONS are used.
+
+    Apply two of scipy's permutation tests, each at half of LEVEL. The first looks for a step, the largest
+    standardised difference of means max |mean(part) - mean(rest)| sqrt(m (n - m) / n) over all first parts of m of n observations (binary
     segmentation, Scott and Knott 1974). If there is none, the second looks for a stretch that differs, over all parts in the middle
-    (circular binary segmentation, Olshen et al. 2004). Without a change the order of the runs is arbitrary, so at most 5 % of
-    unchanged histories are split, for any noise and any number of equal values. p combines both tests. The parts
-    are tested in the same way if they have FEWEST_RUNS runs. Only the last MOST_RUNS runs are used. Runs that drift or repeat each
-    other are not exchangeable: a split then means that the level was not constant, not that it jumped once.
+    (circular binary segmentation, Olshen et al. 2004). p combines both tests. The parts are tested in the same way if they have
+    FEWEST_RESULTS different results.
+
+    The permutations exchange the values of different results, and a result that returns keeps its value everywhere. Without a change
+    any result could have had any of the values, so at most 5 % of unchanged histories are split, for any noise and any pattern of
+    repeats. Results that drift are not exchangeable: a split then means that the level was not constant, not that it jumped once.
     """
-    scored = series.dropna().tail(MOST_RUNS)
-    values: NDArray[np.float64] = np.asarray(scored, dtype=np.float64)
-    splits = sorted(_split(values, 0, len(values)))
+    scored = series.dropna()
+    numbers = np.arange(len(scored)) if results is None else pd.factorize(results[series.notna()])[0]
+    # The first run of each observation.
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))[-MOST_OBSERVATIONS:]
+    values: NDArray[np.float64] = np.asarray(scored, dtype=np.float64)[starts]
+    codes: Ints = numbers[starts].astype(np.int64)
+    splits = sorted(_split(values, codes, 0, len(values)))
     edges = [0, *(place for place, _ in splits), len(values)]
     levels = [float(values[start:end].mean()) for start, end in itertools.pairwise(edges)] if splits else []
-    points = zip(splits, itertools.pairwise(levels), strict=True)
-    return Levels(len(values), tuple(ChangePoint(str(scored.index[place]), before, after, p) for (place, p), (before, after) in points))
+    runs = [str(scored.index[starts[place]]) for place, _ in splits]
+    points = zip(runs, itertools.pairwise(levels), (p for _, p in splits), strict=True)
+    found = tuple(ChangePoint(run, before, after, p) for run, (before, after), p in points)
+    return Levels(len(scored), len(values), len(np.unique(codes)), found)
 
 
-def _split(values: NDArray[np.float64], start: int, end: int) -> list[tuple[int, float]]:
-    part = values[start:end]
-    if len(part) < FEWEST_RUNS or np.ptp(part) == 0:
+def _split(values: NDArray[np.float64], codes: Ints, start: int, end: int) -> list[tuple[int, float]]:
+    part, first, places = values[start:end], *np.unique(codes[start:end], return_index=True, return_inverse=True)[1:]
+    if len(first) < FEWEST_RESULTS or np.ptp(part) == 0:
         return []
     starts, ends = np.triu_indices(len(part) + 1, _LEAST)
     fitting = ends <= len(part) - _LEAST
     for inside in (fitting & (starts == 0), fitting & (starts >= _LEAST)):  # steps, then stretches
         parts = starts[inside], ends[inside]
-        p = 2 * _p(part, parts)
+        p = 2 * _p(part[first], places, parts)
         if p <= LEVEL:
             place = int(np.argmax(_gaps(part, parts)))
             inner = [start + int(edge[place]) for edge in parts if 0 < edge[place] < len(part)]
             splits = [(edge, p) for edge in inner]
             for low, high in itertools.pairwise([start, *inner, end]):
-                splits += _split(values, low, high)
+                splits += _split(values, codes, low, high)
             return splits
     return []
 
 
-def _p(values: NDArray[np.float64], parts: Parts) -> float:
+def _p(values: NDArray[np.float64], places: Ints, parts: Parts) -> float:
+    """Permute the values of the different results. `places` (n) is the result of each observation."""
     answer = permutation_test(
         (values,),
-        lambda order, axis: _gaps(np.moveaxis(order, axis, -1), parts).max(axis=-1),
+        lambda order, axis: _gaps(np.moveaxis(order, axis, -1)[..., places], parts).max(axis=-1),
         permutation_type="pairings",
         alternative="greater",
         n_resamples=_RESAMPLES,

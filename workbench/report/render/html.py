@@ -15,6 +15,7 @@ from workbench.analysis.findings import findings
 from workbench.core.files import write_text
 from workbench.report.model import Report
 from workbench.report.render.svg import inline_svg
+from workbench.report.sections.answerable import answerable
 from workbench.report.sections.cards import cards
 from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
@@ -30,7 +31,7 @@ from workbench.results.run_tables import RunTables
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 # In reading order.
-_SECTIONS = (ranking, differences, curves, sizes, costs, slices, pairs, drill_section, exploratory, cards, method, provenance)
+_SECTIONS = (ranking, differences, curves, sizes, costs, slices, answerable, pairs, drill_section, exploratory, cards, method, provenance)
 # Longest name, in letters, that is kept on one line.
 _UNBROKEN = 32
 

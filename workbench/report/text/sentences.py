@@ -17,12 +17,23 @@ def folder_of(run: RunTables) -> str:
 
 
 def about_dataset(run: RunTables) -> str:
-    """The dataset: documents, questions and evidence."""
+    """The dataset: documents, questions and evidence, and questions that repeat another's text."""
     data = run.dataset
     unanswerable, needs = data["unanswerable"], data["needs"]
     evidence = f", {plural(needs, 'piece')} of evidence" if needs else ", no evidence spans"
     not_there = f" ({plural(unanswerable, 'of them has', 'of them have')} no answer in the documents)" if unanswerable else ""
-    return f"{data['name']}: {plural(data['documents'], 'document')}, {plural(data['queries'], 'question')}{not_there}{evidence}."
+    return f"{data['name']}: {plural(data['documents'], 'document')}, {plural(data['queries'], 'question')}{not_there}{evidence}.{repeated_sentence(run)}"
+
+
+def repeated_sentence(run: RunTables) -> str:
+    """Count the questions that repeat another's text, after a blank. Empty without any."""
+    repeated, relabelled = run.dataset["repeated"], run.dataset["relabelled"]
+    if not repeated:
+        return ""
+    other = "all" if relabelled == repeated else count(relabelled) if relabelled else "none"
+    effect = "every search ranks the same for both" if relabelled else "such a text counts more than once"
+    repeat = plural(repeated, "question repeats", "questions repeat")
+    return f" {repeat} the text of another, {other} with other labels: {effect} (workbench dataset check lists them)."
 
 
 def about_primary(run: RunTables) -> str:

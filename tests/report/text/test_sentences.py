@@ -1,0 +1,40 @@
+import json
+
+import pytest
+
+from tests.made_runs import settings
+from workbench.execution.collect import collect
+from workbench.execution.local import run_experiment
+from workbench.experiment.read import experiment_of
+from workbench.report.text.sentences import about_dataset
+from workbench.results.run_tables import RunTables
+
+
+@pytest.mark.parametrize(
+    ("repeated", "relabelled", "sentence"),
+    [
+        (2, 2, "2 questions repeat the text of another, all with other labels: every search ranks the same for both"),
+        (3, 1, "3 questions repeat the text of another, 1 with other labels: every search ranks the same for both"),
+        (1, 0, "1 question repeats the text of another, none with other labels: such a text counts more than once"),
+    ],
+)
+def test_questions_that_repeat_a_text_are_counted_beside_the_data(repeated, relabelled, sentence):
+    data = {"name": "mine", "documents": 2, "queries": 9, "unanswerable": 0, "needs": 4}
+    plain = "mine: 2 documents, 9 questions, 4 pieces of evidence."
+    assert about_dataset(RunTables({"dataset": data}, {})) == plain
+    told = about_dataset(RunTables({"dataset": data | {"repeated": repeated, "relabelled": relabelled}}, {}))
+    assert told == f"{plain} {sentence} (workbench dataset check lists them)."
+
+
+def test_a_run_counts_them(place):
+    folder = place / "repeated"
+    folder.mkdir()
+    rows = [json.loads(line) for line in (place / "data" / "questions.jsonl").read_text("utf-8").splitlines()]
+    rows += [rows[0] | {"query_id": "same", "query": rows[0]["query"].upper()}, rows[1] | {"query_id": "other", "query": rows[0]["query"]}]
+    (folder / "documents").symlink_to(place / "data" / "documents")
+    (folder / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    data = {"kind": "golden", "path": str(folder)}
+    experiment = experiment_of(settings(place, name="repeated", dataset=data, pipeline={"retrieval": {"kind": "bm25", "k": 5}}), "here")
+    tables = collect(run_experiment(experiment, place / "outputs", lambda _: None))
+    assert (tables.dataset["repeated"], tables.dataset["relabelled"]) == (2, 1)
+    assert "2 questions repeat the text of another, 1 with other labels" in about_dataset(tables)
