@@ -3,21 +3,22 @@
 import numpy as np
 from scipy import special, stats
 
-from workbench.analysis.values import clusters, detail
-from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.analysis.values import clusters as question_clusters
+from workbench.analysis.values import detail
+from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.results.run_tables import RunTables
-from workbench.statistics.clusters import units
+from workbench.statistics.clusters import Clusters
 from workbench.statistics.intervals import Interval, robust, t_quantile
 
 
 def separation_of(run: RunTables, configuration: str) -> Interval | None:
     """The `answerable_auroc` of a configuration with its 95 % interval. None unless the run has both kinds of questions."""
     scores, answerable = detail(run, configuration, "top_score"), run.questions["answerable"].to_numpy(np.bool_)
-    return auroc_interval(np.where(np.isnan(scores), -np.inf, scores), answerable, clusters(run))
+    return auroc_interval(np.where(np.isnan(scores), -np.inf, scores), answerable, question_clusters(run))
 
 
-def auroc_interval(scores: Floats, answerable: Bools, documents: Ints) -> Interval | None:
+def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters) -> Interval | None:
     """The area under the ROC curve of `scores` (q) with its 95 % interval. None unless the queries (q) are of both kinds.
 
     The variance is the sum of those of the two kinds' placements, the share of the other kind that a query's score exceeds (DeLong,
@@ -30,11 +31,11 @@ def auroc_interval(scores: Floats, answerable: Bools, documents: Ints) -> Interv
     variances, freedoms, ranks = np.zeros(2), np.ones(2), stats.rankdata(scores)
     for place, kind in enumerate((answerable, ~answerable)):
         placements = (ranks[kind] - stats.rankdata(scores[kind])) / (~kind).sum()
-        means = robust(placements[None], units(documents[kind]).codes)
+        means = robust(placements[None], clusters[kind])
         variances[place], freedoms[place] = means.error[0] ** 2, means.freedom[0]
     low = high = np.nan
     if 0 < area < 1 and not np.isnan(variances).any():
         freedom = variances.sum() ** 2 / (variances**2 / freedoms).sum()
         half = float(t_quantile(np.array(freedom))) * np.sqrt(variances.sum()) / (area * (1 - area))
         low, high = special.expit(special.logit(area) + np.array([-half, half])).tolist()
-    return Interval(area, low, high, len(scores), len(np.unique(documents)))
+    return Interval(area, low, high, len(scores), clusters.count)

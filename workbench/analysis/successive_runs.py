@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.statistics.clusters import units
+from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 from workbench.statistics.pairs import all_pairs
@@ -50,8 +50,8 @@ def _compared(before: Mapping[Any, Any], after: Mapping[Any, Any], scores: Mappi
     if first["query_id"].tolist() != last["query_id"].tolist():
         return RunDifference(*ids, refusal="other question ids")
     values = np.array([last["value"], first["value"]], dtype=np.float64)
-    both, clusters = ~np.isnan(values).any(axis=0), last["cluster"].to_numpy(np.int64)
+    both, clusters = ~np.isnan(values).any(axis=0), Clusters.of_table(last)
     if not both.any():
         return RunDifference(*ids, refusal="no question scored in both")
-    pairs = all_pairs(values[:, both], units(clusters[both]).codes, clusters[both])
+    pairs = all_pairs(values[:, both], clusters[both])
     return RunDifference(*ids, paired_difference(values[0], values[1], clusters), float(pairs.t_p[0]))

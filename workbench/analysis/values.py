@@ -30,7 +30,7 @@ def detail(run: RunTables, configuration: str, name: str) -> Floats:
 @lru_cache(maxsize=4)
 def clusters(run: RunTables) -> Clusters:
     """The source documents of each question, since questions on one document are not independent. Shape (queries,)."""
-    return Clusters.linked(run.questions["cluster"].to_numpy(np.int64), [json.loads(text) for text in run.questions["documents"]])
+    return Clusters.of_table(run.questions)
 
 
 @lru_cache(maxsize=4)

@@ -18,7 +18,7 @@ from workbench.errors import StoreError
 from workbench.results.run_tables import RETRIEVED, RunTables
 
 FILE = "history_scores.parquet"
-SCHEMA = pa.schema({"scores": pa.string(), "query_id": pa.string(), "cluster": pa.int64(), "value": pa.float64()})
+SCHEMA = pa.schema({"scores": pa.string(), "query_id": pa.string(), "cluster": pa.int64(), "documents": pa.string(), "value": pa.float64()})
 # With 300 questions and 12 configurations, 277 runs that all differ.
 MOST_SCORES = 1_000_000
 
@@ -29,10 +29,10 @@ def scores_path(outputs: Path) -> Path:
 
 
 def primary_scores(run: RunTables) -> tuple[dict[str, str], dict[str, pd.DataFrame]]:
-    """Return the name of each configuration's set of primary scores, and the sets: query_id, cluster, value (NaN if unscored)."""
+    """Return the name of each configuration's set of primary scores, and the sets: query_id, cluster, documents, value (NaN if unscored)."""
     table, names, sets = run.queries, dict[str, str](), dict[str, pd.DataFrame]()
     chosen = (table["metric"] == str(run.primary)) & (table["condition"] == RETRIEVED) & (table["variant"] == "") & (table["repeat"] == 0)
-    questions = run.questions[["query_id", "cluster"]]
+    questions = run.questions[["query_id", "cluster", "documents"]]
     for configuration, rows in table[chosen].groupby("configuration"):
         scores = questions.merge(rows[["query_id", "value"]], how="left", on="query_id")
         names[str(configuration)] = name = fingerprint(scores.to_json(orient="values", double_precision=15))[:16]

@@ -1,5 +1,6 @@
 """Group queries by source document, for inference, and by metadata, for slices."""
 
+import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy import sparse
 
 from workbench.core.batching import blocks, rows
@@ -70,6 +72,11 @@ class Clusters:
             return numbered
         query = np.repeat(np.arange(len(several), dtype=np.int64), [len(each) for each in several])
         return cls(numbered.codes, query, np.array([doc for each in several for doc in each], dtype=np.int64))
+
+    @classmethod
+    def of_table(cls, questions: pd.DataFrame) -> "Clusters":
+        """Read the columns `cluster` and `documents` of a table of questions."""
+        return cls.linked(questions["cluster"].to_numpy(np.int64), [json.loads(text) for text in questions["documents"]])
 
     def __len__(self) -> int:
         return len(self.codes)
