@@ -21,7 +21,7 @@ def run(outcome) -> RunTables:
 
 def sets(*names: str, queries: int = 10) -> dict[str, pd.DataFrame]:
     ids = [f"q{number}" for number in range(queries)]
-    return {name: pd.DataFrame({"query_id": ids, "cluster": 0, "value": 0.5, "scores": name}) for name in names}
+    return {name: pd.DataFrame({"query_id": ids, "cluster": 0, "documents": "[]", "value": 0.5, "scores": name}) for name in names}
 
 
 def test_the_history_names_the_primary_scores_of_every_configuration(run, tmp_path):
@@ -89,4 +89,4 @@ def test_a_score_takes_little_room(tmp_path):
         made |= {f"{number}": sets(f"{number}", queries=count)[f"{number}"].assign(value=values)}
     add_scores(scores_path(tmp_path), made, pd.Series(dtype=object))
     assert scores_path(tmp_path).stat().st_size / (40 * count) < 3
-    assert SCHEMA.names == ["scores", "query_id", "cluster", "value"]
+    assert SCHEMA.names == ["scores", "query_id", "cluster", "documents", "value"]

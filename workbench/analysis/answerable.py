@@ -1,6 +1,7 @@
 """How well the score of the first hit separates answerable from unanswerable questions."""
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special, stats
 
 from workbench.analysis.values import clusters as question_clusters
@@ -18,24 +19,24 @@ def separation_of(run: RunTables, configuration: str) -> Interval | None:
     return auroc_interval(np.where(np.isnan(scores), -np.inf, scores), answerable, question_clusters(run))
 
 
-def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters) -> Interval | None:
+def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.ArrayLike) -> Interval | None:
     """The area under the ROC curve of `scores` (q) with its 95 % interval. None unless the queries (q) are of both kinds.
 
     The variance is the sum of those of the two kinds' placements, the share of the other kind that a query's score exceeds (DeLong,
     DeLong and Clarke-Pearson 1988), each clustered by document (CR2; Obuchowski 1997 for clusters). The interval is a t interval of
     the area's logit with Welch's degrees of freedom. An area of 0 or 1, or a kind without variance, has no bounds.
     """
-    area = answerable_auroc(scores, answerable)
+    observed, area = Clusters.of(clusters), answerable_auroc(scores, answerable)
     if area is None:
         return None
     variances, freedoms, ranks = np.zeros(2), np.ones(2), stats.rankdata(scores)
     for place, kind in enumerate((answerable, ~answerable)):
         placements = (ranks[kind] - stats.rankdata(scores[kind])) / (~kind).sum()
-        means = robust(placements[None], clusters[kind])
+        means = robust(placements[None], observed[kind])
         variances[place], freedoms[place] = means.error[0] ** 2, means.freedom[0]
     low = high = np.nan
     if 0 < area < 1 and not np.isnan(variances).any():
         freedom = variances.sum() ** 2 / (variances**2 / freedoms).sum()
         half = float(t_quantile(np.array(freedom))) * np.sqrt(variances.sum()) / (area * (1 - area))
         low, high = special.expit(special.logit(area) + np.array([-half, half])).tolist()
-    return Interval(area, low, high, len(scores), clusters.count)
+    return Interval(area, low, high, len(scores), observed.count)

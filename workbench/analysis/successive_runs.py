@@ -50,7 +50,7 @@ def _compared(before: Mapping[Any, Any], after: Mapping[Any, Any], scores: Mappi
     if first["query_id"].tolist() != last["query_id"].tolist():
         return RunDifference(*ids, refusal="other question ids")
     values = np.array([last["value"], first["value"]], dtype=np.float64)
-    both, clusters = ~np.isnan(values).any(axis=0), Clusters.of_table(last)
+    both, clusters = np.asarray(~np.isnan(values).any(axis=0)), Clusters.of_table(last)
     if not both.any():
         return RunDifference(*ids, refusal="no question scored in both")
     pairs = all_pairs(values[:, both], clusters[both])
