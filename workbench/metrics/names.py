@@ -3,6 +3,9 @@
 import re
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Annotated, ClassVar
+
+from pydantic import ConfigDict, Field
 
 from workbench.core.display import table_html
 from workbench.core.formatting import nearest_word
@@ -104,7 +107,10 @@ class Metric:
 class TokenCut:
     """A cut after this many tokens of delivered text."""
 
-    tokens: int
+    # Checked where it is the field of a component, also if it was made in Python.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", revalidate_instances="always")
+
+    tokens: Annotated[int, Field(ge=1, le=MOST_TOKENS, strict=True)]
 
 
 def tokens(count: int) -> TokenCut:
