@@ -48,10 +48,17 @@ else:
     CLIENT = chromadb.PersistentClient(str(HERE / "collection"), settings=Settings(anonymized_telemetry=False))
     COLLECTION = CLIENT.get_collection("chunks", embedding_function=None)
     PLACES = {passage["chunk_id"]: place for place, passage in enumerate(PASSAGES)}
+    if SETTINGS["search"] == "exact":
+        STORED = COLLECTION.get(include=["embeddings"])
+        VECTORS = STORED["embeddings"][np.argsort([PLACES[chunk_id] for chunk_id in STORED["ids"]])]
 
     def search(question: str, depth: int) -> tuple[Array, Array]:
         """Return the positions of the `depth` passages nearest to the question, and their cosines."""
         vector = MODEL.encode([question], prompt=SETTINGS["query_prompt"], normalize_embeddings=True, show_progress_bar=False)
+        if SETTINGS["search"] == "exact":
+            cosines = (VECTORS @ vector[0]).astype(np.float64).round(6)
+            best = np.argsort(-cosines, kind="stable")[:depth]
+            return best, cosines[best]
         answer = COLLECTION.query(query_embeddings=vector, n_results=depth, include=["distances"])
         places = np.array([PLACES[chunk_id] for chunk_id in answer["ids"][0]], dtype=np.int64)
         return places, (1 - np.array(answer["distances"][0])).round(6)

@@ -39,7 +39,7 @@ def ranking_table(findings: Findings) -> Table | None:
         Column(f"minus the {'leader' if findings.reference is findings.first else 'baseline'}", note="95 % interval"),
         Column("p", note="corrected"),
         *(Column(str(metric)) for metric in others),
-        Column("tokens", note="in k chunks"),
+        Column("chunks" if _equal_tokens(findings) else "tokens", note="delivered"),
         Column("ms", note="median"),
         Column("size", note="overlap"),
     ]
@@ -99,10 +99,19 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
     for mean in (standing.means[str(metric)] for metric in others):
         cells.append(value_cell(mean.value, note=f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""))
     milliseconds, overlap = priced.costs["p50"] if priced else np.nan, standing.facts["overlap"]
-    cells += [count_cell(standing.facts["delivered_tokens"]), value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
+    delivered = (
+        value_cell(standing.facts["delivered_chunks"], 1) if _equal_tokens(findings) else count_cell(standing.facts["delivered_tokens"])
+    )
+    cells += [delivered, value_cell(milliseconds, 0 if milliseconds >= 10 else 1)]
     size = count_cell(standing.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
     return Row(cells, findings.mark(standing.name) != "")
+
+
+def _equal_tokens(findings: Findings) -> bool:
+    """Whether all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
+    budgets = {fact["token_budget"] for fact in findings.run.facts.values()}
+    return len(budgets) == 1 and None not in budgets
 
 
 def _metrics(findings: Findings) -> list[Measure]:
