@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from workbench.core.display import table_html
 from workbench.core.formatting import aligned, plural
 from workbench.embedding.base import Embedder
@@ -13,9 +16,12 @@ from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line
 from workbench.execution.local import context_of
 from workbench.experiment.read import ExperimentSpec
+from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import encoder_chunks
+from workbench.report.text.delivery import other_budgets, short_deliveries, whole_corpus
 from workbench.storage.result_store import Store
 
 # Tokens a second by encoder until this machine has measured any: two quiet cores with all-MiniLM-L6-v2 (docs/performance.md).
@@ -33,7 +39,8 @@ class PlannedConfiguration:
     """A configuration: whether each stage is stored, its chunks, and the tokens to embed beyond those of earlier configurations.
 
     Chunks and tokens are estimates, not `exact`, if chunking needs vectors, or if a model was never converted here. `error` says why a
-    configuration cannot be planned: it will fail, and the others will run.
+    configuration cannot be planned: it will fail, and the others will run. `tokens_held` are the tokens of all slices to deliver,
+    `tokens_in_k` those of the k largest, as `@2000t` counts them.
     """
 
     name: str
@@ -43,6 +50,8 @@ class PlannedConfiguration:
     truncated: int = 0
     exact: bool = True
     error: str = ""
+    tokens_held: int | None = None
+    tokens_in_k: int | None = None
 
     @property
     def complete(self) -> bool:
@@ -52,12 +61,16 @@ class PlannedConfiguration:
 
 @dataclass(frozen=True)
 class Plan:
-    """The expected work of a sweep: its configurations, the measured or assumed speed in tokens per second, and the minutes."""
+    """The expected work of a sweep: its configurations, the measured or assumed speed in tokens per second, and the minutes.
+
+    `delivery` says where the delivered text is not what a metric reads.
+    """
 
     configurations: tuple[PlannedConfiguration, ...]
     tokens_a_second: float
     measured: bool
     minutes: float
+    delivery: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -85,7 +98,7 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     rate = measured or assumed_rate(encoders)
     seconds = sum(configuration.tokens for configuration in planned) / rate
     seconds += sum(_SECONDS_A_NOTEBOOK + _SECONDS_A_CHUNK * configuration.chunks for configuration in planned if not configuration.complete)
-    return Plan(planned, rate, measured is not None, seconds / 60)
+    return Plan(planned, rate, measured is not None, seconds / 60, tuple(_delivery(experiment, graph.run, planned)))
 
 
 def _reused(graph: Graph, configuration: Configuration) -> dict[str, bool]:
@@ -105,14 +118,39 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
     try:
         if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
-        chunks = len(graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks"))
+        table = graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks")
+        held = _held(table, configuration.retrieval.k)
         if embedder is None:
-            return PlannedConfiguration(name, reused, chunks)
+            return PlannedConfiguration(name, reused, len(table), **held)
         (vectors,) = graph.nodes(configuration, ["vectors"])
         cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
     except Exception as error:  # planning continues with the other configurations
         return PlannedConfiguration(name, reused, error=error_line(error))
-    return PlannedConfiguration(name, reused, chunks, 0 if reused["vectors"] else cost.tokens, cost.truncated, cost.exact)
+    tokens = 0 if reused["vectors"] else cost.tokens
+    return PlannedConfiguration(name, reused, len(table), tokens, cost.truncated, cost.exact, **held)
+
+
+def _held(chunks: pd.DataFrame, k: int) -> dict[str, int]:
+    """Return the tokens of all slices to deliver and of the k largest."""
+    tokens = np.sort(chunks["tokens"].to_numpy(np.int64)[np.unique(slice_numbers(chunks), return_index=True)[1]])
+    return {"tokens_held": int(tokens.sum()), "tokens_in_k": int(tokens[-k:].sum())}
+
+
+def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[PlannedConfiguration]) -> list[str]:
+    """Say where the delivered text cannot be what a metric reads. Only a sweep shows how many chunks match a question."""
+    if run.primary is None or not run.dataset.needs:
+        return []
+    cuts = {configuration.name: configuration.delivery(run.primary) for configuration in experiment.configurations}
+    budgets = {name: cut.tokens for name, cut in cuts.items() if cut.tokens is not None}
+    notes = other_budgets(str(run.primary), run.primary.tokens, budgets) if run.primary.tokens is not None else []
+    whole = {
+        each.name: budgets[each.name]
+        for each in planned
+        if each.name in budgets and each.tokens_held is not None and each.tokens_held < budgets[each.name]
+    }
+    held = {each.name: each.tokens_in_k for each in planned if each.name not in budgets and each.tokens_in_k is not None}
+    read = sorted({metric.tokens for metric in experiment.metrics if metric.tokens is not None})
+    return notes + whole_corpus(whole, len(planned)) + short_deliveries(read, held, len(planned))
 
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
@@ -180,6 +218,7 @@ def _notes(plan: Plan) -> list[str]:
     cut = [planned.name for planned in plan.configurations if planned.truncated]
     return [
         f"{total:,} tokens to embed at {plan.tokens_a_second:,.0f} tokens/s ({source}): {duration}",
+        *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *(f"{planned.name}: cannot be planned and will fail: {planned.error}" for planned in plan.configurations if planned.error),
     ]
