@@ -69,7 +69,5 @@ def _text(key: tuple[str, str], value: JsonValue, way: Callable[[JsonValue], str
         return {"enrich": "enriched" if value else "", "tokens": "" if value == "model" else str(value)}[field]
     if value is None or (field, value) in _USUAL:
         return ""
-    if isinstance(value, Mapping):
-        value = "".join(f"{amount}{unit}" for unit, amount in value.items())
     text = re.sub(r"[^a-z0-9.]+", "_", way(value).lower()).strip("_")
     return text if field in _PLAIN else f"{field}{text}"

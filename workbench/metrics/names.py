@@ -3,18 +3,15 @@
 import re
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Annotated, ClassVar
-
-from pydantic import ConfigDict, Field
 
 from workbench.core.display import table_html
 from workbench.core.formatting import nearest_word
 from workbench.errors import InputError
 from workbench.metrics.case import Cut
 from workbench.metrics.registry import KINDS, Family, Kind
+from workbench.records import MOST_TOKENS, TokenCut
 
 MOST_K = 1000
-MOST_TOKENS = 1_000_000
 
 # Names used by other tools.
 _ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": "mrr", "ap": "map", "p": "precision", "r": "recall"}
@@ -101,16 +98,6 @@ class Metric:
         if self.tokens is not None:
             return f"@{self.tokens}t"
         return "" if self.k is None else f"@{self.k}"
-
-
-@dataclass(frozen=True, slots=True)
-class TokenCut:
-    """A cut after this many tokens of delivered text."""
-
-    # Checked where it is the field of a component, also if it was made in Python.
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", revalidate_instances="always")
-
-    tokens: Annotated[int, Field(ge=1, le=MOST_TOKENS, strict=True)]
 
 
 def tokens(count: int) -> TokenCut:

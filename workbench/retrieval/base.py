@@ -14,9 +14,9 @@ import pandas as pd
 from pydantic import Field
 
 from workbench.core.component import Component
-from workbench.metrics.names import TokenCut
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import Ints
+from workbench.records import TokenCut
 from workbench.retrieval.rank import Floats, first_seen
 from workbench.storage.vector_cache import Vectors
 

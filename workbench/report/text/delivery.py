@@ -31,12 +31,12 @@ def other_budgets(metric: str, tokens: int, budgets: Mapping[str, int]) -> list[
 
 
 def whole_corpus(budgets: Mapping[str, int], of: int) -> list[str]:
-    """Say which configurations deliver the whole corpus for every question."""
+    """Say which configurations deliver everything that they find."""
     if not budgets:
         return []
     tokens = listed([plural(budget, "token") for budget in sorted(set(budgets.values()))])
     return [
-        f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} deliver all of it for every question, whatever they rank first."
+        f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} deliver everything that they find, and its order does not matter."
     ]
 
 
