@@ -4,7 +4,8 @@ import pytest
 
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
-from workbench.execution.plan import assumed_rate, measured_rate
+from workbench.execution.plan import assumed_rate, measured_rate, plan_experiment, plan_lines
+from workbench.experiment.read import experiment_of
 from workbench.storage.result_store import Draft, Store
 
 
@@ -35,3 +36,26 @@ def test_before_anything_was_measured_the_slowest_encoder_decides() -> None:
     )
     assert assumed_rate({static}) > assumed_rate({fast}) > assumed_rate({plain}) == assumed_rate({fast, plain, static})
     assert assumed_rate({"a served model"}) == assumed_rate({plain}) == assumed_rate(set())
+
+
+def test_the_plan_names_deliveries_that_are_not_what_is_measured(place: Path) -> None:
+    def lines(metrics: list[str], **retrieval: object) -> list[str]:
+        settings = {
+            "name": "planned",
+            "dataset": {"kind": "golden", "path": str(place / "data")},
+            "sweep": {"chunking": [{"kind": "fixed", "size": [16, 32]}], "retrieval": {"kind": "bm25", **retrieval}},
+            "metrics": metrics,
+        }
+        return plan_lines(plan_experiment(experiment_of(settings, "here"), place / "outputs"))[5:]
+
+    both = "all 2 configurations"
+    assert lines(["span_recall@10t"]) == []
+    assert lines(["span_recall@10t"], deliver={"tokens": 20}) == [
+        f"What is measured is not what is delivered: span_recall@10t reads 10 tokens, but {both} deliver 20."
+    ]
+    assert lines(["span_recall@50000t"]) == [
+        f"The whole corpus fits into 50,000 tokens: {both} deliver everything that they find, and its order does not matter."
+    ]
+    assert lines(["recall@1", "span_recall@40t"], k=2) == [
+        "Metrics at 40t read 40 tokens of the ranking, but the k chunks that fixed-16-0 delivers hold fewer."
+    ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from workbench.core.formatting import listed, plural, share
+from workbench.core.formatting import count, listed, plural, share
 from workbench.results.run_tables import RunTables
 
 
@@ -25,9 +25,9 @@ def other_budgets(metric: str, tokens: int, budgets: Mapping[str, int]) -> list[
     others = {name: budget for name, budget in budgets.items() if budget != tokens}
     if not others:
         return []
-    delivered = listed([f"{budget:,}" for budget in sorted(set(others.values()))])
-    by = _named(list(others), len(budgets))
-    return [f"What is measured is not what is delivered: {metric} reads {plural(tokens, 'token')}, but {by} deliver {delivered}."]
+    delivered, by = listed([count(budget) for budget in sorted(set(others.values()))]), _named(list(others), len(budgets))
+    reads = f"{metric} reads {plural(tokens, 'token')}, but {by} {'delivers' if len(others) == 1 else 'deliver'} {delivered}"
+    return [f"What is measured is not what is delivered: {reads}."]
 
 
 def whole_corpus(budgets: Mapping[str, int], of: int) -> list[str]:
@@ -35,9 +35,8 @@ def whole_corpus(budgets: Mapping[str, int], of: int) -> list[str]:
     if not budgets:
         return []
     tokens = listed([plural(budget, "token") for budget in sorted(set(budgets.values()))])
-    return [
-        f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} deliver everything that they find, and its order does not matter."
-    ]
+    all_of_it = "delivers everything that it finds" if len(budgets) == 1 else "deliver everything that they find"
+    return [f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} {all_of_it}, and its order does not matter."]
 
 
 def unfilled_budgets(shares: Mapping[str, float], of: int) -> list[str]:
@@ -54,10 +53,8 @@ def short_deliveries(cuts: Sequence[int], held: Mapping[str, float], of: int) ->
     notes = []
     for tokens in cuts:
         if short := [name for name, delivered in held.items() if delivered < tokens]:
-            by = _named(short, of)
-            notes.append(
-                f"Metrics at {tokens}t read {plural(tokens, 'token')} of the ranking, but the k chunks that {by} deliver hold fewer."
-            )
+            by = f"{_named(short, of)} {'delivers' if len(short) == 1 else 'deliver'}"
+            notes.append(f"Metrics at {tokens}t read {plural(tokens, 'token')} of the ranking, but the k chunks that {by} hold fewer.")
     return notes
 
 
