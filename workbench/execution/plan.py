@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,13 +35,19 @@ _SECONDS_A_CHUNK = 0.0007
 _UNNAMED = "torch float32"
 
 
+class HeldTokens(NamedTuple):
+    """The tokens of `all` slices that a configuration can deliver and of the `k` largest, as `@2000t` counts them."""
+
+    all: int
+    k: int
+
+
 @dataclass(frozen=True)
 class PlannedConfiguration:
     """A configuration: whether each stage is stored, its chunks, and the tokens to embed beyond those of earlier configurations.
 
     Chunks and tokens are estimates, not `exact`, if chunking needs vectors, or if a model was never converted here. `error` says why a
-    configuration cannot be planned: it will fail, and the others will run. `tokens_held` are the tokens of all slices to deliver,
-    `tokens_in_k` those of the k largest, as `@2000t` counts them.
+    configuration cannot be planned: it will fail, and the others will run.
     """
 
     name: str
@@ -50,8 +57,7 @@ class PlannedConfiguration:
     truncated: int = 0
     exact: bool = True
     error: str = ""
-    tokens_held: int | None = None
-    tokens_in_k: int | None = None
+    held: HeldTokens | None = None
 
     @property
     def complete(self) -> bool:
@@ -121,19 +127,18 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
         table = graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks")
         held = _held(table, configuration.retrieval.k)
         if embedder is None:
-            return PlannedConfiguration(name, reused, len(table), **held)
+            return PlannedConfiguration(name, reused, len(table), held=held)
         (vectors,) = graph.nodes(configuration, ["vectors"])
         cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
     except Exception as error:  # planning continues with the other configurations
         return PlannedConfiguration(name, reused, error=error_line(error))
     tokens = 0 if reused["vectors"] else cost.tokens
-    return PlannedConfiguration(name, reused, len(table), tokens, cost.truncated, cost.exact, **held)
+    return PlannedConfiguration(name, reused, len(table), tokens, cost.truncated, cost.exact, held=held)
 
 
-def _held(chunks: pd.DataFrame, k: int) -> dict[str, int]:
-    """Return the tokens of all slices to deliver and of the k largest."""
+def _held(chunks: pd.DataFrame, k: int) -> HeldTokens:
     tokens = np.sort(chunks["tokens"].to_numpy(np.int64)[np.unique(slice_numbers(chunks), return_index=True)[1]])
-    return {"tokens_held": int(tokens.sum()), "tokens_in_k": int(tokens[-k:].sum())}
+    return HeldTokens(int(tokens.sum()), int(tokens[-k:].sum()))
 
 
 def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[PlannedConfiguration]) -> list[str]:
@@ -143,12 +148,8 @@ def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[Pla
     cuts = {configuration.name: configuration.delivery(run.primary) for configuration in experiment.configurations}
     budgets = {name: cut.tokens for name, cut in cuts.items() if cut.tokens is not None}
     notes = other_budgets(str(run.primary), run.primary.tokens, budgets) if run.primary.tokens is not None else []
-    whole = {
-        each.name: budgets[each.name]
-        for each in planned
-        if each.name in budgets and each.tokens_held is not None and each.tokens_held < budgets[each.name]
-    }
-    held = {each.name: each.tokens_in_k for each in planned if each.name not in budgets and each.tokens_in_k is not None}
+    whole = {each.name: budgets[each.name] for each in planned if each.name in budgets and each.held and each.held.all < budgets[each.name]}
+    held = {each.name: each.held.k for each in planned if each.name not in budgets and each.held}
     read = sorted({metric.tokens for metric in experiment.metrics if metric.tokens is not None})
     return notes + whole_corpus(whole, len(planned)) + short_deliveries(read, held, len(planned))
 

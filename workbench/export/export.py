@@ -110,7 +110,8 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     (folder / "passages.jsonl").write_text(lines, "utf-8")
     budget = result.configuration.delivery(result.primary).tokens
     if budget:
-        np.savez_compressed(folder / "tokens.npz", **_token_starts(run, passages))
+        starts, first = _token_starts(run, passages)
+        np.savez_compressed(folder / "tokens.npz", starts=starts, first=first)
     content = {
         "configuration": result.configuration.name,
         "dataset": run.dataset.name,
@@ -135,12 +136,12 @@ def _passages(run: RunContext, chunks: Sequence[Chunk]) -> Iterator[dict[str, An
         yield place | {"text": texts[chunk.doc_id][start:end]}
 
 
-def _token_starts(run: RunContext, passages: Sequence[Mapping[str, Any]]) -> dict[str, Ints]:
-    """Return where tokens start in each slice: `starts`, characters of the slice; those of slice i are `first[i]` to `first[i + 1]`."""
+def _token_starts(run: RunContext, passages: Sequence[Mapping[str, Any]]) -> tuple[Ints, Ints]:
+    """Return the characters of each slice at which tokens start, slice after slice, and the place of each slice's first, with the end."""
     labels, documents = run.labels, {document.doc_id: place for place, document in enumerate(run.dataset.documents)}
     slices = {passage["slice"]: passage for passage in passages}.values()
     origins = labels.offsets[[documents[passage["doc_id"]] for passage in slices]]
     starts, ends = (origins + [passage[edge] for passage in slices] for edge in ("start", "end"))
     low, high = np.searchsorted(labels.token_starts, [starts, ends])
     inside = [labels.token_starts[first:end] - start for first, end, start in zip(low, high, starts, strict=True)]
-    return {"starts": np.concatenate(inside), "first": np.concatenate([[0], np.cumsum(high - low)])}
+    return np.concatenate(inside), np.concatenate([[0], np.cumsum(high - low)])

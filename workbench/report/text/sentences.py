@@ -76,7 +76,7 @@ def context_sentence(standings: Sequence[Standing]) -> str:
 def first_chunks(standings: Sequence[Standing]) -> str:
     """Name the first k chunks of all configurations by their number, if they have one k."""
     numbers = {standing.facts["k"] for standing in standings}
-    return f"the first {plural(*numbers, 'chunk')}" if len(numbers) == 1 else "the first k chunks"
+    return f"the first {plural(max(numbers), 'chunk')}" if len(numbers) == 1 else "the first k chunks"
 
 
 def screened_sentence(screening: Screening) -> str:
