@@ -90,7 +90,7 @@ class Plan:
         return "\n".join(plan_lines(self))
 
     def _repr_html_(self) -> str:
-        return table_html("What a sweep would compute", _rows(self), ". ".join(_notes(self)))
+        return table_html("What a sweep would compute", _rows(self), ". ".join(note.removesuffix(".") for note in _notes(self)))
 
 
 def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
