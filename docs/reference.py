@@ -66,7 +66,8 @@ def type_of(field: dict[str, Any]) -> str:
         return " ".join(f"`{value}`" for value in values)
     signs = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "pattern": "`{}`", "minLength": "not empty"}
     bounds = [sign.format(part[key]) for part in parts(field) for key, sign in signs.items() if key in part]
-    return ", ".join([" or ".join(TYPES[part["type"]] for part in parts(field)), *bounds])
+    # A reference to a part of the schema is a mapping, and the field's description shows its keys.
+    return ", ".join([" or ".join(TYPES[part.get("type", "object")] for part in parts(field)), *bounds])
 
 
 def value_of(default: Any) -> str:

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field
 
 from workbench.core.display import excerpt, table_html, text_html
 from workbench.core.formatting import plural
 from workbench.errors import InputError
 
+# The largest cut in tokens.
+MOST_TOKENS = 1_000_000
 _SHOWN_QUERIES = 5
 _SHOWN_CHARACTERS = 800
 
@@ -178,3 +182,13 @@ class Dataset:
     def _sizes(self) -> str:
         sizes = [plural(len(self.documents), "document"), plural(len(self.queries), "question"), plural(len(self.qrels), "judgement")]
         return ", ".join([*sizes, plural(len(self.needs), "piece of evidence", "pieces of evidence")])
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCut:
+    """A cut after this many tokens of delivered text."""
+
+    # Checked where it is the field of a component, also if it was made in Python.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", revalidate_instances="always")
+
+    tokens: Annotated[int, Field(ge=1, le=MOST_TOKENS, strict=True)]

@@ -11,7 +11,9 @@ LAST = FIRST + np.random.default_rng(1).normal(0.05, 0.1, 40)
 
 def scored(values, clusters=None) -> pd.DataFrame:
     ids = [f"q{number}" for number in range(len(values))]
-    return pd.DataFrame({"query_id": ids, "cluster": range(len(values)) if clusters is None else clusters, "documents": "[]", "value": values})
+    return pd.DataFrame(
+        {"query_id": ids, "cluster": range(len(values)) if clusters is None else clusters, "documents": "[]", "value": values}
+    )
 
 
 def runs(*rows: tuple[int, str | None, str]) -> pd.DataFrame:

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,16 +15,29 @@ CONFIGURATIONS = ("fixed-128-0", "fixed-512-0", "hierarchical-64-256")
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_a_search_delivers_what_the_sweep_delivers(name: str, indexes: dict[str, wb.Index], outcome: Outcome, part: wb.Dataset) -> None:
     hits = pd.read_parquet(outcome.folder / "hits.parquet").query("configuration == @name and delivered")
+    retrieval = wb.DenseRetriever(deliver=wb.tokens(2000))
+    delivering = replace(indexes[name], pipeline=replace(indexes[name].pipeline, retrieval=retrieval))
     for query in part.queries[:12]:
         rows = hits[hits["query_id"] == query.query_id]
-        found = indexes[name].search(query.text)
+        found = delivering.search(query.text)
         assert [(hit.doc_id, hit.start, hit.end) for hit in found] == list(
-            rows[["doc_id", "start", "end"]].itertuples(index=False, name=None)
+            rows[["doc_id", "start", "kept"]].itertuples(index=False, name=None)
         )
         assert [hit.score for hit in found] == pytest.approx(rows["score"].tolist(), abs=1e-5)
         assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
         texts = {document.doc_id: document.text for document in part.documents}
         assert all(hit.text == texts[hit.doc_id][hit.start : hit.end] for hit in found)
+
+
+def test_an_index_delivers_k_slices_unless_its_retriever_says_tokens(indexes: dict[str, wb.Index]) -> None:
+    index, question = indexes["fixed-128-0"], "how many days of leave are there"
+    assert len(index.search(question)) == 10
+    delivering = replace(index, pipeline=replace(index.pipeline, retrieval=wb.DenseRetriever(deliver=wb.tokens(100))))
+    (cut,) = delivering.search(question)
+    (whole,) = delivering.search(question, k=1)
+    assert whole == index.search(question)[0]
+    assert cut.end < whole.end
+    assert whole.text.startswith(cut.text)
 
 
 def test_fewer_hits_are_the_first_ones_and_parents_occur_once(indexes: dict[str, wb.Index]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from workbench.attribution.chunk_faults import ChunkFault, chunk_faults
-from workbench.attribution.evidence_causes import missed
+from workbench.attribution.evidence_causes import context_cut, missed
 from workbench.attribution.evidence_state import EmbeddedExtent, embedded_extent
 from workbench.execution.local import Outcome
 from workbench.execution.result import Result
@@ -27,7 +27,8 @@ def extent_of(outcome: Outcome, result: Result) -> EmbeddedExtent:
 
 def misses_of(outcome: Outcome, result: Result, metric: str) -> pd.DataFrame:
     case = Case(outcome.context.labels, retrieved(result.entry("chunks"), result.hits, "exact"), "exact")
-    return missed(case, Metric.parse(metric), extent_of(outcome, result), result.configuration.retrieval.k)
+    named = Metric.parse(metric)
+    return missed(case, named, extent_of(outcome, result), context_cut(named, result.configuration.delivery(named)))
 
 
 def faults_of(outcome: Outcome, result: Result) -> dict[str, ChunkFault]:

@@ -40,8 +40,8 @@ def seen(case: Case, ends: list[int] | None = None) -> EmbeddedExtent:
     return EmbeddedExtent(found, found < whole)
 
 
-def missed(case: Case, cut: Cut, ends: list[int] | None = None, k: int = 3) -> list[tuple[str, int]]:
-    table = missed_needs(case, cut, seen(case, ends), k)
+def missed(case: Case, cut: Cut, ends: list[int] | None = None) -> list[tuple[str, int]]:
+    table = missed_needs(case, cut, seen(case, ends))
     return list(zip(table["cause"], table["rank"].tolist(), strict=True))
 
 
@@ -127,14 +127,17 @@ def test_a_hit_beyond_the_tokens_is_a_matter_of_the_budget() -> None:
     # four five six . are four tokens, behind one two three . other
     assert missed(case, Cut(tokens=8)) == [("budget", 3)]
     assert missed(case, Cut(tokens=9)) == []
-    assert missed(case, Cut(tokens=8), k=2) == [("rank", 3)]
+    assert missed(case, Cut(tokens=5)) == [("rank", 3)]
+    assert missed(case, Cut(k=3, tokens=5)) == [("budget", 3)]
+    assert missed(case, Cut(k=2, tokens=8)) == [("rank", 3)]
 
 
 def test_pieces_among_the_k_hits_that_the_tokens_do_not_reach_are_a_matter_of_the_budget() -> None:
     halves = [(1, 0, 5), (0, 0, 19), (0, 20, 40)]
     case = case_of([TEXT, "other"], [[EVIDENCE]], halves, [0, 1, 2])
-    assert missed(case, Cut(tokens=1)) == [("budget", 2)]
-    assert missed(case, Cut(tokens=1), k=2) == [("rank", 2)]
+    assert missed(case, Cut(k=3, tokens=1)) == [("budget", 2)]
+    assert missed(case, Cut(k=2, tokens=1)) == [("rank", 2)]
+    assert missed(case, Cut(tokens=1)) == [("rank", 2)]
     assert missed(case, Cut(tokens=6)) == [("boundary", 2)]
 
 
@@ -147,7 +150,8 @@ def test_a_chunk_that_repeats_another_is_itself_left_out_with_the_repeats() -> N
 def test_repeats_pay_for_tokens_too() -> None:
     case = case_of([TEXT, "one two three."], [[EVIDENCE]], [(0, 0, 14), (1, 0, 14), (0, 15, 29)], [0, 1, 2])
     assert missed(case, Cut(tokens=8)) == [("duplicate", 3)]
-    assert missed(case, Cut(tokens=7)) == [("budget", 3)]
+    assert missed(case, Cut(tokens=7)) == [("rank", 3)]
+    assert missed(case, Cut(k=3, tokens=7)) == [("budget", 3)]
 
 
 def test_missed_documents_rank_too_low_or_were_cut_by_the_window() -> None:
@@ -170,27 +174,23 @@ def cut_worlds(draw):
     return texts, needs, chunks, ends, hits
 
 
-cuts = st.one_of(st.integers(1, 4).map(lambda k: Cut(k=k)), st.integers(1, 12).map(lambda tokens: Cut(tokens=tokens)))
+cuts = st.tuples(st.none() | st.integers(1, 4), st.none() | st.integers(1, 12)).filter(any).map(lambda limits: Cut(*limits))
 
 
 class Oracle:
     """One query's causes, from sets of (document, position)."""
 
-    def __init__(self, world, q: int, cut: Cut, k: int) -> None:
+    def __init__(self, world, q: int, cut: Cut) -> None:
         self.texts, _, self.chunks, self.ends, hits = world
-        self.cut, self.k = cut, k
+        self.cut = cut
         pieces = [(self.chunks[row][0], *self.chunks[row][3:]) for row in hits[q]]
         self.slices = [piece for i, piece in enumerate(pieces) if piece not in pieces[:i]]
-        self.limit = cut.k or cut.tokens
 
     def solid(self, doc: int, start: int, end: int) -> set[tuple[int, int]]:
         return {(doc, place) for place in range(start, end) if not self.texts[doc][place].isspace()}
 
     def tokens(self, doc: int, start: int, end: int) -> list[int]:
         return [place for place in tokenise(self.texts, BUDGET_VOCABULARY)[doc].starts.tolist() if start <= place < end]
-
-    def cost(self, piece: tuple[int, int, int]) -> int:
-        return 1 if self.cut.k else len(self.tokens(*piece))
 
     def repeated(self, place: int) -> bool:
         doc, start, end = self.slices[place]
@@ -202,16 +202,15 @@ class Oracle:
                 return True
         return False
 
-    def delivered(self, slices: list | None = None, k: int | None = None) -> set[tuple[int, int]]:
-        """The characters delivered of some slices: up to the cut, or of the first k."""
+    def delivered(self, slices: list | None = None, whole: bool = False) -> set[tuple[int, int]]:
+        """The characters delivered of some slices up to the cut, or those of the `whole` slices that are retrieved for it."""
         text: set = set()
-        spent = 0
-        for doc, start, end in (self.slices if slices is None else slices)[:k]:
-            left = np.inf if k else self.limit - spent
+        left = self.cut.tokens or np.inf
+        for doc, start, end in (self.slices if slices is None else slices)[: self.cut.k]:
             inside = self.tokens(doc, start, end)
-            if left > 0:
-                text |= self.solid(doc, start, end if self.cut.k or len(inside) <= left else inside[int(left)])
-            spent += self.cost((doc, start, end))
+            if left > 0 or (whole and self.cut.k):
+                text |= self.solid(doc, start, end if whole or len(inside) <= left else inside[int(left)])
+            left -= len(inside)
         return text
 
     def embedded_with(self, piece: tuple[int, int, int]) -> set[tuple[int, int]]:
@@ -241,18 +240,18 @@ class Oracle:
         distinct = [piece for place, piece in enumerate(self.slices) if not self.repeated(place)]
         if any(one <= self.delivered(distinct) for one in wanted):
             return "duplicate"
-        return "budget" if self.cut.tokens and any(one <= self.delivered(k=self.k) for one in wanted) else "rank"
+        return "budget" if any(one <= self.delivered(whole=True) for one in wanted) else "rank"
 
 
 @settings(max_examples=250)
-@given(world=cut_worlds(), cut=cuts, k=st.integers(1, 4))
-def test_causes_equal_those_of_character_sets(world, cut: Cut, k: int) -> None:
+@given(world=cut_worlds(), cut=cuts)
+def test_causes_equal_those_of_character_sets(world, cut: Cut) -> None:
     texts, queries, chunks, ends, hits = world
     case = case_of(texts, queries, chunks, *hits)
-    table = missed_needs(case, cut, seen(case, ends), k)
+    table = missed_needs(case, cut, seen(case, ends))
     found = dict(zip(table["need"].tolist(), table["cause"], strict=True))
     needs = [(q, need) for q, own in enumerate(queries) for need in own]
-    assert [found.get(place, "") for place in range(len(needs))] == [Oracle(world, q, cut, k).cause(need) for q, need in needs]
+    assert [found.get(place, "") for place in range(len(needs))] == [Oracle(world, q, cut).cause(need) for q, need in needs]
 
 
 def test_every_query_that_is_not_complete_has_a_cause(outcome_of_sizes: Callable) -> None:

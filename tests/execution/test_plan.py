@@ -8,8 +8,9 @@ from workbench.chunking.fixed import FixedChunker
 from workbench.chunking.semantic import SemanticChunker
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
-from workbench.execution.plan import duration_text, plan_lines
+from workbench.execution.plan import duration_text, plan_experiment, plan_lines
 from workbench.execution.speed import EncodingModel
+from workbench.experiment.read import experiment_of
 from workbench.storage.result_store import Store
 
 
@@ -66,3 +67,26 @@ def test_the_first_use_of_models_on_a_machine_is_counted_once(mixed: Experiment,
     plan = mixed.plan(tmp_path)
     assert plan.minutes_low * 60 > static[0] + compared[0] > 40
     assert plan.minutes_low * 60 < 2 * static[0]
+
+
+def test_the_plan_names_deliveries_that_are_not_what_is_measured(place: Path) -> None:
+    def lines(metrics: list[str], **retrieval: object) -> list[str]:
+        settings = {
+            "name": "planned",
+            "dataset": {"kind": "golden", "path": str(place / "data")},
+            "sweep": {"chunking": [{"kind": "fixed", "size": [16, 32]}], "retrieval": {"kind": "bm25", **retrieval}},
+            "metrics": metrics,
+        }
+        return plan_lines(plan_experiment(experiment_of(settings, "here"), place / "outputs"))[5:]
+
+    both = "all 2 configurations"
+    assert lines(["span_recall@10t"]) == []
+    assert lines(["span_recall@10t"], deliver={"tokens": 20}) == [
+        f"What is measured is not what is delivered: span_recall@10t reads 10 tokens, but {both} deliver 20."
+    ]
+    assert lines(["span_recall@50000t"]) == [
+        f"The whole corpus fits into 50,000 tokens: {both} deliver everything that they find, and its order does not matter."
+    ]
+    assert lines(["recall@1", "span_recall@40t"], k=2) == [
+        "Metrics at 40t read 40 tokens of the ranking, but the k chunks that fixed-16-0 delivers hold fewer."
+    ]

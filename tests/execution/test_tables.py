@@ -10,7 +10,8 @@ import pytrec_eval
 from workbench.analysis.standings import verdict_of
 from workbench.execution.local import Outcome
 from workbench.execution.outputs import strictly_descending
-from workbench.execution.tables import timings_table
+from workbench.execution.tables import configuration_row, timings_table
+from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 
 MEASURES = {"recall@5": "recall_5", "precision@5": "P_5", "success@3": "success_3", "ndcg@10": "ndcg_cut_10", "map@10": "map_cut_10"}
@@ -90,14 +91,45 @@ def test_slices_are_listed_with_their_counts(outcome):
 
 def test_hits_record_delivery_and_the_reason_for_a_cut(outcome):
     hits = table(outcome, "hits")
-    assert (hits.groupby(["configuration", "query_id"])["delivered"].sum() == 10).all()
     assert set(hits.loc[hits["delivered"], "cut_reason"]) == {""}
     hierarchical = hits[hits["configuration"] == "hierarchical-64-256"]
-    assert set(hierarchical["cut_reason"]) == {"", "same slice delivered", "beyond k"}
+    assert set(hierarchical["cut_reason"]) == {"", "same slice delivered", "beyond the token budget"}
     delivered = hierarchical[hierarchical["delivered"]]
     assert not delivered.duplicated(["query_id", "doc_id", "start", "end"]).any()
     child = delivered["chunk_id"].str.extract(r":(\d+)-(\d+)$").astype(int)
     assert ((delivered["start"] <= child[0]) & (child[1] <= delivered["end"])).all()
+
+
+def test_the_tokens_that_the_primary_metric_reads_are_delivered_and_the_last_slice_is_cut(outcome):
+    assert str(outcome.primary) == "span_recall@2000t"
+    hits, labels = table(outcome, "hits"), outcome.context.labels
+    offset = hits["doc_id"].map(
+        {document.doc_id: labels.offsets[place] for place, document in enumerate(outcome.context.dataset.documents)}
+    )
+    tokens = labels.tokens_in((offset + hits["start"]).to_numpy(), (offset + hits["kept"]).to_numpy())
+    groups = ["configuration", "query_id"]
+    assert (hits.assign(tokens=tokens).groupby(groups)["tokens"].sum() == 2000).all()
+    assert (hits["kept"] == hits["start"])[~hits["delivered"]].all()
+    cut = hits[hits["delivered"] & (hits["kept"] < hits["end"])]
+    last = hits[hits["delivered"]].groupby(groups)["rank"].max()
+    assert (cut.set_index(groups)["rank"] == last.reindex(pd.MultiIndex.from_frame(cut[groups]))).all()
+    found = table(outcome, "configurations").set_index("configuration")
+    assert set(found["delivered_tokens"]) == set(found["token_budget"]) == {2000}
+    assert set(found["k"]) == {10}
+    assert found["delivered_chunks"].to_dict() == pytest.approx(hits[hits["delivered"]].groupby("configuration").size().div(35).to_dict())
+    assert (found["unfilled_queries"] == 0).all()
+    assert found.loc["fixed-128-0", "k_tokens"] < 10 * 128 < found.loc["fixed-512-0", "k_tokens"]
+
+
+def test_k_chunks_are_delivered_where_no_tokens_are(outcome):
+    for result in outcome.results:
+        by_k = replace(result, primary=Metric.parse("recall@5"))
+        assert (by_k.delivered.groupby("query").size() == 10).all()
+        assert set(by_k.all_hits["cut_reason"]) - {"same slice delivered"} == {"", "beyond k"}
+        row = configuration_row(outcome.context, by_k)
+        assert row["token_budget"] is None
+        assert (row["delivered_chunks"], row["unfilled_queries"]) == (10, 0)
+        assert row["delivered_tokens"] == row["k_tokens"] == configuration_row(outcome.context, result)["k_tokens"]
 
 
 def test_differences_are_paired_over_the_same_queries(outcome):

@@ -67,7 +67,7 @@ def test_what_the_error_names_is_a_path_that_works() -> None:
         ("metrics=[recall@5", "has a value that is not YAML; put it in quotes, and close its brackets"),
         ("sweep.retrieval.7.k=1", "has '7', but sweep.retrieval is a list of 2 items; address an item .* --set sweep.retrieval.0.k=…"),
         ("sweep.retrieval.k=1", "has 'k', but sweep.retrieval is a list of 2 items; address an item .* --set sweep.retrieval.0.k=…"),
-        ("sweep.retrieval.0.k.x=1", "sets a key of sweep.retrieval.0.k, which is 10; set sweep.retrieval.0.k to a mapping"),
+        ("sweep.retrieval.0.kind.x=1", "sets a key of sweep.retrieval.0.kind, which is 'dense'; set sweep.retrieval.0.kind to a mapping"),
     ],
 )
 def test_a_path_that_does_not_fit_is_one_line_with_the_part_that_does_not(override: str, message: str) -> None:

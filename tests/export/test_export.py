@@ -6,7 +6,9 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from workbench.context import packing
@@ -35,6 +37,15 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_part: Path) -> Ou
     }
     finished = run_experiment(experiment_of(settings, "test"), tmp_path_factory.mktemp("export") / "outputs", lambda _: None)
     assert not finished.failures
+    write_outputs(finished)
+    return finished
+
+
+@pytest.fixture(scope="module")
+def by_tokens(outcome: Outcome) -> Outcome:
+    """The same sweep with a primary metric that reads tokens, so that tokens are delivered."""
+    settings = outcome.experiment.settings | {"name": "tokens", "metrics": ["span_recall@300t"]}
+    finished = run_experiment(experiment_of(settings, "test"), outcome.context.workspace.outputs, lambda _: None)
     write_outputs(finished)
     return finished
 
@@ -76,6 +87,45 @@ def test_the_folder_answers_as_the_sweep_did_without_workbench(outcome: Outcome,
     assert not list(folder.parent.glob(".*"))
 
 
+def retrieved(folder: Path, call: str, questions: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """What a call of `retrieve` with `text` returns for each question."""
+    script = (
+        "import json, sys; sys.modules['workbench'] = None; from retrieve import retrieve; asked = json.load(sys.stdin); "
+        f"print(json.dumps({{one: {call} for one, text in asked.items()}}))"
+    )
+    command, environment = [sys.executable, "-c", script], os.environ | {"HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, cwd=folder, input=json.dumps(questions), capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", ["hierarchical-64-256", "hierarchical-64-256-bm25"])
+@pytest.mark.parametrize("budget", [None, 300])
+def test_every_passage_is_the_delivered_text_of_the_hits(
+    outcome: Outcome, by_tokens: Outcome, tmp_path: Path, name: str, budget: int | None
+) -> None:
+    swept = by_tokens if budget else outcome
+    folder = export_configuration(swept.folder, name, tmp_path / "chosen")
+    assert json.loads((folder / "settings.json").read_text())["deliver"] == ({"tokens": budget} if budget else None)
+    assert (folder / "tokens.npz").exists() == bool(budget)
+    hits = pd.read_parquet(swept.folder / "hits.parquet").query("configuration == @name and delivered")
+    texts = {document.doc_id: document.text for document in outcome.context.dataset.documents}
+    questions = {query.query_id: query.text for query in outcome.context.dataset.queries}
+    found = retrieved(folder, "[retrieve(text), retrieve(text, k=3)]", questions)
+    cut = 0
+    for query_id, (passages, three) in found.items():
+        expected = hits[hits["query_id"] == query_id]
+        rows = expected[["doc_id", "start", "kept"]].itertuples(index=False, name=None)
+        assert [(one["doc_id"], one["start"], one["end"]) for one in passages] == list(rows)
+        assert [one["text"] for one in passages] == [
+            texts[doc][start:kept] for doc, start, kept in expected[["doc_id", "start", "kept"]].values
+        ]
+        assert all(one["text"] == texts[one["doc_id"]][one["start"] : one["end"]] for one in three)
+        assert len(three) == 3
+        cut += int((expected["kept"] < expected["end"]).sum())
+    assert (cut > 30) == bool(budget)
+
+
 @pytest.mark.parametrize("name", ["hierarchical-64-256", "hierarchical-64-256-bm25"])
 def test_every_question_gets_the_hits_that_the_sweep_delivered(outcome: Outcome, exported: Callable[[str], Path], name: str) -> None:
     folder = exported(name)
@@ -84,21 +134,8 @@ def test_every_question_gets_the_hits_that_the_sweep_delivered(outcome: Outcome,
     expected = {query.query_id: [] for query in queries}
     for query, chunk, score in result.delivered[["query", "chunk", "score"]].itertuples(index=False):
         expected[queries[query].query_id].append([chunks[chunk].chunk_id, score])
-    script = (
-        "import json, sys; sys.modules['workbench'] = None; from retrieve import retrieve; asked = json.load(sys.stdin); "
-        "print(json.dumps({one: [[hit['chunk_id'], hit['score']] for hit in retrieve(text)] for one, text in asked.items()}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=folder,
-        input=json.dumps({query.query_id: query.text for query in queries}),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=os.environ | {"HF_HUB_OFFLINE": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    answered = retrieved(folder, "retrieve(text)", {query.query_id: query.text for query in queries})
+    found = {one: [[hit["chunk_id"], hit["score"]] for hit in hits] for one, hits in answered.items()}
     assert {one: [chunk for chunk, _ in hits] for one, hits in found.items()} == {
         one: [chunk for chunk, _ in hits] for one, hits in expected.items()
     }

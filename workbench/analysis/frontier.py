@@ -39,7 +39,7 @@ _QUESTION_TIME = "to embed a question and to search, for up to 50 questions one 
 COSTS: dict[Cost, CostKind] = {
     "encoded": CostKind("encoding", "tokens", "that the embedder reads of all chunks, shared ones included: the cost on any machine"),
     "index": CostKind("index", "MB", "on disk; 0 without an index"),
-    "delivered": CostKind("delivered text", "tokens a question", "up to where the primary metric looks; repeated text counts twice"),
+    "delivered": CostKind("delivered text", "tokens a question", "up to the cut-off of the primary metric; repeated text counts twice"),
     "p50": CostKind("median time a question", "ms", _QUESTION_TIME),
     "p95": CostKind("95th percentile of the time per question", "ms", _QUESTION_TIME),
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.analysis.standings import Standing
+from workbench.core.formatting import setting
 from workbench.errors import WorkbenchError
 from workbench.results.run_tables import Measure, RunTables
 
@@ -73,10 +74,14 @@ def _title(settings: Settings) -> str:
         "" if counted == "model" else f"in {counted}",
     ]
     parts.append(settings.get("embedding.model") or settings.get("embedding.kind") or settings["retrieval.kind"])
-    parts += [_setting(name, value) for name, value in settings.items() if name.startswith("retrieval.") and name != "retrieval.kind"]
+    parts += [
+        _setting(name, value)
+        for name, value in settings.items()
+        if name.startswith("retrieval.") and name != "retrieval.kind" and value is not None
+    ]
     window = settings.get("embedding.max_tokens")
     return ", ".join(part for part in [*parts, f"window {window}" if window else ""] if part)
 
 
 def _setting(name: str, value: object) -> str:
-    return f"{name.partition('.')[2]} {value}"
+    return f"{name.partition('.')[2]} {setting(value)}"

@@ -17,7 +17,9 @@ from workbench.datasets.checks import checked
 from workbench.embedding.base import Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
+from workbench.metrics.case import Cut
 from workbench.metrics.names import MOST_K
+from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
 from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
@@ -133,9 +135,10 @@ class Index:
         return corpus_of(self.run, self.entries)
 
     def search(self, query: str, k: int | None = None) -> Hits:
-        """Return the k best slices of text for a question. `k` is that of the retriever by default.
+        """Return the k best slices of text for a question, by default as many as the retriever delivers: its `deliver`, else its `k`.
 
-        A slice that several chunks deliver, such as a parent, occurs once. There are fewer hits if fewer chunks match.
+        A slice that several chunks deliver, such as a parent, occurs once. There are fewer hits if fewer chunks match. With
+        `deliver=wb.tokens(2000)` the last slice is cut after 2,000 tokens, as in a sweep whose primary metric is `span_recall@2000t`.
 
         Raises
         ------
@@ -150,23 +153,28 @@ class Index:
         ['finance/travel-expenses']
         """
         require(query, str, "the question")
-        wanted = self.pipeline.retrieval.k if k is None else k
+        configuration = self.pipeline.configuration
+        cut = configuration.delivery() if k is None else Cut(k=k)
         if not query.strip():
             raise InputError("the question is empty", "give a question")
-        if not 1 <= wanted <= MOST_K:
-            raise InputError(f"k is {wanted}", f"choose one from 1 to {MOST_K:,}")
-        configuration = self.pipeline.configuration
+        if k is not None and not 1 <= k <= MOST_K:
+            raise InputError(f"k is {k}", f"choose one from 1 to {MOST_K:,}")
         vectors = [configuration.embedding.encode([query], "query")] if configuration.embedding else []
-        retriever = configuration.retrieval.model_copy(update={"k": wanted})
-        ranked = retriever.retrieve(QueryBatch([query], *vectors), self._corpus, SearchDepth(wanted, 0, 1)).hits
+        retriever = configuration.retrieval.model_copy(update={} if k is None else {"k": k})
+        ranked = retriever.retrieve(QueryBatch([query], *vectors), self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
         rows = ranked["chunk"].to_numpy(np.int64)
-        packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], wanted)
-        delivered = zip(rows[packed.delivered].tolist(), ranked["score"].to_numpy()[packed.delivered].tolist(), strict=True)
-        return Hits(self._hit(rank, row, score) for rank, (row, score) in enumerate(delivered, 1))
+        packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], *cut)
+        columns = rows, packed.delivered_tokens, ranked["score"].to_numpy()
+        delivered = zip(*(column[packed.delivered].tolist() for column in columns), strict=True)
+        return Hits(self._hit(rank, *row) for rank, row in enumerate(delivered, 1))
 
-    def _hit(self, rank: int, row: int, score: float) -> Hit:
+    def _hit(self, rank: int, row: int, tokens: int, score: float) -> Hit:
         chunk = self._chunks[row]
-        return Hit(chunk.document, *chunk.delivered, rank, score)
+        start, end = chunk.delivered
+        if tokens < self._corpus.tokens[row]:
+            (text,) = tokenise([chunk.document.text], BUDGET_VOCABULARY)
+            end = int(text.starts[text.before(np.array(start)) + tokens])
+        return Hit(chunk.document, start, end, rank, score)
 
     def __repr__(self) -> str:
         documents, chunks = plural(len(self.run.dataset.documents), "document"), plural(len(self._corpus.ids), "chunk")

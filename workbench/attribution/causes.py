@@ -62,8 +62,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "budget",
         "packing",
-        "the k retrieved chunks contain all of the evidence, but the token budget ends before it",
-        "the budget ends before it",
+        "the chunks retrieved for the context contain all of the evidence, but the token budget cuts it off",
+        "the token budget cuts it off",
     ),
     Cause("refusal", "answering", "all evidence is in the context, and the answer is a refusal", "the answer is a refusal"),
     Cause("contradiction", "answering", "the context contradicts the answer", "the answer contradicts the context"),

@@ -22,14 +22,14 @@ from workbench.metrics.names import Metric
 _COLUMNS = ["query", "need", "doc", "cause", "rank"]
 
 
-def context_cut(metric: Metric, k: int) -> Cut:
-    """Where the context ends for a metric: at its cut if it reads delivered text, else after the k chunks retrieved."""
+def context_cut(metric: Metric, delivery: Cut) -> Cut:
+    """Where the context ends for a metric: at its cut if it reads delivered text, else where the delivered text ends."""
     reads_text = metric.family in ("spans", "chunks", "hits") and metric.cut != NO_CUT
-    return metric.cut if reads_text else Cut(k=k)
+    return metric.cut if reads_text else delivery
 
 
-def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.DataFrame:
-    """Tabulate every missed piece by query: `query, need, doc, cause, rank`, with `k` chunks retrieved.
+def missed(case: Case, metric: Metric, extent: EmbeddedExtent, cut: Cut) -> pd.DataFrame:
+    """Tabulate every piece that a metric misses in the context up to `cut`, by query: `query, need, doc, cause, rank`.
 
     Span and chunk metrics miss needs (`doc` is -1). Others miss relevant documents (`need` is -1), as does a chunk metric for queries
     without evidence. `rank` is the best rank of a delivered slice with all of the evidence, else of one with a part, or the rank of the
@@ -38,8 +38,8 @@ def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.Dat
     """
     if not metric.higher_is_better:
         return pd.DataFrame(columns=_COLUMNS)
-    labels, cut, of_text = case.labels, context_cut(metric, k), metric.family in ("spans", "chunks")
-    parts = [missed_needs(case, cut, extent, k)] if of_text and len(labels.need_query) else []
+    labels, of_text = case.labels, metric.family in ("spans", "chunks")
+    parts = [missed_needs(case, cut, extent)] if of_text and len(labels.need_query) else []
     without = metric.kind.requires.met(labels) & labels.answerable & ~(of_text & labels.has_evidence)
     if without.any():
         retrieved = first_documents(case, metric.cut) if metric.family == "documents" else delivered_documents(case, cut)
@@ -48,8 +48,11 @@ def missed(case: Case, metric: Metric, extent: EmbeddedExtent, k: int) -> pd.Dat
     return table.sort_values("query", kind="stable", ignore_index=True)
 
 
-def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.DataFrame:
-    """Find the needs that are not delivered whole up to the cut, each with its cause, if `k` chunks are retrieved."""
+def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent) -> pd.DataFrame:
+    """Find the needs that are not delivered whole up to the cut, each with its cause.
+
+    A token budget packs the cut's k chunks or, without a k, the chunks of which it delivers a part.
+    """
     labels = case.labels
     lost = ~case.shared(met, cut) & labels.answerable[labels.need_query]
     rows = np.flatnonzero(lost[labels.alternative_need])
@@ -66,11 +69,19 @@ def missed_needs(case: Case, cut: Cut, extent: EmbeddedExtent, k: int) -> pd.Dat
         "boundary": ~whole & by_need(in_part),
         "window": ~np.where(whole, by_need(state.whole & state.embedded), by_need(state.embedded)),
         "duplicate": mended[lost],
-        "rank": ~case.shared(met, Cut(k=k))[lost] | (cut.tokens is None),
+        "rank": ~met_by(labels, case.shared(retrieved_text, cut))[lost],
         "budget": np.ones(int(lost.sum()), dtype=np.bool_),
     }
     columns = {"query": labels.need_query[lost], "need": np.flatnonzero(lost), "doc": -1, "cause": _earliest(applies)}
     return pd.DataFrame(columns | {"rank": _need_ranks(case, rows, len(lost))[lost]})
+
+
+def retrieved_text(case: Case, cut: Cut) -> Delivered:
+    """The text of the chunks that are retrieved for the context, without a token budget that cuts it off."""
+    if cut.k is not None:
+        return case.shared(delivered, Cut(k=cut.k))
+    text = case.shared(delivered, cut)
+    return text._replace(ends=case.shared(slices).ends[text.piece])
 
 
 def _earliest(applies: Mapping[str, Bools]) -> NDArray[np.object_]:

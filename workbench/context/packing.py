@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
-DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET = "", "same slice delivered", "beyond k", "budget"
+DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET = "", "same slice delivered", "beyond k", "beyond the token budget"
 _REASONS = np.array([DELIVERED, REPEATED, BEYOND_K, OVER_BUDGET], dtype=object)
 
 

@@ -23,6 +23,8 @@ _MESSAGES = {
     "less_than_equal": "larger than {le}",
     "less_than": "not smaller than {lt}",
     "literal_error": "not {expected}",
+    "dataclass_type": "not a mapping such as {{tokens: 2000}}",
+    "unexpected_keyword_argument": "an unknown key",
 }
 
 

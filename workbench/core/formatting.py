@@ -3,7 +3,7 @@
 import difflib
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 NONE = "–"
 
@@ -46,6 +46,11 @@ def share(part: float, whole: float) -> str:
 def plural(how_many: int, noun: str, several: str = "") -> str:
     """Format a number with its noun in the singular or plural."""
     return f"{count(how_many)} {noun if how_many == 1 else several or noun + 's'}"
+
+
+def setting(value: object) -> str:
+    """Format the value of a setting, a mapping such as `{"tokens": 2000}` as `2,000 tokens`."""
+    return ", ".join(f"{number:,} {name}" for name, number in value.items()) if isinstance(value, Mapping) else str(value)
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

@@ -65,7 +65,7 @@ def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
 
 def _configurations(outcome: Outcome) -> pd.DataFrame:
     """Return a row for each configuration. Failed ones come last and have only their error."""
-    rows = [tables.configuration_row(result) for result in outcome.results]
+    rows = [tables.configuration_row(outcome.context, result) for result in outcome.results]
     rows += [{"configuration": name, "error": line} for name, line in outcome.failures.items()]
     return pd.DataFrame(rows, columns=SCHEMAS["configurations"].names)
 

@@ -77,7 +77,7 @@ def run_experiment(
         try:
             if name in errors:
                 raise errors[name]
-            outcome.results.append(Result(configuration, graph.walk(configuration)))
+            outcome.results.append(Result(configuration, graph.walk(configuration), outcome.primary))
             message = outcome.results[-1].computed_stages
         except Exception as error:  # a configuration's failure of any kind must not stop the others
             outcome.failures[name] = error_line(error)

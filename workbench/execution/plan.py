@@ -4,6 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
 
 from workbench.core.display import table_html
 from workbench.core.formatting import aligned, approximate, plural
@@ -15,14 +19,24 @@ from workbench.errors import error_line
 from workbench.execution.local import context_of
 from workbench.execution.speed import EncodingModel, Speed, speeds_of
 from workbench.experiment.read import ExperimentSpec
+from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import encoder_chunks
+from workbench.report.text.delivery import other_budgets, short_deliveries, whole_corpus
 
 # Fewest and most seconds besides encoding: of a sweep (imports, questions, report), of a configuration (stages, notebook), of a chunk.
 _SWEEP = (5.0, 30.0)
 _CONFIGURATION = (1.5, 4.0)
 _CHUNK = (0.0004, 0.002)
+
+
+class HeldTokens(NamedTuple):
+    """The tokens of `all` slices that a configuration can deliver and of the `k` largest, as `@2000t` counts them."""
+
+    all: int
+    k: int
 
 
 @dataclass(frozen=True)
@@ -40,6 +54,7 @@ class PlannedConfiguration:
     truncated: int = 0
     exact: bool = True
     error: str = ""
+    held: HeldTokens | None = None
 
     @property
     def tokens(self) -> int:
@@ -56,13 +71,14 @@ class PlannedConfiguration:
 class Plan:
     """The expected work of a sweep: its configurations, the speed of each model that embeds, and the fewest and most expected minutes.
 
-    The minutes include converting or distilling a model on its first use.
+    The minutes include converting or distilling a model on its first use. `delivery` says where the delivered text is not what a metric reads.
     """
 
     configurations: tuple[PlannedConfiguration, ...]
     speeds: Mapping[EncodingModel, Speed]
     minutes_low: float
     minutes_high: float
+    delivery: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -86,7 +102,7 @@ class Plan:
         return "\n".join(plan_lines(self))
 
     def _repr_html_(self) -> str:
-        return table_html("What a sweep would compute", _rows(self), ". ".join(_notes(self)))
+        return table_html("What a sweep would compute", _rows(self), ". ".join(note.removesuffix(".") for note in _notes(self)))
 
 
 def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
@@ -101,7 +117,7 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     models = dict.fromkeys(model for configuration in planned for model, tokens in configuration.tokens_by_model.items() if tokens)
     speeds = speeds_of(graph.run.workspace.store, models)
     low, high = (_minutes(planned, speeds, list(prepared.values()), end) for end in (0, 1))
-    return Plan(planned, speeds, low, high)
+    return Plan(planned, speeds, low, high, tuple(_delivery(experiment, graph.run, planned)))
 
 
 def _working(graph: Graph, configuration: Configuration, reused: Mapping[str, bool]) -> set[Embedder]:
@@ -150,15 +166,34 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
     try:
         if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
-        chunks = len(graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks"))
+        table = graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks")
+        held = _held(table, configuration.retrieval.k)
         if embedder is None:
-            return PlannedConfiguration(name, reused, chunks)
+            return PlannedConfiguration(name, reused, len(table), held=held)
         (vectors,) = graph.nodes(configuration, ["vectors"])
         cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
     except Exception as error:  # planning continues with the other configurations
         return PlannedConfiguration(name, reused, error=error_line(error))
     tokens = {} if reused["vectors"] else {EncodingModel.of(embedder): cost.tokens}
-    return PlannedConfiguration(name, reused, chunks, tokens, cost.truncated, cost.exact)
+    return PlannedConfiguration(name, reused, len(table), tokens, cost.truncated, cost.exact, held=held)
+
+
+def _held(chunks: pd.DataFrame, k: int) -> HeldTokens:
+    tokens = np.sort(chunks["tokens"].to_numpy(np.int64)[np.unique(slice_numbers(chunks), return_index=True)[1]])
+    return HeldTokens(int(tokens.sum()), int(tokens[-k:].sum()))
+
+
+def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[PlannedConfiguration]) -> list[str]:
+    """Say where the delivered text cannot be what a metric reads. Only a sweep shows how many chunks match a question."""
+    if run.primary is None or not run.dataset.needs:
+        return []
+    cuts = {configuration.name: configuration.delivery(run.primary) for configuration in experiment.configurations}
+    budgets = {name: cut.tokens for name, cut in cuts.items() if cut.tokens is not None}
+    notes = other_budgets(str(run.primary), run.primary.tokens, budgets) if run.primary.tokens is not None else []
+    whole = {each.name: budgets[each.name] for each in planned if each.name in budgets and each.held and each.held.all < budgets[each.name]}
+    held = {each.name: each.held.k for each in planned if each.name not in budgets and each.held}
+    read = sorted({metric.tokens for metric in experiment.metrics if metric.tokens is not None})
+    return notes + whole_corpus(whole, len(planned)) + short_deliveries(read, held, len(planned))
 
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
@@ -204,6 +239,7 @@ def _notes(plan: Plan) -> list[str]:
     tokens = [_speed_text(model, tokens, plan.speeds[model]) for model, tokens in plan.tokens_by_model.items()] or ["0 tokens to embed"]
     return [
         f"{'; '.join(tokens)}: {plan.duration}",
+        *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *(f"{planned.name}: cannot be planned and will fail: {planned.error}" for planned in plan.configurations if planned.error),
     ]

@@ -6,7 +6,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from workbench.context.packing import pack
+from workbench.context.packing import Packed, pack
+from workbench.metrics.names import Metric
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
@@ -17,10 +18,11 @@ from workbench.storage.result_store import Entry
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The finished results of one configuration by stage and part."""
+    """The finished results of one configuration by stage and part. The `primary` metric is that of the run, if it has one."""
 
     configuration: Configuration
     entries: Entries
+    primary: Metric | None = None
 
     def entry(self, stage: str) -> Entry:
         """Return the result of a stage that stores a single part."""
@@ -68,13 +70,22 @@ class Result:
 
     @property
     def delivered(self) -> pd.DataFrame:
-        """Return the delivered hits: query, rank, chunk, score."""
+        """Return the hits of which all or a part is delivered: query, rank, chunk, score, delivered_tokens."""
         return self.all_hits[self.all_hits["delivered"]]
 
     @cached_property
     def all_hits(self) -> pd.DataFrame:
-        """Return all ranked hits with `delivered` and a `cut_reason` for those that are not delivered: a repeated slice, or beyond k."""
+        """Return all ranked hits with `delivered`, the `delivered_tokens` of the slice, and a `cut_reason` if none of it is delivered."""
+        packed = self._packed(*self.configuration.delivery(self.primary))
+        return self.ranked("hits").assign(delivered=packed.delivered, cut_reason=packed.reason, delivered_tokens=packed.delivered_tokens)
+
+    @property
+    def k_tokens(self) -> float:
+        """Return the mean tokens of the first k chunks of a question."""
+        tokens = self._packed(self.configuration.retrieval.k, None).delivered_tokens
+        return float(tokens.sum() / max(1, self.ranked("hits")["query"].nunique()))
+
+    def _packed(self, k: int | None, budget: int | None) -> Packed:
         hits, chunks = self.ranked("hits"), self.chunks_table
         rows, tokens = hits["chunk"].to_numpy(np.int64), chunks["tokens"].to_numpy(np.int64)
-        packed = pack(hits["query"].to_numpy(np.int64), slice_numbers(chunks)[rows], tokens[rows], self.configuration.retrieval.k)
-        return hits.assign(delivered=packed.delivered, cut_reason=packed.reason)
+        return pack(hits["query"].to_numpy(np.int64), slice_numbers(chunks)[rows], tokens[rows], k, budget)

@@ -11,6 +11,7 @@ import pandas as pd
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.result import Result
 from workbench.metrics.coverage import Union
+from workbench.metrics.delivery import delivered_ends
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.inputs import Labels
 from workbench.pipeline.context import RunContext
@@ -103,17 +104,24 @@ def queries_table(context: RunContext, result: Result) -> pd.DataFrame:
 
 
 def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
-    """Return all ranked hits. `chunk_id` names the slice that was searched, `start` and `end` delimit the slice to deliver."""
-    hits, chunks = result.all_hits, result.chunks_table
+    """Return all ranked hits.
+
+    `chunk_id` names the slice that was searched, `start` and `end` delimit the slice to deliver, and `kept` ends its delivered part.
+    """
+    hits, chunks, labels = result.all_hits, result.chunks_table, context.labels
     doc_ids = context.doc_ids[chunks["doc"]]
     chunk_ids = np.array([f"{doc}:{start}-{end}" for doc, start, end in zip(doc_ids, chunks["start"], chunks["end"], strict=True)], object)
-    rows = hits["chunk"].to_numpy()
+    rows, delivered_tokens = hits["chunk"].to_numpy(), hits["delivered_tokens"].to_numpy(np.int64)
+    origins = labels.offsets[chunks["doc"].to_numpy(np.int64)][rows]
+    starts, ends = (edges[rows] for edges in labels.positions(chunks, "delivered_start", "delivered_end"))
+    kept = delivered_ends(labels, starts, ends, delivered_tokens, chunks["tokens"].to_numpy(np.int64)[rows])
     return hits.assign(
         query_id=context.query_ids[hits["query"]],
         chunk_id=chunk_ids[rows],
         doc_id=doc_ids[rows],
         start=chunks["delivered_start"].to_numpy()[rows],
         end=chunks["delivered_end"].to_numpy()[rows],
+        kept=np.where(hits["delivered"], kept, starts) - origins,
     )
 
 
@@ -203,11 +211,13 @@ def chunk_lengths_table(_: RunContext, result: Result) -> pd.DataFrame:
     return pd.DataFrame({"tokens": tokens, "chunks": chunks})
 
 
-def configuration_row(result: Result) -> dict[str, Any]:
+def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
     """Return a row of `configurations`: the fields of a configuration and counts of its results."""
     delivered, configuration, chunks = result.delivered, result.configuration, result.chunks_table
     chunking, embedding, retrieval = configuration.chunking, configuration.embedding, configuration.retrieval
     size, overlap = chunking.sizes
+    budget, answered = configuration.delivery(result.primary).tokens, max(1, delivered["query"].nunique())
+    by_query = np.bincount(delivered["query"], delivered["delivered_tokens"], len(context.query_ids))
     return {
         "configuration": configuration.name,
         "chunking": chunking.kind,
@@ -226,8 +236,12 @@ def configuration_row(result: Result) -> dict[str, Any]:
         "truncated_tokens": int(result.truncated.sum()),
         "truncated_chunks": int((result.truncated > 0).sum()),
         "context_tokens": float(result.entry("explanations").values("tokens")),
-        "delivered_tokens": float(chunks["tokens"].to_numpy()[delivered["chunk"]].sum() / max(1, delivered["query"].nunique())),
+        "delivered_tokens": float(by_query.sum() / answered),
         "tied_queries": float(result.ranked("about")["tied"].mean()),
+        "token_budget": budget,
+        "delivered_chunks": len(delivered) / answered,
+        "unfilled_queries": float((by_query < (budget or 0)).mean()),
+        "k_tokens": result.k_tokens,
     }
 
 

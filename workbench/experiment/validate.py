@@ -74,10 +74,10 @@ def metrics_of(settings: Settings, default: Sequence[str], faults: list[str]) ->
 
 
 def beyond_k(metrics: Iterable[Metric], configurations: Iterable[Configuration]) -> list[str]:
-    """Return the faults of metrics that need more chunks than a configuration delivers."""
+    """Return the faults of metrics that read more chunks than the k of a configuration."""
     smallest = min((configuration.retrieval.k for configuration in configurations), default=None)
     return [
-        f"metric {metric} looks at more chunks than the {smallest} that retrieval.k delivers; raise retrieval.k or lower the metric's k"
+        f"metric {metric} looks at more chunks than retrieval.k, which is {smallest}; raise retrieval.k or lower the metric's k"
         for metric in metrics
         if smallest is not None and metric.bounded_by_k and metric.k is not None and metric.k > smallest
     ]

@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +20,7 @@ from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.models.files import locate
+from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
@@ -55,7 +56,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None) ->
     with store_errors(target.parent):
         aside.mkdir(parents=True)
         try:
-            _write(graph.run, Result(configuration, graph.walk(configuration)), aside)
+            _write(graph.run, Result(configuration, graph.walk(configuration), graph.run.primary), aside)
             if target.exists():
                 shutil.rmtree(target)
             os.rename(aside, target)
@@ -104,10 +105,19 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
         raise InputError(
             f"{result.configuration.name} ({kinds}) cannot be exported", "choose a sentence-transformers or bm25 configuration"
         )
-    passages = _passages(run, [chunks[place] for place in order.tolist()])
+    passages = list(_passages(run, [chunks[place] for place in order.tolist()]))
     lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
     (folder / "passages.jsonl").write_text(lines, "utf-8")
-    content = {"configuration": result.configuration.name, "dataset": run.dataset.name, **settings}
+    budget = result.configuration.delivery(result.primary).tokens
+    if budget:
+        starts, first = _token_starts(run, passages)
+        np.savez_compressed(folder / "tokens.npz", starts=starts, first=first)
+    content = {
+        "configuration": result.configuration.name,
+        "dataset": run.dataset.name,
+        **settings,
+        "deliver": {"tokens": budget} if budget else None,
+    }
     (folder / _SETTINGS).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
     (folder / "requirements.txt").write_text("".join(pinned))
@@ -124,3 +134,14 @@ def _passages(run: RunContext, chunks: Sequence[Chunk]) -> Iterator[dict[str, An
         number = slices.setdefault((chunk.doc_id, start, end), len(slices))
         place = {"chunk_id": chunk.chunk_id, "slice": number, "doc_id": chunk.doc_id, "start": start, "end": end}
         yield place | {"text": texts[chunk.doc_id][start:end]}
+
+
+def _token_starts(run: RunContext, passages: Sequence[Mapping[str, Any]]) -> tuple[Ints, Ints]:
+    """Return the characters of each slice at which tokens start, slice after slice, and the place of each slice's first, with the end."""
+    labels, documents = run.labels, {document.doc_id: place for place, document in enumerate(run.dataset.documents)}
+    slices = {passage["slice"]: passage for passage in passages}.values()
+    origins = labels.offsets[[documents[passage["doc_id"]] for passage in slices]]
+    starts, ends = (origins + [passage[edge] for passage in slices] for edge in ("start", "end"))
+    low, high = np.searchsorted(labels.token_starts, [starts, ends])
+    inside = [labels.token_starts[first:end] - start for first, end, start in zip(low, high, starts, strict=True)]
+    return np.concatenate(inside), np.concatenate([[0], np.cumsum(high - low)])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from packing import pack
+from packing import BEYOND_K, OVER_BUDGET, pack
 
 Array = np.ndarray[Any, Any]
 HERE = Path(__file__).resolve().parent
@@ -14,6 +14,12 @@ SETTINGS = json.loads((HERE / "settings.json").read_text("utf-8"))
 # This order breaks ties.
 PASSAGES = [json.loads(line) for line in (HERE / "passages.jsonl").read_text("utf-8").split("\n") if line]
 SLICES = np.array([passage.pop("slice") for passage in PASSAGES], dtype=np.int64)
+# The number of tokens to deliver, if k does not decide, and the characters at which tokens start in each slice.
+BUDGET = SETTINGS["deliver"] and SETTINGS["deliver"]["tokens"]
+STARTS: list[Array] = []
+if BUDGET:
+    with np.load(HERE / "tokens.npz") as tokens:
+        STARTS = np.split(tokens["starts"], tokens["first"][1:-1])
 
 if SETTINGS["kind"] == "bm25":
     import bm25s
@@ -42,25 +48,50 @@ else:
     CLIENT = chromadb.PersistentClient(str(HERE / "collection"), settings=Settings(anonymized_telemetry=False))
     COLLECTION = CLIENT.get_collection("chunks", embedding_function=None)
     PLACES = {passage["chunk_id"]: place for place, passage in enumerate(PASSAGES)}
+    if SETTINGS["search"] == "exact":
+        STORED = COLLECTION.get(include=["embeddings"])
+        VECTORS = STORED["embeddings"][np.argsort([PLACES[chunk_id] for chunk_id in STORED["ids"]])]
 
     def search(question: str, depth: int) -> tuple[Array, Array]:
         """Return the positions of the `depth` passages nearest to the question, and their cosines."""
         vector = MODEL.encode([question], prompt=SETTINGS["query_prompt"], normalize_embeddings=True, show_progress_bar=False)
+        if SETTINGS["search"] == "exact":
+            cosines = (VECTORS @ vector[0]).astype(np.float64).round(6)
+            best = np.argsort(-cosines, kind="stable")[:depth]
+            return best, cosines[best]
         answer = COLLECTION.query(query_embeddings=vector, n_results=depth, include=["distances"])
         places = np.array([PLACES[chunk_id] for chunk_id in answer["ids"][0]], dtype=np.int64)
         return places, (1 - np.array(answer["distances"][0])).round(6)
 
 
-def retrieve(question: str, k: int = SETTINGS["k"]) -> list[dict[str, Any]]:
-    """Return the k best passages: chunk_id, doc_id, start, end, text, score (cosine or BM25). A slice that chunks share occurs once."""
-    depth = min(2 * k, len(PASSAGES))
+def retrieve(question: str, k: int | None = None) -> list[dict[str, Any]]:
+    """Return the k best passages, by default as many as the sweep delivered: chunk_id, doc_id, start, end, text, score (cosine or BM25).
+
+    A slice that chunks share occurs once. If the sweep delivered a number of tokens, the last passage is cut there.
+    """
+    budget = BUDGET if k is None else None
+    k = SETTINGS["k"] if k is None and budget is None else k
+    costs = np.array([len(starts) for starts in STARTS] or [0] * (SLICES.max(initial=0) + 1), dtype=np.int64)
+    depth = min(2 * (k or SETTINGS["k"]), len(PASSAGES))
     while True:
         places, scores = search(question, depth)
         order = np.lexsort((places, -scores.round(6)))
-        packed = pack(np.zeros_like(places), SLICES[places[order]], np.zeros_like(places), k)
-        if depth == len(PASSAGES) or packed.position.max(initial=0) > k:
-            return [{**PASSAGES[places[row]], "score": float(scores[row])} for row in order[packed.delivered]]
+        places, scores = places[order], scores[order].round(6)
+        packed = pack(np.zeros_like(places), SLICES[places], costs[SLICES[places]], k, budget)
+        rows = np.flatnonzero(packed.delivered)
+        # A passage that was not found may tie with the last delivered one.
+        beyond = packed.reason[-1:] == (BEYOND_K if budget is None else OVER_BUDGET)
+        if len(places) < depth or depth == len(PASSAGES) or (beyond.all() and (scores[-1] < scores[rows[-1:]]).all()):
+            break
         depth = min(2 * depth, len(PASSAGES))
+    return [{**_delivered(places[row], int(packed.delivered_tokens[row])), "score": float(scores[row])} for row in rows]
+
+
+def _delivered(place: int, tokens: int) -> dict[str, Any]:
+    """Return a passage up to its first `tokens` tokens."""
+    passage, starts = PASSAGES[place], STARTS[SLICES[place]] if STARTS else ()
+    length = int(starts[tokens]) if tokens < len(starts) else len(passage["text"])
+    return {**passage, "end": passage["start"] + length, "text": passage["text"][:length]}
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def evidence_cause(observation: Observation) -> str:
     ends = np.array([entry.searched_end for entry in entries], dtype=np.int64)
     extent = EmbeddedExtent(ends, ends < chunks["end"].to_numpy())
     case = Case(Labels.of(dataset), Retrieved(chunks, table, unranked, np.zeros(1)), "exact")
-    misses = missed_needs(case, Cut(observation.k, observation.budget), extent, observation.k)
+    misses = missed_needs(case, Cut(observation.k, observation.budget), extent)
     return earliest(misses["cause"]) or NONE
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from workbench.context.packing import pack
 from workbench.metrics.case import Case, Cut
 from workbench.metrics.coverage import Ints
+from workbench.metrics.inputs import Labels
 
 
 class Slices(NamedTuple):
@@ -80,8 +81,14 @@ def packed_text(case: Case, hits: Ordered, cut: Cut) -> Delivered:
     packed = pack(hits.query, hits.piece, tokens, cut.depth if cut.tokens is None else cut.k, cut.tokens)
     row = np.flatnonzero(packed.delivered)
     piece, delivered_tokens = hits.piece[row], packed.delivered_tokens[row]
-    starts, ends, short = table.starts[piece], table.ends[piece], delivered_tokens < tokens[row]
-    if short.any():
-        token_starts = case.labels.token_starts
-        ends[short] = token_starts[np.searchsorted(token_starts, starts[short]) + delivered_tokens[short]]
+    starts = table.starts[piece]
+    ends = delivered_ends(case.labels, starts, table.ends[piece], delivered_tokens, tokens[row])
     return Delivered(row, hits.query[row], piece, starts, ends)
+
+
+def delivered_ends(labels: Labels, starts: Ints, ends: Ints, delivered_tokens: Ints, tokens: Ints) -> Ints:
+    """Where the delivered part of each slice ends, of whose `tokens` the first `delivered_tokens` are delivered. Shape (n,)."""
+    short, kept = delivered_tokens < tokens, ends.copy()
+    if short.any():
+        kept[short] = labels.token_starts[np.searchsorted(labels.token_starts, starts[short]) + delivered_tokens[short]]
+    return kept

@@ -9,9 +9,9 @@ from workbench.core.formatting import nearest_word
 from workbench.errors import InputError
 from workbench.metrics.case import Cut
 from workbench.metrics.registry import KINDS, Family, Kind
+from workbench.records import MOST_TOKENS, TokenCut
 
 MOST_K = 1000
-MOST_TOKENS = 1_000_000
 
 # Names used by other tools.
 _ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": "mrr", "ap": "map", "p": "precision", "r": "recall"}
@@ -98,13 +98,6 @@ class Metric:
         if self.tokens is not None:
             return f"@{self.tokens}t"
         return "" if self.k is None else f"@{self.k}"
-
-
-@dataclass(frozen=True, slots=True)
-class TokenCut:
-    """A cut after this many tokens of delivered text."""
-
-    tokens: int
 
 
 def tokens(count: int) -> TokenCut:

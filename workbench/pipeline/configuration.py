@@ -8,6 +8,8 @@ from workbench.chunking.base import Chunker
 from workbench.core.component import Component
 from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.registry import chunk_encoder
+from workbench.metrics.case import Cut
+from workbench.metrics.names import Metric
 from workbench.retrieval.base import Retriever
 
 
@@ -36,6 +38,11 @@ class Configuration:
         """Return the configuration's components by stage."""
         stages: dict[str, Component | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
         return {stage: component for stage, component in stages.items() if component is not None}
+
+    def delivery(self, primary: Metric | None = None) -> Cut:
+        """Return which part of a ranking is delivered: the tokens of `deliver`, else those of the primary metric's cut, else k chunks."""
+        tokens = self.retrieval.deliver or primary
+        return Cut(tokens=tokens.tokens) if tokens and tokens.tokens is not None else Cut(k=self.retrieval.k)
 
     @property
     def window(self) -> int | None:

@@ -16,6 +16,7 @@ from pydantic import Field
 from workbench.core.component import Component
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import Ints
+from workbench.records import TokenCut
 from workbench.retrieval.rank import Floats, first_seen
 from workbench.storage.vector_cache import Vectors
 
@@ -88,7 +89,7 @@ class Ranking:
 
     `hits`: query, rank (from 1), chunk, score. `ranking`: query, rank, doc, score, for distinct documents by their best chunk.
     `queries`: query, spread (standard deviation of the scores over what was searched), top (best score), tied (two of the
-    delivered chunks have the same score, so that only the tie breaker orders them). `seconds` (float64, passes × queries): one search
+    first k chunks have the same score, so that only the tie breaker orders them). `seconds` (float64, passes × queries): one search
     at a time, as `timed` returns them.
     """
 
@@ -99,22 +100,29 @@ class Ranking:
 
 
 class Retriever(Component, ABC):
-    """A way to rank chunks for a query. `k` is the number of chunks to deliver."""
+    """A way to rank chunks for a query. `k` chunks are delivered, or a number of tokens (`Configuration.delivery`)."""
 
     # Increased when the same settings begin to give other rankings.
     version: ClassVar[int] = 1
     # Whether the retriever needs embedded and indexed chunks and queries.
     uses_vectors: ClassVar[bool] = False
 
-    k: int = Field(default=10, ge=1, le=1000, description="The number of chunks to deliver.")
+    k: int = Field(default=10, ge=1, le=1000, description="The number of chunks to deliver, unless tokens are delivered.")
+    deliver: TokenCut | None = Field(
+        default=None,
+        description="The tokens to deliver, such as `{tokens: 2000}`; by default those of a primary metric such as `span_recall@2000t`, else k chunks.",
+    )
 
     def models(self) -> tuple[str, ...]:
         """Return the models that the retriever loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
         return ()
 
     def identity(self) -> dict[str, Any]:
-        """Return settings, version and model files, which determine a ranking besides chunks, vectors and queries, as canonical JSON."""
-        identity = self.model_dump(mode="json") | {"version": self.version}
+        """Return what determines a ranking besides chunks, vectors and queries, as canonical JSON: settings, version and model files.
+
+        Rankings do not depend on `deliver`.
+        """
+        identity = self.model_dump(mode="json", exclude={"deliver"}) | {"version": self.version}
         return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     @property

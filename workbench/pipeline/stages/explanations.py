@@ -30,8 +30,11 @@ class ExplanationsStage(Stage):
         return run.primary is not None
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the primary metric with its version, and the definition of span metrics."""
-        return [str(run.primary), run.primary.kind.version if run.primary else None, run.spans]
+        """Return the primary metric with its version, the definition of span metrics, and the token budget of the context, if any."""
+        if run.primary is None:
+            return None
+        tokens = context_cut(run.primary, node.configuration.delivery(run.primary)).tokens
+        return [str(run.primary), run.primary.kind.version, run.spans, *([tokens] if tokens is not None else [])]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Explain the ranking that is used to evaluate the configuration."""
@@ -39,11 +42,11 @@ class ExplanationsStage(Stage):
         if metric is None:
             raise RunError("the run has no primary metric to explain results by", "name one")
         case = Case(labels, retrieved(inputs.entry("chunks"), inputs.entry("hits"), retrieval.evaluated), inputs.run.spans)
-        cut, embedding = context_cut(metric, retrieval.k), inputs.configuration.embedding
+        cut, embedding = context_cut(metric, inputs.configuration.delivery(metric)), inputs.configuration.embedding
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None
         extent = embedded_extent(labels, case.retrieved.chunks, truncated_tokens(inputs.configuration, inputs.entries), texts, vocabulary)
         draft.table("context", context_rows(case, cut))
-        draft.table("misses", missed(case, metric, extent, retrieval.k))
+        draft.table("misses", missed(case, metric, extent, cut))
         draft.table("details", query_details(case, metric))
         draft.values("tokens", context_tokens(case, cut))

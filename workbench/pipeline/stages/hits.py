@@ -33,7 +33,7 @@ class HitsStage(Stage):
         return {"retriever": configuration.retrieval.identity(), "ties": SEED}
 
     def demands(self, node: Node, run: RunContext) -> Any:
-        """Return the depth to which the metrics read rankings."""
+        """Return the depth to which metrics and delivery read rankings."""
         depth = search_depth(node.configuration, run)
         return [depth.slices, depth.tokens, depth.documents, depth.listed]
 
@@ -53,10 +53,12 @@ class HitsStage(Stage):
 
 
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
-    """Return the search depth that the metrics require. 100 documents are listed, for margins and run files."""
+    """Return the search depth that metrics and delivery require. 100 documents are listed, for margins and run files."""
     slices = [metric.k for metric in run.metrics if metric.bounded_by_k and metric.k is not None]
     documents = [metric.k for metric in run.metrics if metric.family == "documents" and metric.k is not None]
     budgets = [metric.tokens for metric in run.metrics if metric.tokens is not None]
+    if run.primary is not None:
+        budgets.append(configuration.delivery(run.primary).tokens or 0)
     return SearchDepth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
 
 

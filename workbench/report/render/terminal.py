@@ -4,6 +4,7 @@ from workbench.analysis.findings import findings
 from workbench.core.formatting import aligned
 from workbench.report.model import Table
 from workbench.report.sections.ranking import short_table
+from workbench.report.text.delivery import delivery_notes
 from workbench.report.text.sentences import screened_sentence
 from workbench.report.text.summary import answers
 from workbench.results.run_tables import RunTables
@@ -21,7 +22,15 @@ def summary_lines(run: RunTables) -> list[str]:
     answer = answers(conclusions)
     tested = [answer.certainty.sentence, answer.more.sentence] if conclusions.margin else []
     aside = [screened_sentence(conclusions.screening)] if conclusions.screening else []
-    return [*lines, "", *aside, answer.won.sentence, *([answer.margin.sentence] if conclusions.first else []), *tested]
+    return [
+        *lines,
+        "",
+        *aside,
+        *delivery_notes(run),
+        answer.won.sentence,
+        *([answer.margin.sentence] if conclusions.first else []),
+        *tested,
+    ]
 
 
 def table_lines(table: Table) -> list[str]:

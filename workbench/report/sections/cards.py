@@ -9,7 +9,7 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import cause_meanings, faults_of
 from workbench.analysis.standings import Standing
-from workbench.core.formatting import count, plural, share
+from workbench.core.formatting import count, number, plural, setting, share
 from workbench.report.cells import count_cell, text, value_cell, words
 from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Prose, Row, Section, Table, Term, Terms
@@ -36,7 +36,8 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
         if values is not None:
             entries.append(Term(stage, _stage(stage, values)))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
-    size = f"{plural(facts['chunks'], 'chunk')}{embedded}; {plural(round(facts['delivered_tokens']), 'token')} delivered per question"
+    delivered = f"{plural(round(facts['delivered_tokens']), 'token')} of {number(facts['delivered_chunks'], 1)} chunks"
+    size = f"{plural(facts['chunks'], 'chunk')}{embedded}; {delivered} delivered per question"
     cut = (
         f", {plural(facts['truncated_tokens'], 'token')} of {plural(facts['truncated_chunks'], 'chunk')} cut off" if facts["window"] else ""
     )
@@ -112,5 +113,7 @@ def _card(findings: Findings, standing: Standing) -> Fold:
 def _stage(stage: str, values: Mapping[str, Any]) -> str:
     # The chunking uses the embedding's model, only to count tokens.
     hidden = ("kind", "model") if stage == "chunking" else ("kind",)
-    fields = [f"{field} {value}" for field, value in values.items() if value is not None and value is not False and field not in hidden]
+    fields = [
+        f"{field} {setting(value)}" for field, value in values.items() if value is not None and value is not False and field not in hidden
+    ]
     return ", ".join([str(values["kind"]), *fields])

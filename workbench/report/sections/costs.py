@@ -28,7 +28,7 @@ def curves(findings: Findings) -> Section | None:
         return None
     emphasis = f"The first {plots.STRONG} of the ranking are drawn in colour. " if len(recalls) > plots.STRONG else ""
     emphasis += "Only these are named; the table has the numbers of all. " if len(recalls) > MOST_NAMES else ""
-    caption = f"{emphasis}Every configuration delivers its chunks by rank up to this many tokens. Where lines cross, the budget decides."
+    caption = f"{emphasis}The chunks of every configuration are read by rank up to this many tokens. Where lines cross, the budget decides."
     columns = [words("configuration"), *(Column(f"{count(tokens)} tokens") for tokens in CURVE)]
     rows = [Row([Cell(name), *(value_cell(value) for value in values)]) for name, values in recalls.items()]
     short = shortened(list(recalls)[: plots.STRONG if len(recalls) > MOST_NAMES else None], NAME_LENGTH)

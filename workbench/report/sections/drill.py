@@ -3,7 +3,7 @@
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -96,7 +96,7 @@ class _Source:
             "configurations": list(self.names),
             "short": list(shortened(self.names).values()),
             "digits": digits_for([*self.values.ravel(), *self.differences]),
-            "limits": [_limit(primary, self.run.facts[name]["k"]) for name in self.names],
+            "limits": [_limit(primary, self.run.facts[name]) for name in self.names],
             "causes": [[name, meaning] for name, meaning in cause_meanings(self.run).items()],
         }
         return header | {"documents": passages.texts(), "passages": passages.slices, "queries": rows}
@@ -196,7 +196,8 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _limit(metric: Measure, k: int) -> str:
-    if metric.tokens is not None:
-        return plural(metric.tokens, "token")
-    return plural(metric.k if metric.bounded_by_k and metric.k else k, "chunk")
+def _limit(metric: Measure, facts: Mapping[str, Any]) -> str:
+    if metric.bounded_by_k and metric.k:
+        return plural(metric.k, "chunk")
+    tokens = metric.tokens or facts["token_budget"]
+    return plural(tokens, "token") if tokens else plural(facts["k"], "chunk")

@@ -4,10 +4,10 @@ import math
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import difference
-from workbench.core.formatting import number, plural
+from workbench.core.formatting import number
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
-from workbench.report.text.sentences import context_sentence
+from workbench.report.text.sentences import context_sentence, first_chunks
 
 _OF_TEXT = ("spans", "hits", "chunks")
 
@@ -45,8 +45,7 @@ def fixed_k(findings: Findings) -> list[Block]:
         first, *others = (standing.means[str(metric)] for metric in metrics)
         of = ["" if math.isnan(mean.attainable) else f" of {number(mean.attainable)}" for mean in others]
         cells = [value_cell(mean.value, shown=f"{number(mean.value)}{most}") for mean, most in zip(others, of, strict=True)]
-        rows.append(Row([Cell(standing.name), mean_cell(first), *cells, count_cell(standing.facts["delivered_tokens"])]))
-    k = plural(findings.standings.ranked[0].facts["k"], "chunk")
-    caption = f"Exploratory: by {metrics[0]}; delivered tokens are those of all {k} that retrieval delivers"
-    table = Table(caption, [*columns, Column("delivered tokens")], rows)
+        rows.append(Row([Cell(standing.name), mean_cell(first), *cells, count_cell(standing.facts["k_tokens"])]))
+    caption = f"Exploratory: by {metrics[0]}; tokens are those of {first_chunks(findings.standings.ranked)}"
+    table = Table(caption, [*columns, Column("tokens")], rows)
     return [Prose(context_sentence(findings.standings.ranked)), table]

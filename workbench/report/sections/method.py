@@ -9,7 +9,8 @@ from workbench.report.model import Block, Lines, Prose, Section, Term, Terms
 from workbench.report.text.sentences import about_primary, folder_of
 
 _ALWAYS = (
-    "@5 is after 5 delivered chunks or documents; @2000t is after 2,000 tokens of delivered chunks in rank order, the last one cut.",
+    "@5 is after 5 chunks or documents; @2000t is after 2,000 tokens of the chunks in rank order, the last one cut. Each metric has its own "
+    "cut-off, whatever is delivered.",
     "Means are over scored questions; a question without results scores 0; questions marked unanswerable do not apply to retrieval metrics.",
     "Configurations whose chunks exceed the embedder's window are not ranked: their scores reflect the window, not the chunking.",
 )

@@ -41,7 +41,7 @@ def ranking_table(findings: Findings) -> Table | None:
         Column(f"minus the {'leader' if findings.reference is findings.first else 'baseline'}", note="interval, corrected"),
         Column("p", note="corrected"),
         *(Column(str(metric)) for metric in others),
-        Column("tokens", note="in k chunks"),
+        Column("chunks" if _equal_tokens(findings) else "tokens", note="delivered"),
         Column("ms", note="per question"),
         Column("size", note="overlap"),
     ]
@@ -112,10 +112,19 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
     cells += [gap_cell(pair.simultaneous if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     for mean in (standing.means[str(metric)] for metric in others):
         cells.append(value_cell(mean.value, note=f"of {number(mean.attainable)}" if mean.attainable < 0.9995 else ""))
-    cells += [count_cell(standing.facts["delivered_tokens"]), time_cell(priced, "p50")]
+    delivered = (
+        value_cell(standing.facts["delivered_chunks"], 1) if _equal_tokens(findings) else count_cell(standing.facts["delivered_tokens"])
+    )
+    cells += [delivered, time_cell(priced, "p50")]
     overlap, size = standing.facts["overlap"], count_cell(standing.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
     return Row(cells, findings.mark(standing.name) != "")
+
+
+def _equal_tokens(findings: Findings) -> bool:
+    """Whether all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
+    budgets = {fact["token_budget"] for fact in findings.run.facts.values()}
+    return len(budgets) == 1 and None not in budgets
 
 
 def _metrics(findings: Findings) -> list[Measure]:

@@ -31,7 +31,7 @@ def separation(run: RunTables, configuration: str) -> list[Block]:
         [
             f"A relevant document is ranked first for {plural(len(right), 'question')} of {count(int(known.sum()))}; for {count(len(weak))} "
             f"of them its score is less than {WEAK} standard deviations above that of the next document: weak separation.",
-            f"{plural(int(tied.sum()), 'question has', 'questions have')} delivered chunks with equal scores, which only the tie breaker "
+            f"{plural(int(tied.sum()), 'question has', 'questions have')} equal scores among the first k chunks, which only the tie breaker "
             f"orders: {share(float(tied.sum()), len(tied))} of {count(len(tied))}.",
         ]
     )

@@ -40,9 +40,11 @@ def about_primary(run: RunTables) -> str:
     """Describe the primary metric and whether it compares configurations at equal context."""
     metric = run.primary
     if metric.tokens is not None:
+        same = all(fact["token_budget"] == metric.tokens for fact in run.facts.values())
         return (
-            f"The primary metric is {metric}: every configuration delivers its chunks by rank until {plural(metric.tokens, 'token')} "
-            "are reached, so that large and small chunks are compared on the same amount of text."
+            f"The primary metric is {metric}: it reads the chunks of every configuration by rank until {plural(metric.tokens, 'token')} are "
+            "reached, so that large and small chunks are compared on the same amount of text."
+            f"{' An export delivers the same tokens.' if same else ''}"
         )
     if not run.dataset["needs"]:
         return (
@@ -84,16 +86,22 @@ def window_note(standing: Standing) -> str:
 
 
 def context_sentence(standings: Sequence[Standing]) -> str:
-    """The largest ratio of delivered text between configurations at the same number of chunks."""
-    tokens = {standing.name: float(standing.facts["delivered_tokens"]) for standing in standings}
+    """The largest ratio of text between configurations at the same number of chunks."""
+    tokens = {standing.name: float(standing.facts["k_tokens"]) for standing in standings}
     most, least = max(tokens, key=tokens.__getitem__), min(tokens, key=tokens.__getitem__)
     if len(tokens) < 2 or not tokens[least]:
         return "The same number of chunks is not the same amount of text."
     return (
-        f"At a fixed number of chunks the amount of text differs: {most} delivers {count(tokens[most])} tokens a question, "
-        f"{number(tokens[most] / tokens[least], 1)} times what {least} delivers ({count(tokens[least])}). "
+        f"At a fixed number of chunks the amount of text differs: {first_chunks(standings)} of {most} hold {count(tokens[most])} tokens a "
+        f"question, {number(tokens[most] / tokens[least], 1)} times those of {least} ({count(tokens[least])}). "
         "Larger chunks gain recall here by construction."
     )
+
+
+def first_chunks(standings: Sequence[Standing]) -> str:
+    """Name the first k chunks of all configurations by their number, if they have one k."""
+    numbers = {standing.facts["k"] for standing in standings}
+    return f"the first {plural(max(numbers), 'chunk')}" if len(numbers) == 1 else "the first k chunks"
 
 
 def screened_sentence(screening: Screening) -> str:

@@ -11,6 +11,7 @@ from workbench.attribution.causes import CAUSES
 from workbench.core.formatting import amount, count, listed, number, plural, share
 from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
+from workbench.report.text.delivery import delivery_notes
 from workbench.report.text.sentences import about_dataset, defined, time_text
 
 _TIME: Cost = "p50"
@@ -52,9 +53,9 @@ def headline(findings: Findings) -> Lead:
 
 
 def opening(findings: Findings) -> list[str]:
-    """Describe the configurations that are not ranked, and the data."""
+    """Describe the configurations that are not ranked, the data, and deliveries that are not as measured."""
     answer = answers(findings)
-    return [line for line in (answer.won.detail, answer.data.text) if line]
+    return [*(line for line in (answer.won.detail, answer.data.text) if line), *delivery_notes(findings.run)]
 
 
 def answered(findings: Findings) -> Answered:

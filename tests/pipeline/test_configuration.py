@@ -1,0 +1,49 @@
+import pytest
+
+from workbench.chunking.fixed import FixedChunker
+from workbench.errors import InputError
+from workbench.experiment.naming import named
+from workbench.metrics.case import Cut
+from workbench.metrics.names import Metric, tokens
+from workbench.pipeline.configuration import Configuration
+from workbench.retrieval.bm25 import BM25Retriever
+from workbench.retrieval.dense import DenseRetriever
+
+
+def delivery(primary: str | None, **settings: object) -> Cut:
+    configuration = Configuration("by-hand", FixedChunker(size=16), None, BM25Retriever(k=5, **settings))
+    return configuration.delivery(Metric.parse(primary) if primary else None)
+
+
+def test_the_tokens_of_deliver_come_before_those_of_the_primary_metric_and_these_before_k() -> None:
+    assert delivery("span_recall@2000t", deliver={"tokens": 100}) == Cut(tokens=100)
+    assert delivery("span_recall@2000t") == Cut(tokens=2000)
+    assert delivery("recall@3", deliver=tokens(100)) == Cut(tokens=100)
+    assert delivery("recall@3") == delivery("span_recall@2") == delivery("margin") == delivery(None) == Cut(k=5)
+
+
+def test_what_is_delivered_is_no_part_of_the_identity_of_a_ranking() -> None:
+    assert DenseRetriever(deliver=tokens(100)).identity() == DenseRetriever().identity()
+
+
+def test_configurations_that_deliver_different_tokens_have_different_names() -> None:
+    retrievers = [BM25Retriever(), BM25Retriever(deliver=tokens(100)), BM25Retriever(deliver=tokens(200))]
+    faults: list[str] = []
+    made = named([Configuration("fixed-16-0", FixedChunker(size=16), None, retriever) for retriever in retrievers], faults)
+    assert [configuration.name for configuration in made] == ["fixed-16-0", "fixed-16-0-delivertokens_100", "fixed-16-0-delivertokens_200"]
+    assert not faults
+
+
+@pytest.mark.parametrize(
+    ("deliver", "says"),
+    [
+        (2000, r"deliver is 2000, not a mapping such as \{tokens: 2000\}"),
+        ({"token": 5}, "needs 'deliver.tokens'; BM25Retriever deliver.token is 5, an unknown key"),
+        ({"tokens": 0}, "deliver.tokens is 0, smaller than 1"),
+        (tokens(0), "deliver.tokens is 0, smaller than 1"),
+        ({"tokens": True}, "deliver.tokens is True, not a whole number"),
+    ],
+)
+def test_a_wrong_delivery_is_one_line(deliver: object, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        BM25Retriever(deliver=deliver)

@@ -1,0 +1,58 @@
+from collections.abc import Callable
+
+import pytest
+
+from workbench.execution.collect import collect
+from workbench.execution.local import Outcome
+from workbench.report.text.delivery import delivery_notes, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
+from workbench.results.run_tables import RunTables
+
+MANY = [f"c{number}" for number in range(26)]
+
+
+@pytest.fixture(scope="module")
+def swept(run: Callable[..., Outcome]) -> Callable[..., RunTables]:
+    def collected(*metrics: str, **retrieval: object) -> RunTables:
+        sweep = {"retrieval": [{"kind": "dense", "k": 2, **retrieval}, {"kind": "bm25", "k": 2, **retrieval}]}
+        return collect(run(name="delivered", sweep=sweep, metrics=list(metrics)))
+
+    return collected
+
+
+def test_a_budget_that_every_configuration_fills_with_what_is_measured_needs_no_note(swept: Callable[..., RunTables]) -> None:
+    assert delivery_notes(swept("span_recall@10t", "recall@3")) == []
+
+
+def test_a_corpus_that_fits_into_the_budget_is_told_from_too_few_matches(swept: Callable[..., RunTables]) -> None:
+    whole, few = delivery_notes(swept("span_recall@5000t", "recall@3"))
+    assert whole == "The whole corpus fits into 5,000 tokens: fixed-16-0 delivers everything that it finds, and its order does not matter."
+    assert few == "Too few chunks match to fill the token budget with fixed-16-0-bm25 on 100.0 % of the questions."
+
+
+def test_another_delivery_than_the_measured_one_is_named(swept: Callable[..., RunTables]) -> None:
+    assert delivery_notes(swept("span_recall@10t", deliver={"tokens": 5})) == [
+        "What is measured is not what is delivered: span_recall@10t reads 10 tokens, but all 2 configurations deliver 5."
+    ]
+
+
+def test_k_chunks_that_hold_fewer_tokens_than_a_metric_reads_are_named(swept: Callable[..., RunTables]) -> None:
+    assert delivery_notes(swept("recall@3", "span_recall@500t")) == [
+        "Metrics at 500t read 500 tokens of the ranking, but the k chunks that all 2 configurations deliver hold fewer."
+    ]
+    # The tokens of the curve of recall are in every run and were not asked for.
+    assert delivery_notes(swept("recall@3")) == []
+
+
+def test_26_configurations_stay_readable() -> None:
+    sentences = [
+        *other_budgets("span_recall@2000t", 2000, dict.fromkeys(MANY[:20], 1000) | dict.fromkeys(MANY[20:], 2000)),
+        *whole_corpus(dict.fromkeys(MANY, 2000), 26),
+        *unfilled_budgets({name: 0.1 + place / 100 for place, name in enumerate(MANY)}, 26),
+        *short_deliveries([2000], dict.fromkeys(MANY[:8], 1200.0) | dict.fromkeys(MANY[8:], 2400.0), 26),
+    ]
+    assert sentences == [
+        "What is measured is not what is delivered: span_recall@2000t reads 2,000 tokens, but c0, c1, c2, c3, c4, c5 and 14 more deliver 1,000.",
+        "The whole corpus fits into 2,000 tokens: all 26 configurations deliver everything that they find, and its order does not matter.",
+        "Too few chunks match to fill the token budget with all 26 configurations on 10.0 % to 35.0 % of the questions.",
+        "Metrics at 2000t read 2,000 tokens of the ranking, but the k chunks that c0, c1, c2, c3, c4, c5 and 2 more deliver hold fewer.",
+    ]

@@ -1,0 +1,69 @@
+"""Sentences about delivered text: another number of tokens than is measured, a budget that holds the whole corpus or is not filled."""
+
+from collections.abc import Mapping, Sequence
+
+from workbench.core.formatting import count, listed, plural, share
+from workbench.results.run_tables import RunTables
+
+
+def delivery_notes(run: RunTables) -> list[str]:
+    """Say where the delivered text is not the measured text, or does not have the size of the token budget."""
+    facts, primary = run.facts, run.primary
+    budgets = {name: int(fact["token_budget"]) for name, fact in facts.items() if fact["token_budget"] is not None}
+    notes = other_budgets(str(primary), primary.tokens, budgets) if primary.tokens is not None else []
+    unfilled = {name: float(facts[name]["unfilled_queries"]) for name in budgets}
+    # Vectors rank every chunk.
+    whole = [name for name, part in unfilled.items() if part == 1 and facts[name]["embedding"] is not None]
+    notes += whole_corpus({name: budgets[name] for name in whole}, len(facts))
+    notes += unfilled_budgets({name: part for name, part in unfilled.items() if part > 0 and name not in whole}, len(facts))
+    held = {name: float(fact["delivered_tokens"]) for name, fact in facts.items() if name not in budgets}
+    return notes + short_deliveries(_token_cuts(run), held, len(facts))
+
+
+def other_budgets(metric: str, tokens: int, budgets: Mapping[str, int]) -> list[str]:
+    """Say which configurations deliver another number of tokens than the primary metric reads."""
+    others = {name: budget for name, budget in budgets.items() if budget != tokens}
+    if not others:
+        return []
+    delivered, by = listed([count(budget) for budget in sorted(set(others.values()))]), _named(list(others), len(budgets))
+    reads = f"{metric} reads {plural(tokens, 'token')}, but {by} {'delivers' if len(others) == 1 else 'deliver'} {delivered}"
+    return [f"What is measured is not what is delivered: {reads}."]
+
+
+def whole_corpus(budgets: Mapping[str, int], of: int) -> list[str]:
+    """Say which configurations deliver everything that they find."""
+    if not budgets:
+        return []
+    tokens = listed([plural(budget, "token") for budget in sorted(set(budgets.values()))])
+    all_of_it = "delivers everything that it finds" if len(budgets) == 1 else "deliver everything that they find"
+    return [f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} {all_of_it}, and its order does not matter."]
+
+
+def unfilled_budgets(shares: Mapping[str, float], of: int) -> list[str]:
+    """Say which configurations find too few chunks to fill the budget, on what share of the questions."""
+    if not shares:
+        return []
+    low, high = (share(bound, 1) for bound in (min(shares.values()), max(shares.values())))
+    part = low if low == high else f"{low} to {high}"
+    return [f"Too few chunks match to fill the token budget with {_named(list(shares), of)} on {part} of the questions."]
+
+
+def short_deliveries(cuts: Sequence[int], held: Mapping[str, float], of: int) -> list[str]:
+    """Say which configurations deliver k chunks that hold fewer tokens than metrics with these cuts read."""
+    notes = []
+    for tokens in cuts:
+        if short := [name for name, delivered in held.items() if delivered < tokens]:
+            by = f"{_named(short, of)} {'delivers' if len(short) == 1 else 'deliver'}"
+            notes.append(f"Metrics at {tokens}t read {plural(tokens, 'token')} of the ranking, but the k chunks that {by} hold fewer.")
+    return notes
+
+
+def _token_cuts(run: RunTables) -> list[int]:
+    """Return the cuts in tokens of the experiment's metrics, without those that are only measured for the curve of recall."""
+    named = run.manifest["experiment"].get("metrics", ())
+    chosen = (metric for name, metric in run.measures.items() if name in named or metric.name != "span_recall")
+    return sorted({metric.tokens for metric in chosen if metric.tokens is not None}) if run.dataset["needs"] else []
+
+
+def _named(names: Sequence[str], of: int) -> str:
+    return f"all {of} configurations" if len(names) == of > 1 else listed(names)
