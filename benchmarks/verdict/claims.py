@@ -60,7 +60,7 @@ class Experiment:
 
     @property
     def bests(self) -> Bools:
-        return np.equal(self.truth, self.truth.max())
+        return np.asarray(self.truth == self.truth.max())
 
     @cached_property
     def pairs(self) -> Pairs:

@@ -13,7 +13,8 @@ from benchmarks.verdict.power import SETTINGS, Detected, check
 from benchmarks.verdict.targets import TARGETS, Target
 from benchmarks.verdict.worlds import RareLosses
 
-Case, Outcome = TypeVar("Case"), TypeVar("Outcome")
+Case = TypeVar("Case")
+Outcome = TypeVar("Outcome")
 
 _POWERS = {
     "size": "set",

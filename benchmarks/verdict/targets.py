@@ -1,5 +1,6 @@
 """The targets of the verdict's error rates, and the figures that miss them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ class Target:
     def missed(self, rate: float, runs: int) -> bool:
         """Whether a rate over `runs` misses the target by more than chance explains."""
         off = self.bound - rate if self.least else rate - self.bound
-        return off > _ERRORS * (self.bound * (1 - self.bound) / runs) ** 0.5
+        return off > _ERRORS * math.sqrt(self.bound * (1 - self.bound) / runs)
 
     def __str__(self) -> str:
         return f"{'≥' if self.least else '≤'} {self.bound:.2f}"

@@ -81,7 +81,8 @@ class Recalls:
         places = np.arange(len(self.means) // self.copies)
         between = self.alike ** np.abs(np.subtract.outer(places, places))
         within = np.full((self.copies, self.copies), _NEAR) + (1 - _NEAR) * np.eye(self.copies)
-        return np.linalg.cholesky(np.kron(between, within)).astype(np.float64)
+        mixing: Floats = np.linalg.cholesky(np.kron(between, within)).astype(np.float64)
+        return mixing
 
     def draw(self, random: np.random.Generator) -> Floats:
         """Draw the scores (c, q) of one experiment."""
