@@ -89,7 +89,7 @@ class Recalls:
         count, queries, docs = len(self.means), len(self.clusters), self.weights.shape[0]
         common = self.document * random.standard_normal(docs) @ self.weights + self.question * random.standard_normal(queries)
         own = self.shift * random.standard_normal((count, docs)) @ self.weights + self.noise * random.standard_normal((count, queries))
-        return np.clip(self.centres[:, None] + common + self.mixing @ own, 0, 1)
+        return np.asarray(np.clip(self.centres[:, None] + common + self.mixing @ own, 0, 1))
 
 
 def weights(clusters: Clusters) -> Any:
