@@ -18,7 +18,7 @@ import pandas as pd
 
 from workbench.execution.local import Outcome, run_experiment
 from workbench.experiment.read import experiment_of
-from workbench.statistics.clusters import query_clusters
+from workbench.statistics.clusters import Clusters, query_clusters
 from workbench.statistics.comparison import paired_difference
 
 METRIC, MARGIN = "span_recall@2000t", 0.02
@@ -56,7 +56,7 @@ def compared(name: str, outputs: Path) -> list[dict[str, Any]]:
     return [*rows, row("mean of these", means[0], means[1], clusters)]
 
 
-def row(chunking: str, late: np.ndarray, standard: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
+def row(chunking: str, late: np.ndarray, standard: np.ndarray, clusters: Clusters) -> dict[str, Any]:
     found = paired_difference(late, standard, clusters)
     both = ~np.isnan(late + standard)
     means = {"standard": float(standard[both].mean()), "late": float(late[both].mean())}
@@ -68,7 +68,7 @@ def row(chunking: str, late: np.ndarray, standard: np.ndarray, clusters: np.ndar
 
 def values(
     name: str, sizes: tuple[tuple[int, int], ...], embedding: dict[str, Any], outputs: Path
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
+) -> tuple[dict[str, np.ndarray], Clusters]:
     """The metric of each question by chunking (NaN if unscored), and the questions' clusters."""
     chunking = [{"kind": "fixed", "size": size, "overlap": overlap} for size, overlap in sizes]
     settings = {

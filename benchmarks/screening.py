@@ -27,7 +27,7 @@ from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stages.vectors import input_lengths
-from workbench.statistics.clusters import query_clusters, units
+from workbench.statistics.clusters import FEWEST_FOR_WINNER, Clusters, query_clusters
 from workbench.statistics.screening import MARGIN, screened
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Measured:
     names: tuple[str, ...]
     truth: Floats
     proxy: Floats
-    clusters: Ints
+    clusters: Clusters
     tokens: Ints
     real: Floats
     cheap: Floats
@@ -134,10 +134,12 @@ def rates(results: Measured, margin: float, draws: int = DRAWS) -> dict[str, flo
 
 def draw(results: Measured, margin: float, rng: np.random.Generator) -> tuple[float, ...]:
     """One draw: whether the true best was kept, its probability by chance, the shares of configurations and tokens dropped, the value lost."""
-    codes = units(results.clusters).codes
-    order = rng.permutation(int(codes.max()) + 1)
-    screened_half = np.isin(codes, order[: len(order) // 2])
-    sample = rng.permutation(np.flatnonzero(screened_half))[:QUERIES]
+    codes, few = results.clusters.codes, results.clusters.count < FEWEST_FOR_WINNER
+    # Few documents cannot be halved, but their questions can.
+    units = np.arange(len(codes), dtype=np.int64) if few else codes
+    order = rng.permutation(int(units.max()) + 1)
+    screened_half = np.isin(units, order[: len(order) // 2])
+    sample = np.isin(np.arange(len(codes)), rng.permutation(np.flatnonzero(screened_half))[:QUERIES])
     values = dict(zip(results.names, results.proxy[:, sample], strict=True))
     remaining = np.array([row.kept for row in screened(values, results.clusters[sample], proxies={}, margin=margin)])
     truth = results.truth[:, ~screened_half].mean(axis=1)
@@ -205,7 +207,7 @@ def _split(whole: Measured, splits: list[Any], split: str) -> Measured:
 
 def _scored(whole: Measured, chosen: NDArray[np.bool_] | None = None) -> Measured:
     """The questions that have a value."""
-    scored = ~np.isnan(whole.truth + whole.proxy).any(axis=0) & (True if chosen is None else chosen)
+    scored = np.asarray(~np.isnan(whole.truth + whole.proxy).any(axis=0) & (True if chosen is None else chosen))
     return replace(whole, truth=whole.truth[:, scored], proxy=whole.proxy[:, scored], clusters=whole.clusters[scored])
 
 

@@ -1,94 +1,162 @@
 """The rates of false claims of the verdict, and its power compared with an oracle."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.verdict.oracle import Oracle
-from benchmarks.verdict.worlds import World
-from workbench.statistics.clusters import units
-from workbench.statistics.comparison import p_values
-from workbench.statistics.pairs import all_pairs
-from workbench.statistics.randomisation import randomise, unrejected
-from workbench.statistics.selection import corrected_first
+from benchmarks.verdict.worlds import Floats, World
+from workbench.metrics.coverage import Bools
+from workbench.statistics.clusters import FEWEST_FOR_WINNER, Clusters
+from workbench.statistics.comparison import adjusted_bounds, p_values
+from workbench.statistics.intervals import LEVEL
+from workbench.statistics.pairs import Pairs, all_pairs
+from workbench.statistics.randomisation import Randomised, randomise, unrejected
+from workbench.statistics.selection import CorrectedLeader, corrected_first
+from workbench.statistics.verdict import FEWEST_QUERIES
 
 FLIPS = 999
-LEVEL = 0.025
+# Bounds and truths that differ by less are equal.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Shares and means over `runs` of one world.
+    """Shares and means over `runs` of one world: `rates` of the errors in `targets.TARGETS`, and `powers`.
 
-    `held`: the share in which a true best is in the set (of the least frequent one); `false_winner`: a winner although it is not better than all others;
-    `false_pair`: any pair of equal configurations with p_adjusted <= .05; `size`, `oracle_95`, `oracle`, `knowing`: mean sizes of the set
-    and of those of oracles at 5 %, at 2.5 %, and at 2.5 % knowing who is far behind. `won`, `oracle_won`: the true best is the winner.
-    `found`, `oracle_found`: the first pair of unequal ones, in the family against configuration 0. `naive`, `corrected`: bias of the
-    first's value.
+    The powers are the mean `size` of the tie set, the share `won` in which the only true best is the winner, and the share `found` in
+    which the first configuration unlike configuration 0 differs from it, corrected for all comparisons with 0; the same of the oracle;
+    and the bias of the leader's value: `naive` and `corrected`. They are NaN where they cannot occur.
     """
 
     runs: int
-    queries: int
-    held: float
-    false_winner: float
-    false_pair: float
-    size: float
-    oracle_95: float
-    oracle: float
-    knowing: float
-    won: float
-    oracle_won: float
-    found: float
-    oracle_found: float
-    naive: float
-    corrected: float
+    arms: int
+    questions: int
+    documents: int
+    rates: Mapping[str, float]
+    powers: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One simulated experiment with its tests: the verdict's parts with fewer flips."""
+
+    truth: Floats
+    values: Floats
+    clusters: Clusters
+    seed: int
+
+    @cached_property
+    def means(self) -> Floats:
+        return np.asarray(self.values.mean(axis=1))
+
+    @property
+    def leader(self) -> int:
+        return int(self.means.argmax())
+
+    @property
+    def bests(self) -> Bools:
+        return np.asarray(self.truth == self.truth.max())
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        return all_pairs(self.values, self.clusters)
+
+    @cached_property
+    def tests(self) -> Randomised:
+        return randomise(self.pairs, np.ones(len(self.pairs.a), dtype=np.bool_), self.seed, FLIPS)
+
+    @cached_property
+    def corrected(self) -> Floats:
+        """The p of all pairs, corrected for all."""
+        return p_values(self.pairs, self.tests)[1]
+
+    @cached_property
+    def tied(self) -> Bools:
+        """The members (c) of the tie set."""
+        return np.isin(np.arange(len(self.truth)), unrejected(self.tests, self.pairs))
+
+    @cached_property
+    def selected(self) -> CorrectedLeader:
+        selected = corrected_first(self.values, self.clusters, [str(place) for place in range(len(self.values))], self.seed)
+        assert selected is not None
+        return selected
+
+    @property
+    def winner(self) -> int | None:
+        enough = self.values.shape[1] >= FEWEST_QUERIES and self.clusters.count >= FEWEST_FOR_WINNER
+        return int(self.tied.argmax()) if enough and self.tied.sum() == 1 else None
 
 
 def simulate(world: World, runs: int, seed: int = 1) -> Claims:
-    """The verdict's decisions on `runs` experiments, with 999 flips each."""
-    random = np.random.default_rng(seed)
-    covariance, truth = world.covariance(random), np.array(world.means)
-    lenient = Oracle.of(world, covariance, 0.05, random)
-    oracles = lenient, Oracle.of(world, covariance, LEVEL, random), Oracle.of(world, covariance, LEVEL, random, knowing=True)
-    bests = truth == truth.max()
+    """Judge `runs` experiments, with 999 flips each."""
+    random, truth = np.random.default_rng(seed), np.array(world.means)
+    rows = []
     # Matrices this small are slower on several threads.
     with threadpool_limits(1):
-        rows = [_run(world, oracles, truth, bests, random, run) for run in range(runs)]
-    means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0] if name != "held"}
-    held = float(np.mean([row["held"] for row in rows], axis=0).min())
-    return Claims(runs=runs, queries=len(world.codes), held=held, **means)
+        oracle = Oracle.of(world, random)
+        for run in range(runs):
+            judged = Experiment(truth, world.draw(random), world.clusters, run)
+            rows.append((_errors(judged) | _coverage(judged), _powers(judged, oracle)))
+    rates, powers = ({name: float(np.mean([row[name] for row in part])) for name in part[0]} for part in zip(*rows, strict=True))
+    return Claims(runs, len(truth), len(world.clusters), world.clusters.count, rates, powers)
 
 
-def _run(
-    world: World, oracles: tuple[Oracle, Oracle, Oracle], truth: np.ndarray, bests: np.ndarray, random: np.random.Generator, seed: int
-) -> dict[str, Any]:
-    values = world.draw(random)
-    means, codes = values.mean(axis=1), units(world.codes).codes
-    pairs = all_pairs(values, codes, world.codes)
-    tests = randomise(pairs, np.ones(len(pairs.a), dtype=bool), seed, FLIPS)
-    plain, adjusted = p_values(pairs, tests)
-    chosen = np.isin(np.arange(len(truth)), unrejected(tests.unbeaten, pairs, plain))
-    winner = int(np.flatnonzero(chosen)[0]) if chosen.sum() == 1 else None
-    sets = [oracle.best(means) for oracle in oracles]
-    against = pairs.a == 0
-    other = int(np.argmax(truth != truth[0]))
-    family = p_values(pairs, randomise(pairs, against, seed, FLIPS))[1]
-    selected, first = corrected_first(values, codes, [str(place) for place in range(len(values))], seed), int(means.argmax())
-    assert selected is not None
+def _errors(judged: Experiment) -> dict[str, float]:
+    pairs, bests = judged.pairs, judged.bests
+    significant = judged.corrected <= 1 - LEVEL
+    worse = np.isin(np.arange(len(bests)), np.where(pairs.mean < 0, pairs.a, pairs.b)[significant]) & ~judged.tied
+    equal = judged.truth[pairs.a] == judged.truth[pairs.b]
     return {
-        "held": chosen[bests],
-        "false_winner": winner is not None and not (bests[winner] and bests.sum() == 1),
-        "false_pair": bool((adjusted[truth[pairs.a] == truth[pairs.b]] <= 0.05).any()),
-        "size": chosen.sum(),
-        "oracle_95": sets[0].sum(),
-        "oracle": sets[1].sum(),
-        "knowing": sets[2].sum(),
-        "won": winner is not None and bool(bests[winner]) and bests.sum() == 1,
-        "oracle_won": sets[1].sum() == 1 and bool(sets[1][bests].all()) and bests.sum() == 1,
-        "found": other > 0 and bool(family[against & (pairs.b == other)][0] <= 0.05),
-        "oracle_found": other > 0 and oracles[1].differs(means, other),
-        "naive": means[first] - truth[first],
-        "corrected": selected.value - truth[first],
+        "false_winner": judged.winner is not None and not _right(judged.winner, bests),
+        "excluded": bool((bests & ~judged.tied).any()),
+        "behind": bool((bests & worse).any()),
+        "false_pair": bool((equal & significant).any()),
     }
+
+
+def _right(winner: int, bests: Bools) -> bool:
+    return bool(bests[winner] and bests.sum() == 1)
+
+
+def _coverage(judged: Experiment) -> dict[str, float]:
+    """The shares of intervals that contain the truth: the leader's own, its differences at once and each, and all plain differences."""
+    pairs, leader = judged.pairs, judged.leader
+    selected, gaps = judged.selected, judged.truth[pairs.a] - judged.truth[pairs.b]
+    low, high = adjusted_bounds(pairs, judged.tests.level, judged.corrected)
+    beside = ((low - _ROUNDING <= gaps) & (gaps <= high + _ROUNDING))[(pairs.a == leader) | (pairs.b == leader)]
+    low, high = pairs.bounds(1 - LEVEL)
+    return {
+        "leader": selected.low - _ROUNDING <= judged.truth[leader] <= selected.high + _ROUNDING,
+        "beside": bool(beside.all()),
+        "each": float(beside.mean()),
+        "plain": float(((low - _ROUNDING <= gaps) & (gaps <= high + _ROUNDING)).mean()),
+    }
+
+
+def _powers(judged: Experiment, oracle: Oracle) -> dict[str, float]:
+    truth, bests, pairs = judged.truth, judged.bests, judged.pairs
+    known, single = oracle.best(judged.means), bests.sum() == 1
+    powers = {
+        "size": float(judged.tied.sum()),
+        "oracle_size": float(known.sum()),
+        "won": float(judged.winner is not None and _right(judged.winner, bests)) if single else math.nan,
+        "oracle_won": float(known.sum() == 1 and bool(known[bests].all())) if single else math.nan,
+        "found": math.nan,
+        "oracle_found": math.nan,
+        "naive": judged.means[judged.leader] - truth[judged.leader],
+        "corrected": judged.selected.value - truth[judged.leader],
+    }
+    other = int(np.argmax(truth != truth[0]))
+    if other > 0:
+        against = pairs.a == 0
+        family = p_values(pairs, randomise(pairs, against, judged.seed, FLIPS))[1]
+        powers |= {
+            "found": float(family[against & (pairs.b == other)][0] <= 1 - LEVEL),
+            "oracle_found": float(oracle.differs(judged.means, other)),
+        }
+    return powers

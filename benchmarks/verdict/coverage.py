@@ -1,17 +1,31 @@
-"""The coverage of the 95 % interval of a mean."""
+"""The coverage of the 95 % intervals of means and differences, by the number of documents and where questions share documents."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.verdict.structures import drawn, real
+from benchmarks.verdict.worlds import Floats, documents, weights
+from workbench.metrics.coverage import Ints
+from workbench.statistics.clusters import Clusters
 from workbench.statistics.intervals import Interval, mean_intervals
 
-SIZES: dict[str, Callable[[int], np.ndarray]] = {
-    "documents of 5 questions": lambda documents: np.full(documents, 5),
-    "documents of 1 to 9": lambda documents: np.arange(documents) % 9 + 1,
+SIZES: dict[str, Callable[[int], Ints]] = {
+    "documents of 5 questions": lambda count: np.full(count, 5, dtype=np.int64),
+    "documents of 1 to 9": lambda count: np.arange(count, dtype=np.int64) % 9 + 1,
 }
 KINDS = ("successes", "shares in steps of 1/4")
+DOCUMENTS = (5, 6, 8, 10, 20, 40)
+MEANS, CORRELATIONS = (0.6, 0.8), (0.05, 0.3, 0.7)
+# Of differences of two questions about the same documents.
+SHARED_CORRELATIONS = (0.3, 0.9)
+# Questions, documents and documents of each question: of the second, too much is shared.
+SPARSE = ((100, 20, 1), (100, 50, 2), (300, 100, 2), (100, 50, 3), (300, 100, 3), (300, 200, 5))
+DENSE = ((100, 10, 2), (100, 50, 5), (100, 100, 5))
+# Bounds and truths that differ by less are equal.
+_ROUNDING = 1e-9
 
 
 def mean_interval(values: npt.ArrayLike, clusters: npt.ArrayLike, *, proportion: bool = False) -> Interval:
@@ -19,46 +33,68 @@ def mean_interval(values: npt.ArrayLike, clusters: npt.ArrayLike, *, proportion:
     return mean_intervals(np.asarray(values, dtype=np.float64)[None], clusters, proportion=np.array([proportion]))[0]
 
 
-def coverage(sizes: np.ndarray, kind: str, mean: float, correlation: float, runs: int, seed: int = 1, *, given: bool = False) -> float:
+def coverage(sizes: Ints, kind: str, mean: float, correlation: float, runs: int, seed: int = 1) -> float:
     """The share of `runs` samples whose interval contains the true mean.
 
     Each document has its own chance of success, drawn from a beta distribution with `mean` and the `correlation` of its questions.
-    `given` draws the chances once, so that only the questions vary, as in the claims about few documents.
     """
-    random, codes = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes)
-    strength, covered = (1 - correlation) / correlation, 0
-    for run in range(runs):
-        if not given or run % 20 == 0:
-            chance = random.beta(mean * strength, (1 - mean) * strength, len(sizes))[codes]
-        values = (random.random(len(codes)) < chance).astype(float) if kind == "successes" else random.binomial(4, chance) / 4
-        interval = mean_interval(values, codes, proportion=True)
-        target = chance.mean() if given else mean
-        covered += interval.low - 1e-9 <= target <= interval.high + 1e-9
-    return covered / runs
+    random, clusters = np.random.default_rng(seed), documents(sizes.tolist())
+    strength = (1 - correlation) / correlation
+    chance = random.beta(mean * strength, (1 - mean) * strength, (runs, len(sizes)))[:, clusters.codes]
+    values = random.binomial(1, chance) if kind == "successes" else random.binomial(4, chance) / 4
+    return _share(mean_intervals(values.astype(np.float64), clusters, proportion=np.ones(runs, dtype=np.bool_)), mean)
 
 
-def difference_coverage(sizes: np.ndarray, correlation: float, runs: int, seed: int = 1) -> float:
+def difference_coverage(clusters: Clusters, correlation: float, runs: int, seed: int = 1) -> float:
     """The same for values that are normal and correlate within documents, as differences do: the t interval."""
-    random, codes, covered = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes), 0
-    for _ in range(runs):
-        common, noise = random.standard_normal(len(sizes))[codes], random.standard_normal(len(codes))
-        interval = mean_interval(np.sqrt(correlation) * common + np.sqrt(1 - correlation) * noise, codes)
-        covered += interval.low <= 0 <= interval.high
-    return covered / runs
+    random, shares = np.random.default_rng(seed), weights(clusters)
+    effects = random.standard_normal((runs, shares.shape[0]))
+    return _share(_intervals(effects, clusters, shares, correlation, random), 0.0)
 
 
-def cells(runs: int) -> dict[tuple[str, int, str], list[float]]:
-    """Coverage by sizes, number of documents and kind; a list over means .6 and .8 and correlations .05, .3, .7."""
+def corpus_coverage(questions: int, docs: int, each: int, correlation: float, runs: int, seed: int = 1) -> float:
+    """The share of `runs` corpora for which the interval contains the mean of all possible questions with `each` of the corpus's documents."""
+    random, covered = np.random.default_rng(seed), []
+    for run in range(runs):
+        clusters = drawn(questions, docs, each, run)
+        shares = weights(clusters)
+        effects = random.standard_normal((1, shares.shape[0]))
+        # A question is the sum of `each` effects / √each.
+        target = np.sqrt(correlation * each) * float(effects.mean())
+        covered.append(_share(_intervals(effects, clusters, shares, correlation, random), target))
+    return float(np.mean(covered))
+
+
+def _intervals(effects: Floats, clusters: Clusters, shares: Any, correlation: float, random: np.random.Generator) -> Iterable[Interval]:
+    noise = random.standard_normal((len(effects), len(clusters)))
+    values = np.sqrt(correlation) * (effects @ shares) + np.sqrt(1 - correlation) * noise
+    return mean_intervals(np.asarray(values), clusters, proportion=np.zeros(len(values), dtype=np.bool_))
+
+
+def _share(intervals: Iterable[Interval], target: float) -> float:
+    return float(np.mean([each.low - _ROUNDING <= target <= each.high + _ROUNDING for each in intervals]))
+
+
+def by_documents(runs: int) -> dict[tuple[str, int, str], list[float]]:
+    """Coverage by sizes, number of documents and kind; a list over means and correlations, or correlations for differences."""
     results: dict[tuple[str, int, str], list[float]] = {}
     for name, sizes in SIZES.items():
-        for documents in (10, 20, 40):
+        for count in DOCUMENTS:
             for kind in KINDS:
-                results[name, documents, kind] = [
-                    coverage(sizes(documents), kind, mean, correlation, runs) for mean in (0.6, 0.8) for correlation in (0.05, 0.3, 0.7)
-                ]
-            results[name, documents, "differences"] = [difference_coverage(sizes(documents), each, runs) for each in (0.05, 0.3, 0.7)]
-        for kind in KINDS:
-            results[name, 6, f"{kind}, documents given"] = [
-                coverage(sizes(6) * 5, kind, mean, correlation, runs, given=True) for mean in (0.6, 0.8) for correlation in (0.05, 0.3, 0.7)
-            ]
+                cells = [(mean, each) for mean in MEANS for each in CORRELATIONS]
+                results[name, count, kind] = [coverage(sizes(count), kind, mean, each, runs) for mean, each in cells]
+            alone = documents(sizes(count).tolist())
+            results[name, count, "differences"] = [difference_coverage(alone, each, runs) for each in CORRELATIONS]
+    return results
+
+
+def by_sharing(runs: int) -> dict[str, list[float]]:
+    """Coverage of differences by structure; a list over correlations. Where too much is shared, of the mean on this corpus."""
+    random = {f"{n} questions with {each} of {docs} documents": drawn(n, docs, each) for n, docs, each in SPARSE}
+    results = {
+        name: [difference_coverage(clusters, each, runs) for each in SHARED_CORRELATIONS] for name, clusters in (random | real()).items()
+    }
+    for n, docs, each in DENSE:
+        name = f"{n} questions with {each} of {docs} documents, this corpus"
+        results[name] = [corpus_coverage(n, docs, each, correlation, runs) for correlation in SHARED_CORRELATIONS]
     return results
