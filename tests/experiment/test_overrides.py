@@ -16,7 +16,7 @@ def faults(*overrides: str, path: Path = QUICKSTART) -> list[str]:
 
 def test_an_override_that_every_item_of_the_axis_repeats_is_refused_with_what_wins() -> None:
     assert faults("pipeline.retrieval.k=5") == [
-        "--set pipeline.retrieval.k=5 changes nothing: sweep.retrieval gives k for every configuration; "
+        "--set pipeline.retrieval.k=5 changes nothing: every item of sweep.retrieval names its kind and takes nothing from pipeline.retrieval; "
         "set sweep.retrieval.0.k and sweep.retrieval.1.k"
     ]
 
