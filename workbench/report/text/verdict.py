@@ -173,7 +173,9 @@ def _sure(verdict: Verdict, comparison: Comparison) -> str:
         return f"{sentence}, which by itself does not separate these two" if alike else sentence
     if verdict.reason in (Reason.FEW, Reason.FEW_DOCUMENTS):
         return f"Not certain enough for a claim; {comparison.a} against {comparison.b}: {corrected}"
-    return f"{comparison.a} and {comparison.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}"
+    tied = not alike and {comparison.a, comparison.b} <= set(verdict.best)
+    both = ". Both are in the tie set, which corrects for all pairs, not only for those with the baseline" if tied else ""
+    return f"{comparison.a} and {comparison.b} {'are statistically indistinguishable' if alike else 'differ'}: {corrected}{both}"
 
 
 def _bounded(findings: Findings) -> str:
