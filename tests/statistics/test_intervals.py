@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from benchmarks.verdict.coverage import SIZES, coverage, mean_interval
 from workbench.errors import InputError
-from workbench.statistics.clusters import CONDITIONAL, Clusters
+from workbench.statistics.clusters import CONDITIONAL, Clusters, weighted
 from workbench.statistics.intervals import bounds_text, mean_intervals, robust, satterthwaite
 
 VALUES = st.lists(st.floats(0, 1), min_size=20, max_size=40)
@@ -208,3 +208,19 @@ def test_bounds_are_an_interval_or_the_number_of_documents() -> None:
     assert bounds_text(0.1, 0.25, 9, 2) == "[0.10, 0.25]"
     assert bounds_text(math.nan, math.nan, 4) == "documents: 4"
     assert bounds_text(math.nan, math.nan, 9) == "[no interval]"
+
+
+def test_with_equal_documents_the_mean_is_that_of_the_documents_means() -> None:
+    values = np.random.default_rng(3).random((2, 21))
+    codes = np.repeat(np.arange(6), [1, 2, 9, 3, 5, 1])
+    means = np.array([[row[codes == each].mean() for each in range(6)] for row in values])
+    found = mean_intervals(values, weighted(Clusters.of(codes), "documents"), proportion=np.array([True, False]))
+    expected = mean_intervals(means, range(6), proportion=np.array([True, False]))
+    assert [(row.value, row.low, row.high) for row in found] == [pytest.approx((row.value, row.low, row.high)) for row in expected]
+    assert {(row.n, row.clusters) for row in found} == {(21, 6)}
+
+
+def test_with_equal_documents_unscored_queries_are_left_out_of_their_document() -> None:
+    values = np.array([[1.0, np.nan, 0, 0, 1, 0.5, 0, np.nan]])
+    found = robust(values, weighted(Clusters.of([0, 0, 1, 1, 2, 3, 4, 5]), "documents"))
+    assert (found.mean[0], found.n[0], found.clusters[0]) == (pytest.approx((1 + 0 + 1 + 0.5 + 0) / 5), 6, 5)

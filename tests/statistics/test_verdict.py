@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.statistics.clusters import CONDITIONAL, Clusters
+from workbench.statistics.clusters import CONDITIONAL, Clusters, weighted
 from workbench.statistics.verdict import Reason, verdict
 
 CLUSTERS = np.arange(120) // 3
@@ -202,3 +202,16 @@ def test_24_configurations_of_300_queries_take_under_3_seconds() -> None:
     started = time.process_time()
     verdict("m", values, range(300))
     assert time.process_time() - started < 6  # two cores at most
+
+
+def test_with_equal_documents_a_few_large_ones_decide_no_longer() -> None:
+    random = np.random.default_rng(4)
+    codes = np.repeat(np.arange(40), [70, 60, *[4] * 38])
+    # Better on the two large documents, worse on the 38 small ones.
+    ahead = np.where(codes < 2, 0.3, -0.1) + 0.05 * random.standard_normal(len(codes))
+    values = {"a": 0.5 + ahead, "b": np.full(len(codes), 0.5)}
+    by_question, by_document = (verdict("m", values, weighted(Clusters.of(codes), average)) for average in ("questions", "documents"))
+    assert (by_question.ranked[0], by_question.winner) == ("a", None)
+    assert by_document.winner == "b"
+    assert by_document.between("a", "b").difference.n == len(codes)
+    assert by_document.selected.value == pytest.approx(0.5)

@@ -9,7 +9,7 @@ from workbench.analysis.values import detail
 from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.results.run_tables import RunTables
-from workbench.statistics.clusters import Clusters
+from workbench.statistics.clusters import Clusters, weighted
 from workbench.statistics.intervals import Interval, robust, t_quantile
 
 
@@ -26,7 +26,8 @@ def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.A
     DeLong and Clarke-Pearson 1988), each clustered by document (CR2; Obuchowski 1997 for clusters). The interval is a t interval of
     the area's logit with Welch's degrees of freedom. An area of 0 or 1, or a kind without variance, has no bounds.
     """
-    observed, area = Clusters.of(clusters), answerable_auroc(scores, answerable)
+    # The area compares questions, whatever means count.
+    observed, area = weighted(Clusters.of(clusters), "questions"), answerable_auroc(scores, answerable)
     if area is None:
         return None
     variances, freedoms, ranks = np.zeros(2), np.ones(2), stats.rankdata(scores)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.clusters import Clusters, query_slices
+from workbench.statistics.clusters import Clusters, query_slices, weighted
 
 # Fewer are not conclusive.
 FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
@@ -30,7 +30,7 @@ def detail(run: RunTables, configuration: str, name: str) -> Floats:
 @lru_cache(maxsize=4)
 def clusters(run: RunTables) -> Clusters:
     """The source documents of each question, since questions on one document are not independent. Shape (queries,)."""
-    return Clusters.of_table(run.questions)
+    return weighted(Clusters.of_table(run.questions), run.average)
 
 
 @lru_cache(maxsize=4)
@@ -43,6 +43,20 @@ def metadata(run: RunTables) -> Sequence[Mapping[str, Any]]:
 def slices(run: RunTables) -> Mapping[str, Bools]:
     """Boolean masks of `all` and of every slice. Shape (queries,)."""
     return query_slices(metadata(run), len(run.questions))
+
+
+def holding_half(run: RunTables, metric: str) -> int | None:
+    """The number of documents that half of the questions scored by a metric are about, if they are few: the rest counts little in means.
+
+    None if documents count equally, or if their effective number (Kish 1965), n² / Σ n_g², is at least half of their number.
+    """
+    groups = clusters(run)
+    scored = ~np.isnan([per_query(run, name, metric) for name in run.names]).all(axis=0)
+    sizes = np.sort(np.bincount(groups.codes[scored]))[::-1]
+    sizes = sizes[sizes > 0]
+    if groups.equal or len(sizes) < FEWEST_CLUSTERS or sizes.sum() ** 2 / (sizes**2).sum() >= len(sizes) / 2:
+        return None
+    return int(np.searchsorted(np.cumsum(sizes), sizes.sum() / 2)) + 1
 
 
 def small(groups: Clusters) -> str:

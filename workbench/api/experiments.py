@@ -40,6 +40,7 @@ class ExperimentSettings(TypedDict, total=False):
     metrics: Sequence[str | Metric] | str | Metric
     primary: str | Metric
     baseline: str | None
+    average: Literal["questions", "documents"]
     smallest_difference: float
     spans: Literal["exact", "chroma"]
 
@@ -56,6 +57,7 @@ class Experiment:
     metrics: names or expressions. The first is the primary metric unless `primary` names one.
     primary: the one metric that ranks the configurations.
     baseline: the name of the configuration that the others are compared with.
+    average: what counts equally in means, `questions`, or `documents` each with the mean of its questions.
     smallest_difference: the smallest difference of the primary metric that matters, 0.02 by default.
     spans: the definition of span metrics, `exact` or that of the Chroma report.
 

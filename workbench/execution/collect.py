@@ -79,6 +79,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "experiment": experiment.settings,
         "primary": str(outcome.primary),
         "baseline": experiment.baseline,
+        "average": experiment.average,
         "smallest_difference": experiment.smallest_difference,
         "metrics": {str(metric): _measure(metric) for metric in outcome.context.metrics},
         "configurations": {configuration.name: _settings(configuration) for configuration in experiment.configurations},

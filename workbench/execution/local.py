@@ -55,7 +55,8 @@ def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
     if dataset.needs:
         added += [Metric.parse(f"span_recall@{tokens}t") for tokens in CURVE]
     metrics = tuple(dict.fromkeys([*experiment.metrics, *added]))
-    return RunContext(Workspace.at(outputs), dataset, metrics, experiment.spans, experiment.configurations, primary=primary)
+    workspace, configurations = Workspace.at(outputs), experiment.configurations
+    return RunContext(workspace, dataset, metrics, experiment.spans, configurations, primary=primary, average=experiment.average)
 
 
 def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:

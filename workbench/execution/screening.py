@@ -25,7 +25,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.records import Dataset
 from workbench.retrieval.dense import DenseRetriever
-from workbench.statistics.clusters import query_clusters
+from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.screening import MARGIN, ScreenedConfiguration, Screening, screened
 from workbench.statistics.verdict import FEWEST_QUERIES
 from workbench.storage.result_store import Draft, Entry
@@ -73,7 +73,7 @@ class Proxies:
     @property
     def key(self) -> str:
         """Hash everything that determines the screening, without running anything."""
-        return fingerprint("screening", VERSION, self.keys, self.groups, self.experiment.baseline, MARGIN)
+        return fingerprint("screening", VERSION, self.keys, self.groups, self.experiment.baseline, self.experiment.average, MARGIN)
 
 
 def _grouped(labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
@@ -166,7 +166,7 @@ def _write_screening(proxies: Proxies, say: Say, draft: Draft) -> None:
     for group in proxies.groups:
         results = screened(
             {name: values[name] for name in group},
-            query_clusters(proxies.run.labels),
+            weighted(query_clusters(proxies.run.labels), experiment.average),
             proxies={each.name: _description(each, proxies.cheap[each.name]) for each in experiment.configurations},
             spared={name for name, key in keys.items() if experiment.baseline is not None and key == keys[experiment.baseline]},
             never_first=cut,

@@ -19,7 +19,7 @@ from workbench.pipeline.stages.vectors import input_lengths
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED
 from workbench.retrieval.rank import Floats
-from workbench.statistics.clusters import query_clusters
+from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
 
 # Characters shown on each side of a piece of evidence, so that readers see a missed one in context.
@@ -75,7 +75,7 @@ def plain(text: str) -> str:
 def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return each metric's mean over all queries and each slice, and how well scores separate answerable questions."""
     metadata = [query.metadata for query in context.dataset.queries]
-    means = summarise(result.scores_table, query_clusters(context.labels), metadata)
+    means = summarise(result.scores_table, weighted(query_clusters(context.labels), context.average), metadata)
     return pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
 
 

@@ -28,6 +28,7 @@ KEYS = {
     "metrics": "the metrics to compute",
     "primary": "the metric that decides; by default the first of `metrics`, or `ndcg@10` for a span metric without evidence",
     "baseline": "the configuration that the others are tested against; by default all pairs are tested",
+    "average": "what counts equally in every mean: `questions`, or `documents`, each with the mean of its questions",
     "smallest_difference": "the smallest difference of the primary metric that matters, above 0; the report says how many questions would show it; "
     "0.02 by default",
     "spans": "the definition of span metrics: `exact`, or `chroma` for that of the Chroma report",
@@ -47,6 +48,7 @@ class ExperimentSpec:
     baseline: str | None
     spans: Literal["exact", "chroma"]
     settings: Settings
+    average: Literal["questions", "documents"] = "questions"
     smallest_difference: float = SMALLEST_DIFFERENCE
     screening: Screening | None = None
 
@@ -74,6 +76,9 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     spans = settings.get("spans", "exact")
     if spans not in ("exact", "chroma"):
         faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), ('exact', 'chroma'))}")
+    average = settings.get("average", "questions")
+    if average not in ("questions", "documents"):
+        faults.append(f"average is {average!r}, not 'questions' or 'documents'{meant(str(average), ('questions', 'documents'))}")
     smallest = settings.get("smallest_difference", SMALLEST_DIFFERENCE)
     if isinstance(smallest, bool) or not isinstance(smallest, int | float) or not 0 < smallest < math.inf:
         faults.append(f"smallest_difference is {smallest!r}, not a number above 0; write for example 0.02")
@@ -89,4 +94,4 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     source = cast(Source, dataset)
-    return ExperimentSpec(str(name), source, configurations, metrics, primary, baseline, spans, settings, float(smallest))
+    return ExperimentSpec(str(name), source, configurations, metrics, primary, baseline, spans, settings, average, float(smallest))

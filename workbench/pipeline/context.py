@@ -74,7 +74,7 @@ class RunContext:
     """A dataset and its metrics in a workspace: everything needed to run a configuration.
 
     `configurations` are those of the experiment: vectors that late pooling encodes for one can serve the others. Without
-    `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained.
+    `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained. `average` counts equally in means.
     """
 
     workspace: Workspace
@@ -84,6 +84,7 @@ class RunContext:
     configurations: tuple[Configuration, ...] = ()
     indexed: bool = True
     primary: Metric | None = None
+    average: Literal["questions", "documents"] = "questions"
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:

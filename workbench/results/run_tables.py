@@ -143,6 +143,11 @@ class RunTables:
         return name
 
     @property
+    def average(self) -> str:
+        """What counts equally in means: `questions` or `documents`."""
+        return str(self.manifest["average"])
+
+    @property
     def smallest_difference(self) -> float:
         """The smallest difference of the primary metric that matters to the experiment."""
         return float(self.manifest["smallest_difference"])

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from workbench.core.batching import blocks, rows
 from workbench.errors import InputError
-from workbench.metrics.coverage import Bools, Floats, Ints
+from workbench.metrics.coverage import Bools, Floats, Ints, ratio
 from workbench.metrics.inputs import Labels
 
 # Documents: fewer do not show how documents differ, so there is no interval, or too little of it to name a winner.
@@ -47,12 +47,14 @@ class Clusters:
     """The source documents of q queries.
 
     `codes` (q) is each query's cluster, numbered from 0: its first document, or the query itself. `query` and `document` are the documents
-    of all queries in pairs, if any query has several; else both are empty.
+    of all queries in pairs, if any query has several; else both are empty. Means are over queries, or with `equal` over clusters, each
+    with the mean of its queries.
     """
 
     codes: Ints
     query: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     document: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    equal: bool = False
 
     @classmethod
     def of(cls, clusters: "Clusters | npt.ArrayLike") -> "Clusters":
@@ -96,7 +98,16 @@ class Clusters:
         inside = members[self.query]
         place = np.cumsum(members) - 1
         chosen = Clusters.of(self.codes[members])
-        return Clusters(chosen.codes, place[self.query[inside]].astype(np.int64), self.document[inside])
+        return Clusters(chosen.codes, place[self.query[inside]].astype(np.int64), self.document[inside], self.equal)
+
+    def averaged(self, values: Floats) -> "tuple[Floats, Clusters]":
+        """The means (r, clusters) of values (r, q; NaN if unscored) over each cluster, which then are the queries. Unchanged unless `equal`."""
+        if not self.equal:
+            return values, self
+        scored, one = ~np.isnan(values), sparse.csr_array((np.ones(len(self)), (np.arange(len(self)), self.codes)))
+        means = ratio(np.asarray(np.where(scored, values, 0.0) @ one), sizes := np.asarray(scored.astype(np.float64) @ one))
+        pairs = np.unique(np.array([self.codes[self.query], self.document]), axis=1)
+        return np.where(sizes > 0, means, np.nan), Clusters(np.arange(self.count, dtype=np.int64), pairs[0], pairs[1])
 
     @cached_property
     def too_many_links(self) -> bool:
@@ -113,6 +124,11 @@ class Clusters:
         # The diagonal links queries without a document to themselves.
         shared = ((holds @ holds.T + sparse.eye_array(len(self))) > 0).astype(np.float64)
         return Links(sparse.csr_array(shared))
+
+
+def weighted(clusters: Clusters, average: str) -> Clusters:
+    """The clusters for means over `questions` or over `documents`."""
+    return replace(clusters, equal=average == "documents")
 
 
 def query_clusters(labels: Labels) -> Clusters:

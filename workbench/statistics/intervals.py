@@ -1,6 +1,6 @@
 """Compute means of clustered values with standard errors and confidence intervals, for many rows at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,8 @@ def robust(values: Floats, clusters: Clusters) -> Robust:
     row without values has the mean NaN, one with fewer than 5 clusters the error NaN. If queries share documents across clusters, the
     error is at least the one of `shared`.
     """
+    if clusters.equal:
+        return replace(robust(*clusters.averaged(values)), n=(~np.isnan(values)).sum(axis=1))
     scored, codes = ~np.isnan(values), clusters.codes
     known = np.where(scored, values, 0.0)
     sizes, sums = by_unit(scored.astype(np.float64), codes), by_unit(known, codes)
@@ -167,6 +169,9 @@ def mean_intervals(values: Floats, clusters: Clusters | npt.ArrayLike, *, propor
     than 5 clusters, or constant values other than 0 and 1, have no bounds, because an interval without width would claim certainty.
     """
     observed = checked_clusters(values, clusters)
+    if observed.equal:
+        means, alone = observed.averaged(values)
+        return [replace(row, n=values.shape[1]) for row in mean_intervals(means, alone, proportion=proportion)]
     binary = ((values == 0) | (values == 1)).all(axis=1)
     shares = binary | proportion
     for outside in values[shares & ((values < 0) | (values > 1)).any(axis=1)]:

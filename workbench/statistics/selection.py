@@ -34,6 +34,7 @@ def corrected_first(values: Floats, clusters: Clusters, names: Sequence[str], se
     questions choose slightly worse than all, so the value is biased downwards. The interval is the leader's own with its lower end
     moved by the optimism: the choice of the highest mean can only flatter.
     """
+    values, clusters = clusters.averaged(values)
     codes, count = clusters.codes, clusters.count
     if count < 2:
         return None

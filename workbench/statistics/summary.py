@@ -47,8 +47,9 @@ def summarise(queries: pd.DataFrame, clusters: Clusters, metadata: Sequence[Mapp
             if chosen.any():
                 bounds = attainable[places][:, chosen]
                 intervals = _intervals(value[places][:, chosen], bounds, clusters[chosen], proportion[places])
-                counts = (~np.isnan(bounds)).sum(axis=1)
-                means = np.where(counts > 0, ratio(np.nansum(bounds, axis=1), counts), np.nan)
+                each = clusters[chosen].averaged(bounds)[0]
+                counts = (~np.isnan(each)).sum(axis=1)
+                means = np.where(counts > 0, ratio(np.nansum(each, axis=1), counts), np.nan)
                 for place, interval, most in zip(places.tolist(), intervals, means.tolist(), strict=True):
                     rows[place, label] |= asdict(interval) | {"attainable": most}
     ordered = (rows[place, label] for place in range(len(names)) for label in slices)
@@ -63,5 +64,6 @@ def _intervals(values: Floats, attainable: Floats, clusters: Clusters, proportio
     highest = np.where(proportion, np.fmax.reduce(attainable, axis=1, initial=0.0), 1.0)
     scale = np.where(highest > 0, highest, 1.0)
     shares = np.where(proportion[:, None], np.minimum(values / scale[:, None], 1.0), values)
-    rows = zip(mean_intervals(shares, clusters, proportion=proportion), values.mean(axis=1).tolist(), scale.tolist(), strict=True)
+    means = np.nanmean(clusters.averaged(values)[0], axis=1).tolist()
+    rows = zip(mean_intervals(shares, clusters, proportion=proportion), means, scale.tolist(), strict=True)
     return [replace(row, value=mean, low=row.low * most, high=row.high * most) for row, mean, most in rows]

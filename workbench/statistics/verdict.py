@@ -114,7 +114,7 @@ def verdict(
     indistinguishable = unrejected(tests, pairs)
     corrected = p_values(pairs, tests if baseline is None else randomise(pairs, every, seed))[1]
     worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[corrected <= LEVEL]
-    ranking = np.argsort(-np.nanmean(scores, axis=1), kind="stable")
+    ranking = np.argsort(-np.nanmean(observed.averaged(scores)[0], axis=1), kind="stable")
     best = [place for place in ranking.tolist() if place in indistinguishable]
     n = int((~np.isnan(scores)).all(axis=0).sum())
     reason = _reason(pairs, best, n, observed.count, len(names))

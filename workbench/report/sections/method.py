@@ -15,6 +15,8 @@ _ALWAYS = (
     "Configurations whose chunks exceed the embedder's window are not ranked: their scores reflect the window, not the chunking.",
 )
 
+_EQUAL = "Every mean counts documents equally, each with the mean of its questions (average: documents)."
+
 
 def method(findings: Findings) -> Section:
     """Define the metrics, tests and causes of misses."""
@@ -25,7 +27,8 @@ def method(findings: Findings) -> Section:
     first = {metric.name: metric for metric in findings.run.measures.values()}
     defined = [Term(", ".join(names), first[name].definition, first[name].source) for name, names in cuts.items()]
     causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
-    blocks: list[Block] = [Prose(about_primary(findings.run)), Lines([*_ALWAYS, *tests])]
+    equal = [_EQUAL] if findings.run.average == "documents" else []
+    blocks: list[Block] = [Prose(about_primary(findings.run)), Lines([*_ALWAYS, *equal, *tests])]
     blocks.append(Section("Metrics", "metrics", [Terms(defined)]))
     note = Prose("If several causes apply, the one of the earliest stage is named.")
     return Section("Method", "method", [*blocks, Section("Causes of a miss", "causes", [note, Terms(causes)])], "Method")

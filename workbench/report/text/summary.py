@@ -7,6 +7,7 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, Cost, CostedConfiguration, separated
 from workbench.analysis.questions.miss_causes import cause_meanings, explains_text
+from workbench.analysis.values import holding_half
 from workbench.attribution.causes import CAUSES
 from workbench.core.formatting import amount, count, listed, number, plural, share
 from workbench.report.model import Answer, Answered, Lead
@@ -123,7 +124,16 @@ def data(findings: Findings) -> tuple[str, str]:
     mean = findings.first.means[str(findings.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
     over = f"{plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}"
-    return about_dataset(findings.run), f"{findings.primary} is over {over}{unscored}."
+    equally = ", each cluster with equal weight" if findings.run.average == "documents" else ""
+    return about_dataset(findings.run), f"{findings.primary} is over {over}{equally}{unscored}.{_concentrated(findings, mean.clusters)}"
+
+
+def _concentrated(findings: Findings, clusters: int) -> str:
+    half = holding_half(findings.run, str(findings.primary))
+    if half is None:
+        return ""
+    held = f"{plural(half, 'document')} of {count(clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
+    return f" {held} and so decide most; average: documents in the experiment gives all documents equal weight."
 
 
 def _priced(findings: Findings, costed: CostedConfiguration) -> str:
