@@ -6,7 +6,10 @@ import pytest
 
 import workbench as wb
 from tests.small_sweep import FEW, write_experiment
+from workbench.api.experiments import ExperimentSettings
+from workbench.errors import ExperimentError
 from workbench.execution.local import Outcome
+from workbench.experiment.read import KEYS
 from workbench.schemas import SCHEMAS
 
 
@@ -107,6 +110,15 @@ def test_the_display_of_an_experiment_names_its_configurations(built: wb.Experim
     html = built._repr_html_()
     assert all(name in html for name in built.names)
     assert "span_recall@500t" in html
+
+
+def test_the_arguments_are_the_keys_of_the_file() -> None:
+    assert {"name", "dataset", *ExperimentSettings.__annotations__} == set(KEYS)
+
+
+def test_an_unknown_argument_is_a_fault_with_a_suggestion(corner: wb.Dataset) -> None:
+    with pytest.raises(ExperimentError, match=r"basline.*did you mean 'baseline'"):
+        wb.Experiment("mine", corner, basline="fixed-256-0")
 
 
 def test_jobs_and_a_scheduler_exclude_each_other(built: wb.Experiment, tmp_path: Path) -> None:

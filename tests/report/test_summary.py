@@ -14,6 +14,8 @@ from workbench.analysis.findings import findings
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
 from workbench.report.comparison import ComparisonView
+from workbench.report.render.html import document_of
+from workbench.report.render.html import rendered as html_page
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
 from workbench.report.text.summary import Answers, answers
@@ -223,3 +225,26 @@ def test_every_answer_is_a_sentence(equal, tied, clear, made) -> None:
             assert one.sentence.endswith(".")
             assert not one.detail or one.detail.endswith(".")
             assert not re.search(r"nan|None\b(?!;)|  |\.\.", one.sentence + one.detail)
+
+
+def test_a_few_documents_with_most_questions_are_named_and_can_count_equally(made) -> None:
+    run = collect(made.ran(2, name="even"))
+    assert "equal weight" not in asked(run).data.detail
+    sizes = [*[0] * 60, *range(1, 12), *range(1, 12), *range(1, 12), *range(1, 12), *[0] * 16]
+    questions = run.questions.assign(cluster=sizes)
+    heavy = RunTables(run.manifest, {**run.sources, "questions": lambda _: questions})
+    assert asked(heavy).data.detail.endswith(
+        "1 document of 12 holds half of the questions and so decides most; average: documents in the experiment gives all documents equal weight."
+    )
+    equal = asked(collect(made.ran(2, name="equal-documents", average="documents")))
+    assert equal.data.detail == "span_recall@60t is over 120 questions in 12 clusters, each cluster with equal weight."
+
+
+def test_with_equal_documents_tables_verdict_and_page_agree(made) -> None:
+    values = np.clip(BASE + noise.normal(0, 0.3, N), 0, 1)
+    run = made.valued([values, np.where(np.arange(N) < 10, 1.0, values)], name="weights", average="documents")
+    ranked = findings(run).standings.ranked
+    assert [one.name for one in ranked] == list(findings(run).verdict.ranked)
+    by_document = pd.Series(values).groupby(run.questions["cluster"]).mean()
+    assert findings(run).standings.by(run.primary)[-1].means[str(run.primary)].value == pytest.approx(by_document.mean())
+    assert "Every mean counts documents equally" in html_page(document_of(run))

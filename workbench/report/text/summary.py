@@ -133,7 +133,7 @@ def _concentrated(findings: Findings, clusters: int) -> str:
     if half is None:
         return ""
     held = f"{plural(half, 'document')} of {count(clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
-    return f" {held} and so decide most; average: documents in the experiment gives all documents equal weight."
+    return f" {held} and so {'decides' if half == 1 else 'decide'} most; average: documents in the experiment gives all documents equal weight."
 
 
 def _priced(findings: Findings, costed: CostedConfiguration) -> str:
