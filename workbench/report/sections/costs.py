@@ -95,8 +95,11 @@ def _cost_cell(costed: CostedConfiguration, cost: Cost) -> Cell:
 
 
 def time_cell(costed: CostedConfiguration | None, cost: Cost) -> Cell:
-    """The range of a time, sorted by its median."""
-    return Cell(time_text(costed.costs[cost], costed.ranges[cost]), sort=costed.costs[cost]) if costed else value_cell(math.nan)
+    """The range of a time, sorted by its median. A time without a range has a note."""
+    if costed is None:
+        return value_cell(math.nan)
+    text, once, _ = time_text(costed.costs[cost], costed.ranges[cost]).partition(" (one measurement)")
+    return Cell(text, sort=costed.costs[cost], note=once.strip(" ()"))
 
 
 def _encoding_cell(findings: Findings, costed: CostedConfiguration) -> Cell:
