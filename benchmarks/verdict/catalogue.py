@@ -60,8 +60,8 @@ def _shared() -> dict[str, World]:
     """Questions with several relevant documents."""
     sparse = {f"{each} of {docs} documents each": drawn(100, docs, each) for each, docs in ((2, 50), (3, 50), (5, 200))}
     found = sparse | real()
-    three = {f"3 equal, {name}": SHIFTED(EQUAL[:3], clusters) for name, clusters in found.items()}
-    return three | {f"24 equal, {name}": SHIFTED(EQUAL, found[name]) for name in ("2 of 50 documents each", "the handbook")}
+    chosen = {3: found, 24: {name: found[name] for name in ("2 of 50 documents each", "the handbook")}}
+    return {f"{arms} equal, {name}": SHIFTED(EQUAL[:arms], clusters) for arms, each in chosen.items() for name, clusters in each.items()}
 
 
 def even(count: int, questions: int) -> Clusters:
