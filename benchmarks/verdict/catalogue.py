@@ -59,7 +59,9 @@ def _selection() -> dict[str, World]:
 def _shared() -> dict[str, World]:
     """Questions with several relevant documents."""
     sparse = {f"{each} of {docs} documents each": drawn(100, docs, each) for each, docs in ((2, 50), (3, 50), (5, 200))}
-    return {f"3 equal, {name}": SHIFTED(EQUAL[:3], clusters) for name, clusters in (sparse | real()).items()}
+    found = sparse | real()
+    chosen = {3: found, 24: {name: found[name] for name in ("2 of 50 documents each", "the handbook")}}
+    return {f"{arms} equal, {name}": SHIFTED(EQUAL[:arms], clusters) for arms, each in chosen.items() for name, clusters in each.items()}
 
 
 def even(count: int, questions: int) -> Clusters:

@@ -54,6 +54,7 @@ def test_the_corrected_value_of_the_leader_does_not_flatter(found) -> None:
     biases = found["24 equal"].powers
     assert biases["naive"] > 0.01
     assert abs(biases["corrected"]) < 0.005
+    assert max(each.powers["corrected"] for each in found.values()) < 0.015
 
 
 @pytest.mark.soak

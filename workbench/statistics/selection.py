@@ -7,7 +7,7 @@ import numpy as np
 
 from workbench.metrics.coverage import Floats
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.intervals import by_unit, mean_intervals
+from workbench.statistics.intervals import by_unit, mean_intervals, robust
 
 _SPLITS = 200
 
@@ -31,7 +31,8 @@ def corrected_first(values: Floats, clusters: Clusters, names: Sequence[str], se
 
     `values` (c, q; higher is better, NaN if unscored) of configurations `names` (c), for queries in `clusters` (q). None with fewer than
     two clusters. `sign` is -1 if the values are negated; it turns the result back. This is cross-validation (Stone 1974). Half the
-    questions choose slightly worse than all, so the value is biased downwards. The interval is the leader's own with its lower end
+    questions choose slightly worse than all, so the value is biased downwards. Halves that share documents have a part of their luck in
+    common, so their optimism is multiplied by `_underestimated`. The interval is the leader's own with its lower end
     moved by the optimism: the choice of the highest mean can only flatter.
     """
     values, clusters = clusters.averaged(values)
@@ -47,9 +48,10 @@ def corrected_first(values: Floats, clusters: Clusters, names: Sequence[str], se
     weight = (firsts * ((1 - half) @ sizes) + seconds * (half @ sizes)).sum(axis=1)
     if not weight.all():
         return None
-    value = float((total / weight).mean())
     means = np.where(sizes.any(axis=0), sums.sum(axis=0) / np.maximum(sizes.sum(axis=0), 1), -np.inf)
-    first, optimism = int(means.argmax()), float(means.max()) - value
+    first = int(means.argmax())
+    optimism = _underestimated(values, clusters) * (float(means.max()) - float((total / weight).mean()))
+    value = float(means.max()) - optimism
     shares = sign * values[first][scored[first]]
     bounded = bool(((shares >= 0) & (shares <= 1)).all())
     own = mean_intervals(shares[None], clusters[scored[first]], proportion=np.array([bounded]))[0]
@@ -57,6 +59,18 @@ def corrected_first(values: Floats, clusters: Clusters, names: Sequence[str], se
     low, high = np.clip(bounds, 0, 1).tolist() if bounded else bounds
     chosen = dict(zip(names, ((firsts + seconds) / 2).mean(axis=0).tolist(), strict=True))
     return CorrectedLeader(sign * value, min(low, sign * value), max(high, sign * value), optimism, chosen)
+
+
+def _underestimated(values: Floats, clusters: Clusters) -> float:
+    """The factor by which halves that share documents show too little optimism, 1 if none do.
+
+    Let a mean's error, apart from what all configurations have in common, have the variance p + s, s from shared documents. All questions
+    choose with luck of √(p + s). A half has the variance 2p + s and s in common with the other half, where s / √(2p + s) of its luck remains.
+    """
+    means = robust(values - np.nanmean(values, axis=0), clusters)
+    known = means.alone > 0
+    shared = max(0.0, float(((means.error[known] / means.alone[known]) ** 2).mean()) - 1) if known.any() else 0.0
+    return float(np.sqrt(1 + shared) / (np.sqrt(1 + shared) - shared / np.sqrt(2 + shared)))
 
 
 def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:
