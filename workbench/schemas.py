@@ -76,6 +76,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "margin_spread": "the margin in standard deviations of the question's scores",
         "p": "p of the clustered paired t test; missing if the pair was not tested",
         "p_adjusted": "p corrected for all comparisons (max-T), for skew and for unseen losses",
+        "p_all_pairs": "p corrected for all pairs of configurations, with or without a baseline; missing if the pair was not tested",
         "score": "the retriever's score",
         "tied_queries": "the share of questions with tied scores among the first k chunks",
         "top_score": "the score of the first hit",
@@ -167,7 +168,7 @@ SCHEMAS: dict[str, TableSchema] = {
         _schema(
             "comparisons",
             "metric and pair of configurations, on the questions for which both have a value",
-            "metric a b difference low high p p_adjusted n clusters low_adjusted high_adjusted conditional",
+            "metric a b difference low high p p_adjusted n clusters low_adjusted high_adjusted conditional p_all_pairs",
         ),
         _schema("timings", "configuration and measurement that varies from run to run", "configuration name value"),
         _schema(

@@ -116,17 +116,23 @@ def comparisons_table(run: RunTables) -> pd.DataFrame:
     """Tabulate all pairs on the same queries: metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters, and further bounds.
 
     `p` (clustered paired t), `p_adjusted` (max-T), `low_adjusted` and `high_adjusted` cover the verdict's family: pairs by the primary
-    metric, within the window, with the baseline if the experiment has one. Other rows are not tested, and have null.
+    metric, within the window, with the baseline if the experiment has one. `p_all_pairs` covers all pairs. Other rows are not tested, and have
+    null.
     """
     verdict, names = verdict_of(run), run.names
-    tested = {(str(run.primary), row.a, row.b): row for row in verdict.comparisons} if verdict else {}
+    tested, every = (
+        {(str(run.primary), row.a, row.b): row for row in rows}
+        for rows in ((verdict.comparisons, verdict.all_pairs) if verdict else ((), ()))
+    )
     differences = [(*pair, metric, mean) for metric in run.measures for pair, mean in _differences(run, metric)]
     rows = []
     for a, b, metric, mean in sorted(differences, key=lambda row: row[:2]):
-        row = tested.get((metric, names[a], names[b]))
+        row, pair = (rows_of.get((metric, names[a], names[b])) for rows_of in (tested, every))
         ps, bounds = ((row.p, row.p_adjusted), (row.low_adjusted, row.high_adjusted)) if row else ((None, None), (None, None))
         ends = (mean.value, mean.low, mean.high)
-        rows.append((metric, names[a], names[b], *ends, *ps, mean.n, mean.clusters, *bounds, mean.conditional))
+        rows.append(
+            (metric, names[a], names[b], *ends, *ps, mean.n, mean.clusters, *bounds, mean.conditional, pair.p_adjusted if pair else None)
+        )
     return conform(SCHEMAS["comparisons"], pd.DataFrame(rows, columns=SCHEMAS["comparisons"].names))
 
 

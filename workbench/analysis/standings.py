@@ -32,7 +32,7 @@ class Mean:
 
     def bounds(self, digits: int = 3) -> str:
         """The interval, or the number of documents if they are too few for one."""
-        return bounds_text(self.low, self.high, self.clusters, digits)
+        return bounds_text(self.low, self.high, self.clusters, self.conditional, digits)
 
     def text(self, digits: int = 3) -> str:
         """Value and interval."""

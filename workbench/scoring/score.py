@@ -51,7 +51,7 @@ class Scores:
     def _cells(self) -> list[list[str]]:
         return [
             [
-                *(str(row["metric"]), number(row["value"]), bounds_text(row["low"], row["high"], row["clusters"])),
+                *(str(row["metric"]), number(row["value"]), bounds_text(row["low"], row["high"], row["clusters"], row["conditional"])),
                 *(count(row["n"]), count(row["clusters"]), count(row["unscored"]), number(row["attainable"])),
             ]
             for row in self.table.to_dict("records")

@@ -88,6 +88,24 @@ class Clusters:
         """The number of clusters."""
         return int(self.codes.max(initial=-1)) + 1
 
+    @cached_property
+    def _holds(self) -> Any:
+        """The documents of each query as a 0-1 matrix (q, d), a query without one having its own. None without several for any query."""
+        if not len(self.query):
+            return None
+        bare = np.setdiff1d(np.arange(len(self)), self.query)
+        query, document = np.concatenate([self.query, bare]), np.concatenate([self.document, -1 - bare])
+        column = np.unique(document, return_inverse=True)[1]
+        return sparse.csr_array((np.ones(len(query), dtype=np.float64), (query, column)), shape=(len(self), int(column.max()) + 1))
+
+    def observed(self, scored: Floats) -> Ints:
+        """The number of clusters with a scored query, or of their documents if these are fewer. `scored` (r, q) is 0 or 1. Shape (r,)."""
+        members = sparse.csr_array((np.ones(len(self)), (np.arange(len(self)), self.codes)))
+        counts: list[Ints] = [
+            np.count_nonzero(np.asarray(scored @ each), axis=1).astype(np.int64) for each in (members, self._holds) if each is not None
+        ]
+        return np.asarray(np.minimum.reduce(counts))
+
     @property
     def documents(self) -> list[list[int]]:
         """The documents of each query, if any query has several; else empty lists."""
@@ -119,11 +137,7 @@ class Clusters:
         """The queries that share a document, or None if these are just the clusters."""
         if not len(self.query) or self.too_many_links or len(np.unique(self.query)) == len(self.query):
             return None
-        document = np.unique(self.document, return_inverse=True)[1]
-        holds = sparse.csr_array((np.ones(len(document), dtype=np.float64), (self.query, document)), shape=(len(self), document.max() + 1))
-        # The diagonal links queries without a document to themselves.
-        shared = ((holds @ holds.T + sparse.eye_array(len(self))) > 0).astype(np.float64)
-        return Links(sparse.csr_array(shared))
+        return Links(sparse.csr_array((self._holds @ self._holds.T > 0).astype(np.float64)))
 
 
 def weighted(clusters: Clusters, average: str) -> Clusters:

@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters, alike
-from workbench.statistics.intervals import LEVEL, Interval, checked_clusters, robust_intervals
+from workbench.statistics.intervals import LEVEL, Interval, SimultaneousInterval, checked_clusters, robust_intervals
 from workbench.statistics.pairs import Pairs
 from workbench.statistics.randomisation import Randomised
 
@@ -38,9 +38,11 @@ class Comparison:
     p_holm: float
 
     @property
-    def simultaneous(self) -> Interval:
+    def simultaneous(self) -> SimultaneousInterval:
         """The difference with the bounds that hold for the whole family."""
-        return replace(self.difference, low=self.low_adjusted, high=self.high_adjusted)
+        plain = self.difference
+        bounds = (plain.value, self.low_adjusted, self.high_adjusted)
+        return SimultaneousInterval(*bounds, plain.n, plain.clusters, plain.conditional, excludes_zero=self.p_adjusted <= 1 - LEVEL)
 
     def reversed(self) -> "Comparison":
         """The comparison of b with a."""

@@ -52,7 +52,7 @@ def robust(values: Floats, clusters: Clusters) -> Robust:
     scored, codes = ~np.isnan(values), clusters.codes
     known = np.where(scored, values, 0.0)
     sizes, sums = by_unit(scored.astype(np.float64), codes), by_unit(known, codes)
-    n, observed = sizes.sum(axis=1), (sizes > 0).sum(axis=1)
+    n, observed = sizes.sum(axis=1), clusters.observed(scored.astype(np.float64))
     count = np.maximum(n, 1)[:, None]
     mean = sums.sum(axis=1, keepdims=True) / count
     share, residuals = sizes / count, sums - sizes * mean
@@ -69,7 +69,7 @@ def robust(values: Floats, clusters: Clusters) -> Robust:
         error=np.where(visible, wide, np.nan),
         freedom=wide_freedom,
         n=n.astype(np.int64),
-        clusters=observed.astype(np.int64),
+        clusters=observed,
         sums=sums,
         residuals=residuals,
         alone=np.where(visible, error, np.nan),
@@ -153,13 +153,28 @@ class Interval:
 
     def bounds(self, digits: int = 3) -> str:
         """Format the interval, or the number of documents if they are too few for one."""
-        return bounds_text(self.low, self.high, self.clusters, digits)
+        return bounds_text(self.low, self.high, self.clusters, self.conditional, digits)
 
 
-def bounds_text(low: float, high: float, clusters: int, digits: int = 3) -> str:
-    """Format an interval, or the number of documents if they are too few for one."""
-    few = not (np.isfinite(low) and np.isfinite(high)) and 0 < clusters < FEWEST_FOR_INTERVAL
-    return f"documents: {clusters}" if few else interval(low, high, digits)
+@dataclass(frozen=True, slots=True)
+class SimultaneousInterval(Interval):
+    """An interval that holds for all comparisons of a family at once. With `excludes_zero` a bound of 0 is not part of it."""
+
+    excludes_zero: bool = False
+
+    def bounds(self, digits: int = 3) -> str:
+        """Format the interval, with a round bracket at a bound of 0 that is not part of it."""
+        text = Interval.bounds(self, digits)
+        if self.excludes_zero and self.low == 0:
+            return f"({text[1:]}"
+        return f"{text[:-1]})" if self.excludes_zero and self.high == 0 else text
+
+
+def bounds_text(low: float, high: float, clusters: int, conditional: str = "", digits: int = 3) -> str:
+    """Format an interval, or the number of documents if they are too few for one, and say if it is of this corpus only."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return f"[documents: {clusters}]" if 0 < clusters < FEWEST_FOR_INTERVAL else interval(low, high, digits)
+    return f"{interval(low, high, digits)}{' this corpus' if conditional else ''}"
 
 
 def mean_intervals(values: Floats, clusters: Clusters | npt.ArrayLike, *, proportion: Bools) -> list[Interval]:

@@ -51,7 +51,9 @@ def summarise(queries: pd.DataFrame, clusters: Clusters, metadata: Sequence[Mapp
                 counts = (~np.isnan(each)).sum(axis=1)
                 means = np.where(counts > 0, ratio(np.nansum(each, axis=1), counts), np.nan)
                 for place, interval, most in zip(places.tolist(), intervals, means.tolist(), strict=True):
-                    rows[place, label] |= asdict(interval) | {"attainable": most}
+                    # `min` and `max` return their first argument beside NaN: no interval, or no known maximum.
+                    high = min(interval.high, max(most, interval.value)) if proportion[place] else interval.high
+                    rows[place, label] |= asdict(interval) | {"attainable": most, "high": high}
     ordered = (rows[place, label] for place in range(len(names)) for label in slices)
     return pd.DataFrame([row for row in ordered if row["slice"] == "all" or row["n"] or row["unscored"]], columns=_COLUMNS)
 

@@ -12,7 +12,7 @@ from workbench.core.formatting import plural
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_WINNER, Clusters
-from workbench.statistics.comparison import Comparison, comparisons, p_values
+from workbench.statistics.comparison import Comparison, comparisons
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.power import SMALLEST_DIFFERENCE, Detectable, detectable
 from workbench.statistics.randomisation import LEVEL, randomise, unrejected
@@ -49,8 +49,8 @@ class Verdict:
     """The conclusions about configurations, based on one metric.
 
     `ranked` lists the configurations with a score, best mean first. `best` is the tie set in that order, which contains every true best
-    with at least 95 % confidence. `behind` are those outside it for which the corrected p of a comparison with a better one, over all
-    pairs, is at most .05. `winner` is the only member of the tie set, or None for the reason in `reason`. `selected` describes the leader,
+    with at least 95 % confidence. `comparisons` are the family's, `all_pairs` are corrected for all pairs. `behind` are the configurations
+    outside the tie set for which the p of a comparison with a better one, corrected for all pairs, is at most .05. `winner` is the only member of the tie set, or None for the reason in `reason`. `selected` describes the leader,
     `ranked[0]`. `power` is what these questions can show of its difference from the baseline or the second. `n` is the number of queries with a value for all configurations. `conditional`
     is empty, or says that the verdict covers other questions on the same corpus only.
     """
@@ -60,6 +60,7 @@ class Verdict:
     methods: tuple[str, ...]
     ranked: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
+    all_pairs: tuple[Comparison, ...]
     best: tuple[str, ...]
     behind: tuple[str, ...]
     winner: str | None
@@ -89,6 +90,12 @@ class Verdict:
         """Return the comparison of two configurations in either order, or None if these two were not compared."""
         return next((row for row in self.comparisons if {row.a, row.b} == {a, b}), None)
 
+    def ahead_of(self, name: str) -> tuple[str, float] | None:
+        """Return the better configuration with the smallest p corrected for all pairs, and that p. None unless it is at most .05."""
+        rows = [row if row.a == name else row.reversed() for row in self.all_pairs if name in (row.a, row.b)]
+        better = [(row.p_adjusted, row.b) for row in rows if row.p_adjusted <= LEVEL and self.ranked.index(row.b) < self.ranked.index(name)]
+        return (min(better)[1], min(better)[0]) if better else None
+
 
 def verdict(
     metric: str,
@@ -112,27 +119,29 @@ def verdict(
     family, every = _family(pairs, names, baseline), pairs.n > 0
     tests = randomise(pairs, family, seed)
     indistinguishable = unrejected(tests, pairs)
-    corrected = p_values(pairs, tests if baseline is None else randomise(pairs, every, seed))[1]
-    worse = np.where(pairs.mean < 0, pairs.a, pairs.b)[corrected <= LEVEL]
+    chosen = tuple(comparisons(pairs, tests, family, names, sign))
+    pairwise = chosen if baseline is None else tuple(comparisons(pairs, randomise(pairs, every, seed), every, names, sign))
+    worse = {row.b if sign * row.difference.value > 0 else row.a for row in pairwise if row.p_adjusted <= LEVEL}
     ranking = np.argsort(-np.nanmean(observed.averaged(scores)[0], axis=1), kind="stable")
     best = [place for place in ranking.tolist() if place in indistinguishable]
     n = int((~np.isnan(scores)).all(axis=0).sum())
-    reason = _reason(pairs, best, n, observed.count, len(names))
+    reason = _reason(pairs, best, n, int(observed.observed(np.ones((1, len(observed))))[0]), len(names))
     return Verdict(
         metric=metric,
         family="all pairs" if baseline is None else f"against {baseline}",
         methods=METHODS,
         ranked=tuple(names[place] for place in ranking),
-        comparisons=tuple(comparisons(pairs, tests, family, names, sign)),
+        comparisons=chosen,
+        all_pairs=pairwise,
         best=tuple(names[place] for place in best),
-        behind=tuple(names[place] for place in ranking if place in worse and place not in best),
+        behind=tuple(names[place] for place in ranking if names[place] in worse and place not in best),
         winner=names[best[0]] if reason is None else None,
         reason=reason,
         selected=corrected_first(scores, observed, names, seed, sign),
         power=_power(pairs, ranking.tolist(), names, baseline, tests.level, smallest_difference),
         conditional=CONDITIONAL if pairs.conditional.any() else "",
         n=n,
-        clusters=observed.count,
+        clusters=int(observed.observed(np.ones((1, len(observed))))[0]),
     )
 
 

@@ -43,7 +43,18 @@ def tally(pair: Contrast) -> str:
 
 def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Fold:
     overall, tested = pair.parts[0].difference, findings.against(pair.a.winner, pair.b.winner)
-    p = f"{p_value(tested.p_adjusted)} corrected" if tested else "not tested"
+    every = (
+        next((row for row in findings.verdict.all_pairs if {row.a, row.b} == {pair.a.winner, pair.b.winner}), None)
+        if findings.verdict
+        else None
+    )
+    p = (
+        f"{p_value(tested.p_adjusted)} corrected"
+        if tested
+        else f"{p_value(every.p_adjusted)} corrected for all pairs"
+        if every
+        else "not tested"
+    )
     counts = f"ahead on {pair.a.queries}, behind on {pair.b.queries}, equal on {pair.ties}"
     gap = tested.simultaneous if tested else overall
     note = f"{signed(gap.value)} {gap.bounds()}, {p} · {counts}"

@@ -61,7 +61,7 @@ def _leader_note(findings: Findings) -> str:
     verdict, first = findings.verdict, findings.first
     if verdict is None or first is None or verdict.selected is None or len(verdict.ranked) < 2:
         return ""
-    bounds = bounds_text(verdict.selected.low, verdict.selected.high, first.means[str(findings.primary)].clusters)
+    bounds = bounds_text(verdict.selected.low, verdict.selected.high, verdict.clusters, verdict.conditional)
     return f" Corrected for having been chosen, {first.name} has {number(verdict.selected.value)} {bounds}."
 
 

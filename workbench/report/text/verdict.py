@@ -55,7 +55,7 @@ def certainty(findings: Findings) -> tuple[str, str]:
     if np.isnan(comparison.p):
         return f"Nothing was tested, because the questions come from fewer than 5 documents ({count(comparison.difference.clusters)}).", ""
     tests = f"paired t {p_value(comparison.p)}, randomisation {p_value(comparison.p_random)}, Holm {p_value(comparison.p_holm)}"
-    limited = f" {_CONDITION}" if verdict.conditional else ""
+    limited = f" {_CONDITION}" if verdict.conditional and findings.conclusive else ""
     return f"{_sure(verdict, comparison)}.{limited}", f"{comparison.a} against {comparison.b}: {tests}.{_bounded(findings)}"
 
 
@@ -154,7 +154,7 @@ def _selected(findings: Findings) -> str:
         return ""
     end, plain = "highest" if findings.primary.higher_is_better else "lowest", first.means[str(findings.primary)].value
     selected = verdict.selected
-    bounds = bounds_text(selected.low, selected.high, first.means[str(findings.primary)].clusters)
+    bounds = bounds_text(selected.low, selected.high, verdict.clusters, verdict.conditional)
     return (
         f"The {end} of several means is partly luck: {number(plain)} becomes {number(selected.value)} {bounds} (optimism "
         f"{number(selected.optimism)}) if half of the documents choose the leader and the others measure it; "
@@ -165,6 +165,8 @@ def _selected(findings: Findings) -> str:
 def _sure(verdict: Verdict, comparison: Comparison) -> str:
     tests = len(verdict.comparisons)
     corrected = f"{p_value(comparison.p_adjusted)}{f' after correction for {count(tests)} comparisons' if tests > 1 else ''}"
+    if comparison.p <= ALPHA and comparison.p_adjusted == 1:
+        corrected += ", because fewer than 5 questions are against the difference and 3 total losses that were not seen would undo it"
     alike = comparison.p_adjusted > ALPHA
     if verdict.reason is None:
         others = "every other configuration is" if len(verdict.ranked) > 2 else "the other configuration is"
@@ -185,7 +187,7 @@ def _bounded(findings: Findings) -> str:
     a, b = (share(part, 1) for part in findings.contrast.judged)
     exact = "" if findings.primary.name in _BOUNDED else "about "
     bounds = f"{signed(findings.bounds.low)} and {signed(findings.bounds.high)}"
-    return f" Of their retrieved documents {a} and {b} are judged; however the rest would be judged, the difference is {exact}between {bounds}."
+    return f" Of their retrieved documents {a} and {b} are judged; if the rest were judged, each either relevant with grade 1 or not, the difference would be {exact}between {bounds}."
 
 
 def _shown(power: Detectable, n: int, metric: str) -> str:
@@ -202,7 +204,12 @@ def _assumed(verdict: Verdict, power: Detectable) -> str:
         if tests > 1
         else "at the level 0.05"
     )
+    new = (
+        "are assumed to be about the same documents"
+        if verdict.conditional
+        else "are assumed to come with new documents in the present proportion"
+    )
     return (
-        f"Two-sided paired t test {each}, with the spread of the difference of {power.a} and {power.b}. New questions are assumed to come with new documents in "
-        "the present proportion. The experiment's smallest_difference sets the difference that matters."
+        f"Two-sided paired t test {each}, with the spread of the difference of {power.a} and {power.b}. New questions {new}. "
+        "The experiment's smallest_difference sets the difference that matters."
     )
