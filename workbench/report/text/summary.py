@@ -123,7 +123,7 @@ def data(findings: Findings) -> tuple[str, str]:
     mean = findings.first.means[str(findings.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
     over = f"{plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}"
-    return about_dataset(findings.run), f"{findings.primary} is over {over}{unscored}."
+    return about_dataset(findings.run), f"{findings.primary} is over {over}{unscored}; a cluster is the questions about one document."
 
 
 def _priced(findings: Findings, costed: CostedConfiguration) -> str:
