@@ -243,8 +243,8 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         (ONE | {"retrieved": [["a", "b", "a"]]}, {}, "question '0' lists document 'a' twice; rank each document once, by its best chunk"),
         (ONE | {"retrieved": [[1.0]]}, {}, "contains '1.0' (float), which is not an id"),
         (ONE | {"retrieved": [[""]]}, {}, "which is not an id"),
-        (ONE | {"relevant": [[]]}, {}, "no relevant document for 1 query (0); add one, set answerable to False"),
-        (ONE | {"answerable": [False]}, {}, "answerable is False, but a relevant document is given, for 1 query (0)"),
+        (ONE | {"relevant": [[]]}, {}, "no relevant document for 1 question (0); add one, set answerable to False"),
+        (ONE | {"answerable": [False]}, {}, "answerable is False, but a relevant document is given, for 1 question (0)"),
         (ONE | {"answerable": ["no"]}, {}, "answerable of question '0' is 'no' (str); give True or False"),
         (ONE | {"cluster": [None]}, {}, "cluster of question '0' is 'None'"),
         (ONE | {"irrelevant": [["a"]]}, {}, "document 'a' of question '0' has the relevance 1 and 0; judge it once"),
@@ -270,7 +270,7 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         (
             {"query_id": ["p"], "doc_id": ["a"], "rank": [1], "cluster": ["x"]},
             {"qrels": pd.concat([JUDGED, JUDGED.assign(query_id="p")])},
-            "no cluster for 1 query (q)",
+            "no cluster for 1 question (q)",
         ),
     ],
 )

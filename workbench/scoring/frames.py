@@ -246,5 +246,5 @@ def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
 
 
 def examples(names: Sequence[str]) -> str:
-    """The number of queries, and the first few."""
-    return f"{plural(len(names), 'query', 'queries')} ({listed(names, 3)})"
+    """The number of questions, and the first few."""
+    return f"{plural(len(names), 'question')} ({listed(names, 3)})"
