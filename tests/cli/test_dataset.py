@@ -133,4 +133,7 @@ def test_the_check_reads_every_kind(tmp_path: Path) -> None:
     )
     (tmp_path / "asked.csv").write_text("query,relevant_doc_ids\nwho,d\n")
     done = dataset("check", tmp_path / "asked.csv", "--documents", tmp_path / "documents")
-    assert (done.exit_code, done.stdout) == (0, f"{tmp_path}/asked.csv: 1 document, 1 question, 1 judgement, 0 pieces of evidence; 0 faults\n")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        f"{tmp_path}/asked.csv: 1 document, 1 question, 1 judgement, 0 pieces of evidence; 0 faults\n",
+    )

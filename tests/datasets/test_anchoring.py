@@ -113,7 +113,11 @@ def test_a_text_that_evidence_has_already_is_no_second_need(read: Read) -> None:
             {},
             "relevant chunk 'Ada' of question 'q' is in no place of document 'b'; it is in document 'a' at [0, 3)",
         ),
-        ({"doc_id": "x", "text": "Ada"}, {}, "relevant chunk 'Ada' of question 'q' points to document 'x', but this document does not exist"),
+        (
+            {"doc_id": "x", "text": "Ada"},
+            {},
+            "relevant chunk 'Ada' of question 'q' points to document 'x', but this document does not exist",
+        ),
         ("Ada", {"irrelevant_doc_ids": ["a"]}, "relevant chunk 'Ada' of question 'q' is in document 'a', which is judged irrelevant"),
         (" ", {}, "question 'q' has ' ' in 'relevant_chunks', which is neither a text nor {doc_id, text}"),
         (5, {}, "question 'q' has 5 in 'relevant_chunks', which is neither a text nor {doc_id, text}"),

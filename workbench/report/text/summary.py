@@ -13,6 +13,7 @@ from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.delivery import delivery_notes
 from workbench.report.text.sentences import about_dataset, defined, time_text
+from workbench.statistics.intervals import counts_text
 
 _TIME: Cost = "p50"
 # The cause, after "misses evidence ... because".
@@ -122,8 +123,7 @@ def data(findings: Findings) -> tuple[str, str]:
         return about_dataset(findings.run), ""
     mean = findings.first.means[str(findings.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
-    over = f"{plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}"
-    return about_dataset(findings.run), f"{findings.primary} is over {over}{unscored}; a cluster is the questions about one document."
+    return about_dataset(findings.run), f"{findings.primary} is over {counts_text(mean.n, mean.clusters)}{unscored}."
 
 
 def _priced(findings: Findings, costed: CostedConfiguration) -> str:
