@@ -108,7 +108,7 @@ MISTAKES = [
     (
         GOLDEN,
         asked(evidence=[[{"doc_id": "d3", "text": "taxi"}]]),
-        "questions.jsonl:1 has evidence of query q1 without whole numbers 'start' and 'end'; give a text without positions in 'relevant_chunks'",
+        "questions.jsonl:1 has evidence of question q1 without whole numbers 'start' and 'end'; give a text without positions in 'relevant_chunks'",
     ),
     (
         BEIR,

@@ -133,7 +133,7 @@ def test_a_split_that_no_question_names_is_one_line_with_those_that_exist(load: 
 
 
 def test_a_file_without_questions_is_a_fault(load: Load) -> None:
-    assert faults(load) == ["the dataset has no queries; check the file of questions"]
+    assert faults(load) == ["the dataset has no questions; check the file of questions"]
 
 
 def test_line_separators_inside_a_json_string_do_not_end_its_line(load: Load) -> None:

@@ -191,7 +191,7 @@ def _bounded(findings: Findings) -> str:
 def _shown(power: Detectable, n: int, metric: str) -> str:
     able = f"These {plural(n, 'question')} show a difference of {number(power.difference)} in {metric} with 80 % power"
     if power.needed <= n:
-        return f"None to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
+        return f"No more are needed to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
     return f"{able}; to show one of {number(power.smallest)}, about {approximate(power.needed)} would be needed, {approximate(power.needed - n)} more."
 
 
