@@ -134,7 +134,7 @@ class Qrel:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One piece of evidence that a query needs. Any of the alternatives satisfies it."""
+    """One piece of evidence that a question needs. Any of the alternatives satisfies it."""
 
     query_id: str
     alternatives: tuple[Span, ...]

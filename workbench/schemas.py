@@ -42,10 +42,10 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "variant": "empty",
     },
     "int64": {
-        "alternative": "the alternative's number within its need, from 0",
+        "alternative": "the alternative's number within its piece of evidence, from 0",
         "chunks": "the number of chunks",
-        "cluster": "the number of the observation that the question belongs to",
-        "clusters": "the number of independent observations",
+        "cluster": "the number of the question's cluster, the questions about one document",
+        "clusters": "the number of clusters, each the questions about one document",
         "end": "the end of the slice, in code points",
         "found": "the number that has the fault",
         "kept": "the end of the part that was delivered; `start` if none was",
@@ -133,7 +133,7 @@ def _schema(table: str, rows: str, columns: str, required: bool = True, **differ
     return TableSchema(table, rows, dtypes, phrases, required)
 
 
-_FEW = "the number of independent observations; missing for `answerable_auroc`"
+_FEW = "the number of clusters, each the questions about one document; missing for `answerable_auroc`"
 SCHEMAS: dict[str, TableSchema] = {
     schema.name: schema
     for schema in (

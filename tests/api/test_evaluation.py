@@ -177,9 +177,9 @@ def test_hits_without_an_order_are_an_input_error(answer: Any, says: str) -> Non
     ("changes", "says"),
     [
         ({"documents": (*DOCUMENTS, wb.Document("a", "again"))}, "repeats the document id 'a'"),
-        ({"queries": (*QUERIES, QUERIES[0])}, "repeats the query id 'q1'"),
+        ({"queries": (*QUERIES, QUERIES[0])}, "repeats the question id 'q1'"),
         ({"needs": (wb.Need("q1", (wb.Span("a", 4, 70),)),)}, r"\[4, 70\) in document 'a' of 18 characters"),
-        ({"queries": QUERIES[:1]}, "judges query 'q2'"),
+        ({"queries": QUERIES[:1]}, "judges question 'q2'"),
     ],
 )
 def test_a_dataset_made_in_python_is_checked(changes: dict[str, Any], says: str) -> None:

@@ -39,7 +39,7 @@ def in_lines(folder: Path) -> None:
 def test_the_handbook_is_the_same_after_an_import(tmp_path: Path) -> None:
     done = imported(GoldenSource(path=str(HANDBOOK)).load(), tmp_path / "new", HANDBOOK)
     assert done.stdout.startswith(f"{tmp_path}/new: ")
-    assert " needs of evidence with " in done.stdout
+    assert " pieces of evidence with " in done.stdout
 
 
 @pytest.mark.parametrize("name", ["covid-qa", "chroma-chunking", "clapnq", "nfcorpus"])
@@ -133,4 +133,7 @@ def test_the_check_reads_every_kind(tmp_path: Path) -> None:
     )
     (tmp_path / "asked.csv").write_text("query,relevant_doc_ids\nwho,d\n")
     done = dataset("check", tmp_path / "asked.csv", "--documents", tmp_path / "documents")
-    assert (done.exit_code, done.stdout) == (0, f"{tmp_path}/asked.csv: 1 document, 1 query, 1 judgement, 0 evidence spans; 0 faults\n")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        f"{tmp_path}/asked.csv: 1 document, 1 question, 1 judgement, 0 pieces of evidence; 0 faults\n",
+    )

@@ -65,7 +65,7 @@ def test_several_places_are_alternatives_and_reported_where_nothing_decides(read
     assert needs == [(Span("a", 35, 43), Span("b", 17, 25), Span("c", 0, 8))]
     assert grades == {"a": 1, "b": 1, "c": 1}
     (note,) = said
-    assert "questions.jsonl:1 relevant chunk 'The end.' of query 'q' is ambiguous: it is in documents 'a', 'b', 'c', all taken" in note
+    assert "questions.jsonl:1 relevant chunk 'The end.' of question 'q' is ambiguous: it is in documents 'a', 'b', 'c', all taken" in note
     assert found(read("read"))[2] != []
     assert found(read({"doc_id": "a", "text": "it"}))[2] == []
 
@@ -106,18 +106,22 @@ def test_a_text_that_evidence_has_already_is_no_second_need(read: Read) -> None:
         (
             "Eve did not write any of this at all.",
             {},
-            "relevant chunk 'Eve did not write any of this at ...' of query 'q' is in no document; quote the document verbatim",
+            "relevant chunk 'Eve did not write any of this at ...' of question 'q' is in no document; quote the document verbatim",
         ),
         (
             {"doc_id": "b", "text": "Ada"},
             {},
-            "relevant chunk 'Ada' of query 'q' is in no place of document 'b'; it is in document 'a' at [0, 3)",
+            "relevant chunk 'Ada' of question 'q' is in no place of document 'b'; it is in document 'a' at [0, 3)",
         ),
-        ({"doc_id": "x", "text": "Ada"}, {}, "relevant chunk 'Ada' of query 'q' points to document 'x', but this document does not exist"),
-        ("Ada", {"irrelevant_doc_ids": ["a"]}, "relevant chunk 'Ada' of query 'q' is in document 'a', which is judged irrelevant"),
-        (" ", {}, "query 'q' has ' ' in 'relevant_chunks', which is neither a text nor {doc_id, text}"),
-        (5, {}, "query 'q' has 5 in 'relevant_chunks', which is neither a text nor {doc_id, text}"),
-        ("Ada", {"answerable": False}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
+        (
+            {"doc_id": "x", "text": "Ada"},
+            {},
+            "relevant chunk 'Ada' of question 'q' points to document 'x', but this document does not exist",
+        ),
+        ("Ada", {"irrelevant_doc_ids": ["a"]}, "relevant chunk 'Ada' of question 'q' is in document 'a', which is judged irrelevant"),
+        (" ", {}, "question 'q' has ' ' in 'relevant_chunks', which is neither a text nor {doc_id, text}"),
+        (5, {}, "question 'q' has 5 in 'relevant_chunks', which is neither a text nor {doc_id, text}"),
+        ("Ada", {"answerable": False}, "question 'q' is marked unanswerable but has 1 relevant document(s)"),
     ],
 )
 def test_a_text_that_cannot_be_used_is_named_with_its_question(read: Read, chunk: Any, more: dict[str, Any], expected: str) -> None:

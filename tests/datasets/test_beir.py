@@ -87,7 +87,7 @@ def test_evidence_of_other_splits_is_left_out_and_without_a_split_is_a_fault(loa
     assert load(evidence=[stray]).needs == ()
     lost = json.dumps({"query_id": "gone", "doc_id": "d", "start": 0, "end": 3})
     found = faults(load, evidence=[lost], split=None)
-    assert "evidence.jsonl:1 evidence of query 'gone' belongs to no query" in found
+    assert "evidence.jsonl:1 evidence of question 'gone' belongs to no question" in found
 
 
 def test_evidence_that_is_not_in_its_document_is_a_fault(load: Load) -> None:
@@ -100,9 +100,9 @@ def test_evidence_that_is_not_in_its_document_is_a_fault(load: Load) -> None:
     ]
     assert faults(load, evidence=rows) == [
         "evidence.jsonl:5 has null in 'doc_id', not a text",
-        "evidence.jsonl:2 evidence of query 'q' says 'Eve', but document 'd' has 'Ada' at [0, 3)",
-        "evidence.jsonl:3 evidence of query 'q' is [0, 99) in document 'd' of 26 characters",
-        "evidence.jsonl:4 evidence of query 'q' points to document 'x', but this document does not exist",
+        "evidence.jsonl:2 evidence of question 'q' says 'Eve', but document 'd' has 'Ada' at [0, 3)",
+        "evidence.jsonl:3 evidence of question 'q' is [0, 99) in document 'd' of 26 characters",
+        "evidence.jsonl:4 evidence of question 'q' points to document 'x', but this document does not exist",
     ]
 
 
@@ -114,8 +114,8 @@ def test_a_row_of_judgements_in_another_form_is_a_fault(load: Load, row: str) ->
 def test_judgements_of_what_is_not_there_are_faults(load: Load) -> None:
     assert faults(load, qrels={"test": QRELS + "q\tx\t1\ns\td\t1\nq\td\t1\n"}) == [
         "test.tsv:4 judges document 'x', but this document does not exist",
-        "test.tsv:5 judges query 's', but this query does not exist",
-        "test.tsv:6 judges document 'd' for query 'q' a second time, differently",
+        "test.tsv:5 judges question 's', but this question does not exist",
+        "test.tsv:6 judges document 'd' for question 'q' a second time, differently",
     ]
 
 
@@ -136,7 +136,7 @@ def test_repeated_ids_are_faults(load: Load) -> None:
     found = faults(load, corpus=[*CORPUS, CORPUS[0]], queries=[*QUERIES, QUERIES[0]])
     assert found == [
         "corpus.jsonl:3 repeats the document id 'd' of corpus.jsonl:1; ids must be unique",
-        "queries.jsonl:3 repeats the query id 'q' of queries.jsonl:1; ids must be unique",
+        "queries.jsonl:3 repeats the question id 'q' of queries.jsonl:1; ids must be unique",
     ]
 
 

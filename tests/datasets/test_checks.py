@@ -46,17 +46,17 @@ MISTAKES = [
     (
         GOLDEN,
         asked(evidence=[[{"doc_id": "documents/d3.md", "start": 0, "end": 3}]]),
-        "questions.jsonl:1 evidence of query 'q1' points to document 'documents/d3.md', but this document does not exist (did you mean 'd3'?)",
+        "questions.jsonl:1 evidence of question 'q1' points to document 'documents/d3.md', but this document does not exist (did you mean 'd3'?)",
     ),
     (
         GOLDEN,
         asked(relevant_chunks=[{"doc_id": "D3", "text": "taxi"}]),
-        "questions.jsonl:1 relevant chunk 'taxi' of query 'q1' points to document 'D3', but this document does not exist (did you mean 'd3'?)",
+        "questions.jsonl:1 relevant chunk 'taxi' of question 'q1' points to document 'D3', but this document does not exist (did you mean 'd3'?)",
     ),
     (
         BEIR,
         {"qrels/test.tsv": b"q1\td3\t1\nQ1\td3\t1\n"},
-        "qrels/test.tsv:2 judges query 'Q1', but this query does not exist (did you mean 'q1'?)",
+        "qrels/test.tsv:2 judges question 'Q1', but this question does not exist (did you mean 'q1'?)",
     ),
     (
         TREC,
@@ -93,7 +93,7 @@ MISTAKES = [
     (
         GOLDEN,
         instead("source", "relevant_doc_ids"),
-        "questions.jsonl:1 query 'q1' has no relevant document and is not marked unanswerable (did you mean 'relevant_doc_ids' by 'source'?)",
+        "questions.jsonl:1 question 'q1' has no relevant document and is not marked unanswerable (did you mean 'relevant_doc_ids' by 'source'?)",
     ),
     (
         GOLDEN,
@@ -108,7 +108,7 @@ MISTAKES = [
     (
         GOLDEN,
         asked(evidence=[[{"doc_id": "d3", "text": "taxi"}]]),
-        "questions.jsonl:1 has evidence of query q1 without whole numbers 'start' and 'end'; give a text without positions in 'relevant_chunks'",
+        "questions.jsonl:1 has evidence of question q1 without whole numbers 'start' and 'end'; give a text without positions in 'relevant_chunks'",
     ),
     (
         BEIR,
@@ -130,19 +130,19 @@ MISTAKES = [
     (
         GOLDEN,
         asked(relevant_chunks=["the firm PAYS"]),
-        "questions.jsonl:1 relevant chunk 'the firm PAYS' of query 'q1' is in no document; "
+        "questions.jsonl:1 relevant chunk 'the firm PAYS' of question 'q1' is in no document; "
         "'The firm pays' in document 'd3' at [0, 13) differs only in upper and lower case",
     ),
     (
         GOLDEN,
         asked(relevant_chunks=["The firm pays for the taxi."]),
-        "questions.jsonl:1 relevant chunk 'The firm pays for the taxi.' of query 'q1' is in no document; "
+        "questions.jsonl:1 relevant chunk 'The firm pays for the taxi.' of question 'q1' is in no document; "
         "the nearest passage is in document 'd3' at [0, 25): 'The firm pays for a taxi.'",
     ),
     (
         GOLDEN,
         asked(evidence=[[{"doc_id": "d3", "start": 3, "end": 7, "text": "firm"}]]),
-        "questions.jsonl:1 evidence of query 'q1' says 'firm', but document 'd3' has ' fir' at [3, 7); it is in document 'd3' at [4, 8)",
+        "questions.jsonl:1 evidence of question 'q1' says 'firm', but document 'd3' has ' fir' at [3, 7); it is in document 'd3' at [4, 8)",
     ),
     # JSON.
     (
@@ -259,8 +259,8 @@ def test_a_question_that_repeats_a_text_is_a_note_with_both_places_and_worse_lab
     changed = {"questions.jsonl": rows.encode(), "documents/d4.md": b"The guest pays."}
     lines, remarks = read(tmp_path, GOLDEN, changed)
     assert lines == []
-    text = "repeats the text of query 'q1' (questions.jsonl:1) with"
+    text = "repeats the text of question 'q1' (questions.jsonl:1) with"
     assert remarks == [
-        f"questions.jsonl:3 query 'q3' {text} other labels; make the question specific, or give both all labels",
-        f"questions.jsonl:2 query 'q2' {text} the same labels; remove one of them",
+        f"questions.jsonl:3 question 'q3' {text} other labels; make the question specific, or give both all labels",
+        f"questions.jsonl:2 question 'q2' {text} the same labels; remove one of them",
     ]

@@ -133,7 +133,7 @@ def test_a_split_that_no_question_names_is_one_line_with_those_that_exist(load: 
 
 
 def test_a_file_without_questions_is_a_fault(load: Load) -> None:
-    assert faults(load) == ["the dataset has no queries; check the file of questions"]
+    assert faults(load) == ["the dataset has no questions; check the file of questions"]
 
 
 def test_line_separators_inside_a_json_string_do_not_end_its_line(load: Load) -> None:
@@ -160,28 +160,28 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     (
         "unjudged",
         {"relevant_doc_ids": []},
-        "query 'q' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
+        "question 'q' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
     ),
     (
         "only_irrelevant",
         {"relevant_doc_ids": {"d": 0}},
-        "query 'q' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
+        "question 'q' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
     ),
-    ("unanswerable", {"answerable": False}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
-    ("unanswerable_by_type", {"type": "unanswerable"}, "query 'q' is marked unanswerable but has 1 relevant document(s)"),
-    ("both", {"irrelevant_doc_ids": ["d"]}, "query q calls document 'd' both relevant and irrelevant"),
-    ("both_again", {"judged_doc_ids": ["d"]}, "query q calls document 'd' both relevant and judged without being either"),
+    ("unanswerable", {"answerable": False}, "question 'q' is marked unanswerable but has 1 relevant document(s)"),
+    ("unanswerable_by_type", {"type": "unanswerable"}, "question 'q' is marked unanswerable but has 1 relevant document(s)"),
+    ("both", {"irrelevant_doc_ids": ["d"]}, "question q calls document 'd' both relevant and irrelevant"),
+    ("both_again", {"judged_doc_ids": ["d"]}, "question q calls document 'd' both relevant and judged without being either"),
     ("other_text", {"evidence": [[span(0, 3, "Eve")]]}, "says 'Eve', but document 'd' has 'Ada' at [0, 3)"),
     ("beyond", {"evidence": [[span(0, 27)]]}, "is [0, 27) in document 'd' of 26 characters"),
     ("before", {"evidence": [[span(-1, 3)]]}, "is [-1, 3) in document 'd' of 26 characters"),
     ("nothing", {"evidence": [[span(3, 3)]]}, "is [3, 3) in document 'd' of 26 characters"),
     ("blank", {"evidence": [[span(3, 4)]]}, "is blank: [3, 4) in document 'd'"),
     ("nowhere", {"evidence": [[span(0, 3, None, "x")]]}, "points to document 'x', but this document does not exist"),
-    ("fraction", {"evidence": [[span(0, 3) | {"end": 2.5}]]}, "has evidence of query q without whole numbers 'start' and 'end'"),
+    ("fraction", {"evidence": [[span(0, 3) | {"end": 2.5}]]}, "has evidence of question q without whole numbers 'start' and 'end'"),
     (
         "no_span",
         {"evidence": ["Ada"]},
-        "query q has evidence that is not a list of needs, each a list of spans; give texts in 'relevant_chunks'",
+        "question q has evidence that is not a list of needs, each a list of spans; give texts in 'relevant_chunks'",
     ),
     ("no_list", {"evidence": "Ada"}, "has a text in 'evidence', not a list; write [\"Ada\"]"),
     ("ids_as_text", {"relevant_doc_ids": "d"}, "has a text in 'relevant_doc_ids', not a list; write [\"d\"]"),
@@ -190,10 +190,10 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
         {"relevant_doc_ids": [{"doc_id": "d"}]},
         "has {'doc_id': 'd'} in 'relevant_doc_ids', which is not a document id; write ids as texts in quotes",
     ),
-    ("grade", {"relevant_doc_ids": {"d": 1.5}}, "query q grades document 'd' with 1.5, not a whole number"),
-    ("empty_query", {"query": " "}, "query 'q' is empty"),
+    ("grade", {"relevant_doc_ids": {"d": 1.5}}, "question q grades document 'd' with 1.5, not a whole number"),
+    ("empty_query", {"query": " "}, "question 'q' is empty"),
     ("no_query", {"query": None}, "has null in 'query', not a text"),
-    ("marked_in_words", {"answerable": "false"}, "query 'q' has 'answerable' 'false', which is neither true nor false"),
+    ("marked_in_words", {"answerable": "false"}, "question 'q' has 'answerable' 'false', which is neither true nor false"),
     ("id_as_list", {"query_id": ["q"]}, "has a list in 'query_id', not a text"),
     ("hard_negatives", {"irrelevant_docs": ["d"]}, "field 'irrelevant_docs' (did you mean 'irrelevant_doc_ids'?); rename it"),
     ("unlike_any", {"relevant_doc_ids": [], "gold": ["d"]}, "is not marked unanswerable (did you mean 'relevant_doc_ids' by 'gold'?)"),
@@ -223,10 +223,10 @@ def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
         "documents.jsonl:4 is a list, not an object; write each object on a line of its own",
         "documents.jsonl:5 has no text in 'text'; its fields are 'doc_id'",
         "documents.jsonl:2 repeats the document id 'd' of documents.jsonl:1; ids must be unique",
-        "questions.jsonl:2 repeats the query id 'q' of questions.jsonl:1; ids must be unique",
+        "questions.jsonl:2 repeats the question id 'q' of questions.jsonl:1; ids must be unique",
         "documents.jsonl:2 document 'd' is empty",
         "questions.jsonl:2 judges document 'x', but this document does not exist",
-        "questions.jsonl:2 evidence of query 'q' is [0, 9) in document 'd' of 1 character",
+        "questions.jsonl:2 evidence of question 'q' is [0, 9) in document 'd' of 1 character",
     ]
 
 
@@ -400,11 +400,11 @@ def test_a_place_that_is_taken_is_refused_and_stays_as_it_is(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("metadata", "error", "message"),
     [
-        ({"query": "x", "evidence": 1}, DatasetError, "query 'q' has metadata 'query', which is a field of the format"),
+        ({"query": "x", "evidence": 1}, DatasetError, "question 'q' has metadata 'query', which is a field of the format"),
         (
             {"answers": ["x"]},
             DatasetError,
-            "query 'q' has metadata 'answers', which looks like the field 'answer'; rename it in the source",
+            "question 'q' has metadata 'answers', which looks like the field 'answer'; rename it in the source",
         ),
         ({"score": float("inf")}, InputError, "a number does not fit JSON"),
     ],

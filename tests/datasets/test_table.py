@@ -104,7 +104,7 @@ def test_a_byte_order_mark_and_line_ends_of_excel_are_read(load: Load) -> None:
         ("query,relevant_doc_ids\na?,gone\n", "questions.csv:2 judges document 'gone', but this document does not exist"),
         (
             "query,relevant_doc_ids,answerable\na?,d,maybe\n",
-            "questions.csv:2 query 'q' has 'answerable' 'maybe', which is neither true nor false",
+            "questions.csv:2 question 'q' has 'answerable' 'maybe', which is neither true nor false",
         ),
         (
             "query,relevant_doc_ids,evidence\na?,d,here\n",

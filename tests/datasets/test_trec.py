@@ -75,7 +75,7 @@ def test_an_id_that_the_format_cannot_hold_is_refused_and_nothing_is_written(tmp
                 "{file}:1 has rank '1' and score 'nan', not a whole and a finite number",
                 "{file}:2 has rank 'one' and score '0.5', not a whole and a finite number",
                 "{file}:3 has 5 fields, not the 6 of query_id Q0 doc_id rank score tag",
-                "{file}:5 repeats document 'g' of query 'q' of {file}:4",
+                "{file}:5 repeats document 'g' of question 'q' of {file}:4",
             ],
         ),
     ],
@@ -144,11 +144,11 @@ def test_every_fault_of_a_collection_is_reported_at_once(folder: Path) -> None:
     with pytest.raises(DatasetError) as caught:
         TrecSource(path=str(folder)).load()
     assert [fault.removeprefix(f"{folder}/") for fault in caught.value.faults] == [
-        "topics.tsv:4 is not a query id and its text, separated by a tab",
+        "topics.tsv:4 is not a question id and its text, separated by a tab",
         "qrels.txt:5 has 3 fields, not the 4 of query_id 0 doc_id relevance",
         "qrels.txt:4 judges document 'gone', but this document does not exist",
-        "qrels.txt:6 judges query '9', but this query does not exist",
-        "topics.tsv:5 query '4' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
+        "qrels.txt:6 judges question '9', but this question does not exist",
+        "topics.tsv:5 question '4' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
     ]
 
 

@@ -82,10 +82,10 @@ def test_the_plan_names_deliveries_that_are_not_what_is_measured(place: Path) ->
     both = "all 2 configurations"
     assert lines(["span_recall@10t"]) == []
     assert lines(["span_recall@10t"], deliver={"tokens": 20}) == [
-        f"What is measured is not what is delivered: span_recall@10t reads 10 tokens, but {both} deliver 20."
+        f"The measured text is not the delivered text: span_recall@10t reads 10 tokens, but {both} deliver 20."
     ]
     assert lines(["span_recall@50000t"]) == [
-        f"The whole corpus fits into 50,000 tokens: {both} deliver everything that they find, and its order does not matter."
+        f"The whole corpus fits into 50,000 tokens: {both} deliver everything that they find, so the order does not matter."
     ]
     assert lines(["recall@1", "span_recall@40t"], k=2) == [
         "Metrics at 40t read 40 tokens of the ranking, but the k chunks that fixed-16-0 delivers hold fewer."

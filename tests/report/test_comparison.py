@@ -121,7 +121,7 @@ def test_without_evidence_equal_context_does_not_apply_and_no_curve_is_drawn(wit
     assert "equal context does not apply" in words(without_spans.overview())
     assert str(without_spans.findings.primary) == "ndcg@10"
     assert without_spans.curves().alt == ""
-    assert "The data have no evidence spans" in words(without_spans.curves())
+    assert "The data have no evidence" in words(without_spans.curves())
     assert "The run has no other metric" in words(without_spans.exploratory())
     assert "ndcg@10" in words(without_spans.ranking())
 

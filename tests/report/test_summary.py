@@ -136,7 +136,7 @@ def test_a_winner_is_named_with_margin_certainty_and_cost(clear: RunTables) -> N
         "With 95 % confidence every other configuration is behind; fixed-24-0 against fixed-32-0: p < 0.001"
     )
     assert re.fullmatch(r"fixed-24-0 costs 96 chunks without encoding and [\d.]+( to [\d.]+)? ms per question\.", said.cost.sentence)
-    assert said.more.sentence.startswith("No more to show a difference of 0.020: these 120 questions show a difference of 0.0")
+    assert said.more.sentence.startswith("No more are needed to show a difference of 0.020: these 120 questions show a difference of 0.0")
     assert "120 questions" in said.data.sentence
     assert "fixed-24-0" in (line := "\n".join(summary_lines(clear)))
     assert "winner" in line

@@ -73,7 +73,7 @@ def test_a_query_without_results_scores_0_and_is_in_the_mean(lists: pd.DataFrame
     scores = workbench.score(lists, ["recall@3"])
     assert value(scores, "c", "recall@3") == 0
     assert scores.table["n"].item() == 3
-    assert "1 answerable query has no results: each counts as 0 in the mean." in scores.notes
+    assert "1 answerable question has no results: each counts as 0 in the mean." in scores.notes
 
 
 def test_nothing_retrieved_at_all_scores_0() -> None:
@@ -234,34 +234,34 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         (ONE, {"all_judged": True}, "all_judged is for a frame of one row per document"),
         (ONE, {"qrels": JUDGED}, "given twice, in the column relevant and in qrels"),
         ({}, {}, "the dataframe is empty; give at least one row"),
-        ({"text": ["x"]}, {}, "has no column query_id, doc_id (it has text); one row per query has retrieved and relevant"),
+        ({"text": ["x"]}, {}, "has no column query_id, doc_id (it has text); one row per question has retrieved and relevant"),
         ({"retrieved": [["a"]]}, {}, "has no column relevant"),
         (ONE | {"relevant_doc_ids": [["a"]]}, {}, "the columns relevant and relevant_doc_ids of the dataframe are both relevant; drop one"),
         (ONE | {"retrieved": ["['a']"]}, {}, "is of type str, not a list of doc ids; parse the text first"),
         (ONE | {"retrieved": [None]}, {}, "write [] for an empty list"),
         (ONE | {"retrieved": [{"a"}]}, {}, "is of type set, not a list"),
-        (ONE | {"retrieved": [["a", "b", "a"]]}, {}, "query '0' lists document 'a' twice; rank each document once, by its best chunk"),
+        (ONE | {"retrieved": [["a", "b", "a"]]}, {}, "question '0' lists document 'a' twice; rank each document once, by its best chunk"),
         (ONE | {"retrieved": [[1.0]]}, {}, "contains '1.0' (float), which is not an id"),
         (ONE | {"retrieved": [[""]]}, {}, "which is not an id"),
-        (ONE | {"relevant": [[]]}, {}, "no relevant document for 1 query (0); add one, set answerable to False"),
-        (ONE | {"answerable": [False]}, {}, "answerable is False, but a relevant document is given, for 1 query (0)"),
-        (ONE | {"answerable": ["no"]}, {}, "answerable of query '0' is 'no' (str); give True or False"),
-        (ONE | {"cluster": [None]}, {}, "cluster of query '0' is 'None'"),
-        (ONE | {"irrelevant": [["a"]]}, {}, "document 'a' of query '0' has the relevance 1 and 0; judge it once"),
+        (ONE | {"relevant": [[]]}, {}, "no relevant document for 1 question (0); add one, set answerable to False"),
+        (ONE | {"answerable": [False]}, {}, "answerable is False, but a relevant document is given, for 1 question (0)"),
+        (ONE | {"answerable": ["no"]}, {}, "answerable of question '0' is 'no' (str); give True or False"),
+        (ONE | {"cluster": [None]}, {}, "cluster of question '0' is 'None'"),
+        (ONE | {"irrelevant": [["a"]]}, {}, "document 'a' of question '0' has the relevance 1 and 0; judge it once"),
         (ONE | {"relevant": [{"a": 0.5}]}, {}, "has the relevance '0.5' (float); grades are whole numbers up to 1,000"),
         (ONE | {"relevant": [{"a": "high"}]}, {}, "grades are whole numbers"),
         (ONE | {"relevant": [{"a": math.inf}]}, {}, "grades are whole numbers"),
         (ONE | {"relevant": [{"a": 10**9}]}, {}, "grades are whole numbers up to 1,000"),
-        ({"query_id": ["q", "q"], "retrieved": [[], []], "relevant": [["a"], ["a"]]}, {}, "query 'q' has two rows"),
-        (ROW | {"rank": [1, None]}, {}, "rank of document 'b' of query 'q' is missing; drop the row, or pass all_judged=True"),
-        (ROW | {"rank": [1, 3]}, {}, "query 'q' has rank 3 instead of 2; keep every document that was retrieved"),
+        ({"query_id": ["q", "q"], "retrieved": [[], []], "relevant": [["a"], ["a"]]}, {}, "question 'q' has two rows"),
+        (ROW | {"rank": [1, None]}, {}, "rank of document 'b' of question 'q' is missing; drop the row, or pass all_judged=True"),
+        (ROW | {"rank": [1, 3]}, {}, "question 'q' has rank 3 instead of 2; keep every document that was retrieved"),
         (ROW | {"rank": [1, 1]}, {}, "has rank 1 instead of 2"),
         (ROW | {"rank": [1, 1.5]}, {}, "has rank 1.5 instead of 2"),
         (ROW | {"rank": ["1", "second"]}, {}, "rank contains 'second' (str); give finite numbers"),
         (ROW | {"rank": [1, math.inf]}, {}, "give finite numbers"),
-        (ROW | {"doc_id": ["a", "a"], "relevance": [1, 1]}, {"all_judged": True}, "query 'q' lists document 'a' twice"),
+        (ROW | {"doc_id": ["a", "a"], "relevance": [1, 1]}, {"all_judged": True}, "question 'q' lists document 'a' twice"),
         (ROW | {"doc_id": ["a", None]}, {}, "which is not an id"),
-        (ROW | {"cluster": ["x", "y"]}, {}, "cluster of query 'q' is both 'x' (str) and 'y' (str)"),
+        (ROW | {"cluster": ["x", "y"]}, {}, "cluster of question 'q' is both 'x' (str) and 'y' (str)"),
         ({key: ROW[key] for key in ("query_id", "doc_id", "relevance")}, {}, "has no column score"),
         ({key: ROW[key] for key in ("query_id", "doc_id", "rank")}, {}, "has no column relevance"),
         (ROW, {"qrels": JUDGED}, "given twice, in the column relevance and in qrels"),
@@ -270,7 +270,7 @@ JUDGED = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
         (
             {"query_id": ["p"], "doc_id": ["a"], "rank": [1], "cluster": ["x"]},
             {"qrels": pd.concat([JUDGED, JUDGED.assign(query_id="p")])},
-            "no cluster for 1 query (q)",
+            "no cluster for 1 question (q)",
         ),
     ],
 )

@@ -97,7 +97,7 @@ class Plots:
         >>> results.plot.curves().axes[0].get_xlabel()
         'tokens of delivered text'
         """
-        return _drawing(curves(self.findings), "the data have no evidence spans")
+        return _drawing(curves(self.findings), "the data have no evidence")
 
     def lengths(self, configuration: str) -> "Figure":
         """Plot the lengths of a configuration's chunks with the embedder's window. Raises InputError for an unknown name.

@@ -74,8 +74,10 @@ def chunk_faults(
 def _cut_evidence(labels: Labels, dataset: Dataset, chunks: pd.DataFrame) -> ChunkFault:
     split = np.flatnonzero(~whole_needs(labels, chunks))
     query_ids = dict.fromkeys(dataset.needs[need].query_id for need in split)
-    definition = "no chunk, as it is delivered, holds any of the need's alternatives whole"
-    return ChunkFault("evidence cut by a boundary", len(split), len(dataset.needs), "needs", definition, tuple(query_ids)[:_EXAMPLES])
+    definition = "no chunk, as it is delivered, holds any alternative of the piece of evidence whole"
+    return ChunkFault(
+        "evidence cut by a boundary", len(split), len(dataset.needs), "pieces of evidence", definition, tuple(query_ids)[:_EXAMPLES]
+    )
 
 
 def _several_topics(labels: Labels, chunks: pd.DataFrame) -> Bools | None:

@@ -43,8 +43,8 @@ def check(path: str, split: str | None, **options: str | None) -> None:
         click.echo(f"note: {note}")
     for fault in problems:
         click.echo(fault)
-    counts = f"{_counted(draft)}, {plural(len(draft.evidence), 'evidence span')}"
-    click.echo(f"{path}: {counts}; {plural(len(problems), 'fault')}")
+    pieces = {(row.query_id, row.need) for row in draft.evidence}
+    click.echo(f"{path}: {_counted(draft, len(pieces), len(draft.evidence))}; {plural(len(problems), 'fault')}")
     sys.exit(1 if problems else 0)
 
 
@@ -69,10 +69,12 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
     write_golden(imported, folder)
     for note in notes(draft):
         click.echo(f"note: {note}")
-    places = sum(len(need.alternatives) for need in imported.needs)
-    click.echo(f"{folder}: {_counted(imported)}, {plural(len(imported.needs), 'need')} of evidence with {plural(places, 'place')}")
+    spans = sum(len(need.alternatives) for need in imported.needs)
+    click.echo(f"{folder}: {_counted(imported, len(imported.needs), spans)}")
 
 
-def _counted(read: "DatasetDraft | Dataset") -> str:
-    sizes = (plural(len(read.documents), "document"), plural(len(read.queries), "query", "queries"), plural(len(read.qrels), "judgement"))
-    return ", ".join(sizes)
+def _counted(read: "DatasetDraft | Dataset", pieces: int, spans: int) -> str:
+    sizes = [plural(len(read.documents), "document"), plural(len(read.queries), "question"), plural(len(read.qrels), "judgement")]
+    evidence = plural(pieces, "piece of evidence", "pieces of evidence")
+    # Spans outnumber the pieces if some have alternatives.
+    return ", ".join([*sizes, evidence if spans == pieces else f"{evidence} with {plural(spans, 'evidence span')}"])

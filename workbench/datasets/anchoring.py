@@ -140,4 +140,4 @@ def _fault(quote: Quote, what: str, draft: DatasetDraft) -> None:
 def _place(quote: Quote) -> str:
     words = quote.text.split()
     shown = " ".join(words[:8]) + (" ..." if len(words) > 8 else "")
-    return f"{quote.where} relevant chunk {shown!r} of query {quote.query_id!r}"
+    return f"{quote.where} relevant chunk {shown!r} of question {quote.query_id!r}"

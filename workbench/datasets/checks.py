@@ -26,7 +26,7 @@ def faults(draft: DatasetDraft) -> list[str]:
     lines = [
         *draft.faults,
         *_duplicates("document", ((document.doc_id, where) for document, where in draft.documents)),
-        *_duplicates("query", ((query.query_id, where) for query, where in draft.queries)),
+        *_duplicates("question", ((query.query_id, where) for query, where in draft.queries)),
         *_texts(draft),
         *_judgements(draft),
         *_evidence(draft, documents),
@@ -65,7 +65,7 @@ def _repeats(draft: DatasetDraft) -> list[str]:
     lines = []
     for query_id, first, relabelled in sorted(found, key=lambda repeat: not repeat.relabelled):
         how = "other labels; make the question specific, or give both all labels" if relabelled else "the same labels; remove one of them"
-        lines.append(f"{places[query_id]} query {query_id!r} repeats the text of query {first!r} ({places[first]}) with {how}")
+        lines.append(f"{places[query_id]} question {query_id!r} repeats the text of question {first!r} ({places[first]}) with {how}")
     return lines
 
 
@@ -109,7 +109,7 @@ def _duplicates(what: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         if not identity:
             yield f"{where} has an empty {what} id"
         elif identity in first:
-            unnamed = what == "query" and _UNNAMED.fullmatch(identity)
+            unnamed = what == "question" and _UNNAMED.fullmatch(identity)
             fix = "a question without query_id must be unique" if unnamed else "ids must be unique"
             yield f"{where} repeats the {'text' if unnamed else f'{what} id {identity!r}'} of {first[identity]}; {fix}"
         first.setdefault(identity, where)
@@ -119,7 +119,7 @@ def _texts(draft: DatasetDraft) -> Iterator[str]:
     if not draft.documents and not draft.faults:
         yield "the corpus has no documents; it needs at least one"
     if not draft.queries and not draft.faults:
-        yield "the dataset has no queries; check the file of questions"
+        yield "the dataset has no questions; check the file of questions"
     for document, where in draft.documents:
         if not document.text.strip() and where not in draft.faulty:
             yield f"{where} document {document.doc_id!r} is empty"
@@ -127,7 +127,7 @@ def _texts(draft: DatasetDraft) -> Iterator[str]:
             yield f"{where} document {document.doc_id!r} contains NUL characters, as binary files do; save it as text"
     for query, where in draft.queries:
         if not query.text.strip():
-            yield f"{where} query {query.query_id!r} is empty"
+            yield f"{where} question {query.query_id!r} is empty"
 
 
 def _judgements(draft: DatasetDraft) -> Iterator[str]:
@@ -141,18 +141,18 @@ def _judgements(draft: DatasetDraft) -> Iterator[str]:
         if documents.lacks(qrel.doc_id):
             yield f"{where} judges document {qrel.doc_id!r}, {documents.unknown('document', qrel.doc_id)}"
         if queries.lacks(qrel.query_id):
-            yield f"{where} judges query {qrel.query_id!r}, {queries.unknown('query', qrel.query_id)}"
+            yield f"{where} judges question {qrel.query_id!r}, {queries.unknown('question', qrel.query_id)}"
         if grades.setdefault((qrel.query_id, qrel.doc_id), qrel.relevance) != qrel.relevance:
-            yield f"{where} judges document {qrel.doc_id!r} for query {qrel.query_id!r} a second time, differently"
+            yield f"{where} judges document {qrel.doc_id!r} for question {qrel.query_id!r} a second time, differently"
     relevant = Counter(qrel.query_id for qrel, _ in draft.qrels if qrel.relevance > 0)
     own = {_file(where) for _, where in draft.queries}
     unread = not draft.qrels and any(_file(where) not in own for where in draft.faulty)
     for query, where in draft.queries:
         if query.answerable and not relevant[query.query_id] and where not in draft.faulty and not unread:
             hint = probable_label(tuple(query.metadata)) or "; label one, or set answerable: false"
-            yield f"{where} query {query.query_id!r} has no relevant document and is not marked unanswerable{hint}"
+            yield f"{where} question {query.query_id!r} has no relevant document and is not marked unanswerable{hint}"
         if not query.answerable and relevant[query.query_id]:
-            yield f"{where} query {query.query_id!r} is marked unanswerable but has {relevant[query.query_id]} relevant document(s)"
+            yield f"{where} question {query.query_id!r} is marked unanswerable but has {relevant[query.query_id]} relevant document(s)"
 
 
 def _evidence(draft: DatasetDraft, documents: Mapping[str, Document]) -> Iterator[str]:
@@ -160,9 +160,9 @@ def _evidence(draft: DatasetDraft, documents: Mapping[str, Document]) -> Iterato
     passages = PassageFinder(tuple(documents.values()))
     marked = {document.doc_id for document, where in draft.documents if where in draft.marked}
     for row in draft.evidence:
-        place = f"{row.where} evidence of query {row.query_id!r}"
+        place = f"{row.where} evidence of question {row.query_id!r}"
         if queries.lacks(row.query_id):
-            yield f"{place} belongs to no query{queries.meant(row.query_id)}"
+            yield f"{place} belongs to no question{queries.meant(row.query_id)}"
         doc_id = row.span.doc_id
         if doc_id not in documents:
             if ids.lacks(doc_id):

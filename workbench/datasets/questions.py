@@ -55,19 +55,19 @@ def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: DatasetD
             if grades.setdefault(doc_id, refused) != refused:
                 earlier = "relevant" if grades[doc_id] not in REFUSED.values() else "a hard negative"
                 now = "irrelevant" if refused else "judged without being either"
-                draft.faults.append(f"{where} query {query_id} calls document {doc_id!r} both {earlier} and {now}")
+                draft.faults.append(f"{where} question {query_id} calls document {doc_id!r} both {earlier} and {now}")
     for doc_id, grade in grades.items():
         if isinstance(grade, int) and not isinstance(grade, bool):
             draft.qrels.append((Qrel(query_id, doc_id, grade), where))
         else:
-            draft.fault(where, f"query {query_id} grades document {doc_id!r} with {grade!r}, not a whole number")
+            draft.fault(where, f"question {query_id} grades document {doc_id!r} with {grade!r}, not a whole number")
     for number, need in enumerate(_listed(row.get("evidence", []), "evidence", where, draft)):
         for span in need if isinstance(need, list) else [need]:
             if isinstance(span, dict):
                 append_evidence(span, query_id, str(number), where, draft)
             else:
                 fix = "; give texts in 'relevant_chunks'" if isinstance(span, str) else ""
-                draft.fault(where, f"query {query_id} has evidence that is not a list of needs, each a list of spans{fix}")
+                draft.fault(where, f"question {query_id} has evidence that is not a list of pieces, each a list of spans{fix}")
     for number, chunk in enumerate(_listed(row.get("relevant_chunks", []), "relevant_chunks", where, draft)):
         _read_chunk(chunk, query_id, f"chunk {number}", where, draft)
 
@@ -85,7 +85,7 @@ def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: Dataset
     if not check_fields(given, ("text", "doc_id"), where, draft):
         return
     if not (isinstance(text, str) and text.strip()) or isinstance(doc_id, bool) or not isinstance(doc_id, str | int | None):
-        draft.fault(where, f"query {query_id!r} has {chunk!r} in 'relevant_chunks', which is neither a text nor {{doc_id, text}}")
+        draft.fault(where, f"question {query_id!r} has {chunk!r} in 'relevant_chunks', which is neither a text nor {{doc_id, text}}")
         return
     draft.leave(given, ("text", "doc_id"), where.rpartition(":")[0] or where)
     draft.quotes.append(Quote(query_id, need, text, None if doc_id is None else str(doc_id), where))

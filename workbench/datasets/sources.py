@@ -96,7 +96,7 @@ class BeirSource(EvidenceSource):
 
 
 class NfcorpusSource(Source):
-    """NFCorpus, by default from WORKBENCH_DATA, the cache or the network. `subset: five` keeps the five named queries."""
+    """NFCorpus, by default from WORKBENCH_DATA, the cache or the network. `subset: five` keeps the five named questions."""
 
     kind: Literal["nfcorpus"] = "nfcorpus"
     path: str | None = Field(default=None, description="The folder; by default WORKBENCH_DATA, then the cache, then a download.")

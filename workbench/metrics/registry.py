@@ -165,7 +165,7 @@ _BUILTIN: dict[str, Kind] = {
         "k or tokens",
         EVIDENCE,
         "share of the pieces of evidence that were delivered whole",
-        "needs with an alternative inside D / needs",
+        "pieces of evidence with an alternative inside D / pieces of evidence",
         _HERE,
     ),
     "complete": Kind(

@@ -76,7 +76,7 @@ class ComparisonView:
         missing = (
             "No configuration can be plotted."
             if self.run.dataset["needs"]
-            else "The data have no evidence spans, so recall of text is undefined."
+            else "The data have no evidence, so recall of text is undefined."
         )
         return show(curves(self.findings) or Prose(missing))
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from workbench.analysis.standings import Standing, standing_of
-from workbench.core.formatting import plural
 from workbench.report.model import Lead, Lines, Terms
 from workbench.report.records import Record
 from workbench.report.render.notebook import Shown, show
@@ -13,6 +12,7 @@ from workbench.report.sections.questions import questions_table, worst
 from workbench.report.sections.separation import index_gap, latency, separation
 from workbench.report.text.sentences import about_dataset, about_primary, predicate, window_note
 from workbench.results.run_tables import RunTables
+from workbench.statistics.intervals import counts_text
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,7 @@ class ConfigurationView:
     def overview(self) -> Shown:
         """Score, data and settings."""
         mean = self.standing.means[str(self.run.primary)]
-        sentence = (
-            f"{self.name} {predicate(mean, self.run.primary)}, over {plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}."
-        )
+        sentence = f"{self.name} {predicate(mean, self.run.primary)}, over {counts_text(mean.n, mean.clusters)}."
         cut = f"Its scores reflect the window, not the chunking: {window_note(self.standing)}."
         lines = [*([cut] if self.standing.beyond_window else []), about_primary(self.run), about_dataset(self.run)]
         return show(Lead(sentence), Lines(lines), Terms(settings(self.run, self.standing)))

@@ -76,7 +76,7 @@ def _renamed(frame: pd.DataFrame, aliases: Mapping[str, tuple[str, ...]], name: 
 def _require(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        shapes = "one row per query has retrieved and relevant; one per document query_id, doc_id, rank or score, and relevance unless qrels are given"
+        shapes = "one row per question has retrieved and relevant; one per document query_id, doc_id, rank or score, and relevance unless qrels are given"
         raise InputError(f"{name} has no column {', '.join(missing)} (it has {', '.join(map(str, frame.columns))})", shapes)
 
 
@@ -92,7 +92,7 @@ def _of_lists(frame: pd.DataFrame, qrels: pd.DataFrame | None, all_judged: bool)
     names = _ids(ids, "query_id")
     repeated = pd.Series(names).duplicated()
     if repeated.any():
-        raise InputError(f"query {names[int(repeated.argmax())]!r} has two rows", "give one row per query, or unique query_id")
+        raise InputError(f"question {names[int(repeated.argmax())]!r} has two rows", "give one row per question, or unique query_id")
     queries = dict(zip(names, ids, strict=True))
     run = {name: _list(cell, "retrieved", name) for name, cell in zip(names, frame["retrieved"], strict=True)}
     if qrels is None:
@@ -135,12 +135,12 @@ def _joined(queries: Ids, run: dict[str, list[str]], grades: Grades, frames: Seq
     answerable = dict.fromkeys(queries, True)
     for name, value in _of_queries(frames, "answerable").items():
         if not isinstance(value, bool | np.bool_):
-            raise InputError(f"answerable of query {name!r} is {_shown(value)}", "give True or False")
+            raise InputError(f"answerable of question {name!r} is {_shown(value)}", "give True or False")
         answerable[name] = bool(value)
     clusters = _of_queries(frames, "cluster")
     lost = [name for name in queries if name not in clusters]
     if clusters and lost:
-        raise InputError(f"no cluster for {examples(lost)}", "give every query its cluster, also a query that is only in the qrels")
+        raise InputError(f"no cluster for {examples(lost)}", "give every question its cluster, also a question that is only in the qrels")
     ranked = {name: run.get(name, []) for name in queries}
     return ScoringInput(queries, ranked, {name: grades.get(name, {}) for name in queries}, answerable, clusters or None, complete)
 
@@ -150,10 +150,10 @@ def _of_queries(frames: Sequence[pd.DataFrame], column: str) -> dict[str, Any]:
     for frame in frames:
         for name, value in zip(frame["query_id"], frame[column], strict=True) if column in frame.columns else ():
             if not isinstance(value, Hashable) or _missing(value):
-                raise InputError(f"{column} of query {name!r} is {_shown(value)}", "give each query one plain value")
+                raise InputError(f"{column} of question {name!r} is {_shown(value)}", "give each question one plain value")
             if values.setdefault(name, value) != value:
                 raise InputError(
-                    f"{column} of query {name!r} is both {_shown(values[name])} and {_shown(value)}", "give each query one value"
+                    f"{column} of question {name!r} is both {_shown(values[name])} and {_shown(value)}", "give each question one value"
                 )
     return values
 
@@ -174,9 +174,9 @@ def _shown(value: object) -> str:
 
 def _list(cell: object, column: str, query: str) -> list[str]:
     if isinstance(cell, list | tuple | np.ndarray):
-        return _ids(cell, f"{column} of query {query!r}")
+        return _ids(cell, f"{column} of question {query!r}")
     fix = "parse the text first, e.g. .map(json.loads) or .str.split()" if isinstance(cell, str) else "write [] for an empty list"
-    raise InputError(f"{column} of query {query!r} is of type {type(cell).__name__}, not a list of doc ids", fix)
+    raise InputError(f"{column} of question {query!r} is of type {type(cell).__name__}, not a list of doc ids", fix)
 
 
 def _judgements(names: Sequence[str], frame: pd.DataFrame) -> Iterator[tuple[str, str, object]]:
@@ -184,7 +184,7 @@ def _judgements(names: Sequence[str], frame: pd.DataFrame) -> Iterator[tuple[str
     for column, grade in (("relevant", 1), ("irrelevant", 0)):
         for name, cell in zip(names, frame[column] if column in frame.columns else (), strict=column in frame.columns):
             if isinstance(cell, Mapping) and grade:
-                docs = _ids(cell, f"relevant of query {name!r}")
+                docs = _ids(cell, f"relevant of question {name!r}")
                 yield from zip([name] * len(docs), docs, cell.values(), strict=True)
             elif not (isinstance(cell, Hashable) and _missing(cell)):
                 docs = _list(sorted(cell, key=str) if isinstance(cell, set | frozenset) else cell, column, name)
@@ -199,10 +199,10 @@ def _grades(judgements: Iterable[tuple[str, str, Any]]) -> Grades:
             continue
         if not isinstance(grade, _GRADE_TYPES) or grade % 1 or abs(grade) > MOST_GRADE:
             fix = f"grades are whole numbers up to {MOST_GRADE:,}, relevant from 1"
-            raise InputError(f"document {doc!r} of query {query!r} has the relevance {_shown(grade)}", fix)
+            raise InputError(f"document {doc!r} of question {query!r} has the relevance {_shown(grade)}", fix)
         if grades.setdefault(query, {}).setdefault(doc, int(grade)) != int(grade):
             conflict = f"{grades[query][doc]} and {int(grade)}"
-            raise InputError(f"document {doc!r} of query {query!r} has the relevance {conflict}", "judge it once")
+            raise InputError(f"document {doc!r} of question {query!r} has the relevance {conflict}", "judge it once")
     return grades
 
 
@@ -217,7 +217,7 @@ def _order(frame: pd.DataFrame, names: Sequence[str], docs: Sequence[str], all_j
     values = _numbers(frame[column], column)
     scored = ~np.isnan(values)
     if not scored.all() and not all_judged:
-        lost = f"{column} of document {docs[int(scored.argmin())]!r} of query {names[int(scored.argmin())]!r} is missing"
+        lost = f"{column} of document {docs[int(scored.argmin())]!r} of question {names[int(scored.argmin())]!r} is missing"
         raise InputError(lost, "drop the row, or pass all_judged=True if such rows are judged documents that were not retrieved")
     queries = pd.factorize(pd.Series(names))[0]
     ties = tie_breakers(docs) if column == "score" else np.zeros(len(docs), dtype=np.int64)
@@ -241,10 +241,10 @@ def _check_ranks(ranks: Floats, queries: Ints, names: Sequence[str]) -> None:
     due = np.arange(len(ranks)) - np.searchsorted(queries, queries) + (ranks.min(initial=1) != 0)
     if (ranks != due).any():
         row = int((ranks != due).argmax())
-        fault = f"query {names[row]!r} has rank {ranks[row]:g} instead of {due[row]}"
+        fault = f"question {names[row]!r} has rank {ranks[row]:g} instead of {due[row]}"
         raise InputError(fault, "keep every document that was retrieved, judged or not, and give each its own rank")
 
 
 def examples(names: Sequence[str]) -> str:
-    """The number of queries, and the first few."""
-    return f"{plural(len(names), 'query', 'queries')} ({listed(names, 3)})"
+    """The number of questions, and the first few."""
+    return f"{plural(len(names), 'question')} ({listed(names, 3)})"

@@ -44,7 +44,7 @@ class Scores:
         return "\n".join([text, *self.notes])
 
     def _repr_html_(self) -> str:
-        caption = f"{plural(self.queries['query_id'].nunique(), 'query', 'queries')}; n is the number of queries in a mean"
+        caption = f"{plural(self.queries['query_id'].nunique(), 'question')}; n is the number of questions in a mean"
         rows = [Row([Cell(text) for text in row]) for row in self._cells()]
         return show(Table(caption, _COLUMNS, rows), Lines(self.notes) if self.notes else None)._repr_html_()
 
@@ -112,7 +112,7 @@ def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
         if len(set(docs)) < len(docs):
             twice = next(doc for position, doc in enumerate(docs) if doc in docs[:position])
             raise InputError(
-                f"query {name!r} lists document {twice!r} twice",
+                f"question {name!r} lists document {twice!r} twice",
                 "rank each document once, by its best chunk (docs/how-to/score_another_program.md)",
             )
     blind = [str(metric) for metric in chosen if metric.name in NEEDS_ALL]
@@ -122,7 +122,7 @@ def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
     relevant = {name: any(grade > 0 for grade in data.grades[name].values()) for name in data.queries}
     bare = [name for name in data.queries if data.answerable[name] and data.complete and not relevant[name]]
     if bare:
-        raise InputError(f"no relevant document for {examples(bare)}", "add one, set answerable to False, or leave the query out")
+        raise InputError(f"no relevant document for {examples(bare)}", "add one, set answerable to False, or leave the question out")
     marked = [name for name in data.queries if not data.answerable[name] and relevant[name]]
     if marked:
         raise InputError(f"answerable is False, but a relevant document is given, for {examples(marked)}", "correct one of the two")
@@ -157,7 +157,7 @@ def _clusters(data: ScoringInput, labels: Labels) -> Clusters:
 def _notes(data: ScoringInput, chosen: Sequence[Metric]) -> Iterator[str]:
     empty = sum(data.answerable[name] and not docs for name, docs in data.run.items())
     if empty:
-        yield f"{plural(empty, 'answerable query has', 'answerable queries have')} no results: each counts as 0 in the mean."
+        yield f"{plural(empty, 'answerable question has', 'answerable questions have')} no results: each counts as 0 in the mean."
     judged = [doc in data.grades[name] for name, docs in data.run.items() for doc in docs]
     if judged and not any(judged):
         yield "No retrieved document is judged: do the ids of documents and judgements match?"
@@ -166,4 +166,4 @@ def _notes(data: ScoringInput, chosen: Sequence[Metric]) -> Iterator[str]:
     if deeper:
         yield f"No ranking has more than {plural(deepest, 'document')}: {listed(deeper)} counted deeper documents as not retrieved."
     if not data.complete:
-        yield "Relevant documents that were not retrieved are unknown, so precision has no attainable maximum, and each query is its own cluster unless `cluster` is given."
+        yield "Relevant documents that were not retrieved are unknown, so precision has no attainable maximum, and each question is its own cluster unless `cluster` is given."

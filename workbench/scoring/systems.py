@@ -94,10 +94,10 @@ class _Asking:
     def _slice(self, hit: Any, query_id: str) -> _Slice:
         doc_id = hit if isinstance(hit, str) else _field(hit, "doc_id")
         if not isinstance(doc_id, str):
-            raise InputError(f"a hit of query {query_id!r} has no doc_id: {str(hit)[:80]!r}", _FORMS)
+            raise InputError(f"a hit of question {query_id!r} has no doc_id: {str(hit)[:80]!r}", _FORMS)
         if doc_id not in self.positions:
             raise InputError(
-                f"a hit of query {query_id!r} is in document {doc_id!r}, which the dataset does not have{meant(doc_id, self.positions)}",
+                f"a hit of question {query_id!r} is in document {doc_id!r}, which the dataset does not have{meant(doc_id, self.positions)}",
                 "return the dataset's ids",
             )
         doc, edges = self.positions[doc_id], (_field(hit, "start"), _field(hit, "end"))
@@ -106,7 +106,7 @@ class _Asking:
         length = len(self.dataset.documents[doc].text)
         if not all(isinstance(edge, int | np.integer) for edge in edges) or not 0 <= edges[0] < edges[1] <= length:
             where = f"[{edges[0]}, {edges[1]}) of document {doc_id!r}, which has {length} characters"
-            raise InputError(f"a hit of query {query_id!r} is {where}", "start and end are characters of the document's text")
+            raise InputError(f"a hit of question {query_id!r} is {where}", "start and end are characters of the document's text")
         return _Slice(doc, int(edges[0]), int(edges[1]))
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from workbench.core.formatting import interval
+from workbench.core.formatting import interval, plural
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters
@@ -24,8 +24,8 @@ class Robust:
     """Means of r rows of values: `mean`, `error` (NaN without variance), `freedom`, `n`, in `clusters` (r).
 
     `sums` (r, c) are those of each cluster, and `residuals` (r, c) those of the values minus the mean.
-    `alone` and `alone_freedom` are the error and its degrees of freedom without shared documents. `conditional` (r): so many documents are
-    shared that the error is the one without them, and describes other questions on this corpus.
+    `alone` and `alone_freedom` are the error and its degrees of freedom if shared documents are ignored. `conditional` (r): so many documents
+    are shared that `error` ignores them too, and describes other questions on this corpus.
     """
 
     mean: Floats
@@ -84,7 +84,7 @@ def shared(residuals: Floats, scored: Floats, error: Floats, freedom: Floats, cl
     SE² = c Σ r_i r_j / n² over all queries i and j that share a document, the variance for dyads of Aronow, Samii and Assenova (2015), with
     c = 1 / (1 - L / n²) for L linked pairs, so that independent values have the usual variance. It has the degrees of freedom tr(M)² / tr(M²)
     of independent values, M being the centred matrix of links. The larger of this error and `error` is taken. With fewer than 4 degrees
-    of freedom the documents cannot be treated as a sample: nothing is widened, and the third result is True.
+    of freedom the documents cannot be treated as a sample: the error stays as it is, and the third result is True.
     """
     links = clusters.links
     if links is None:
@@ -103,18 +103,18 @@ def shared(residuals: Floats, scored: Floats, error: Floats, freedom: Floats, cl
 
 
 def by_unit(values: Floats, codes: Ints) -> Floats:
-    """Sum values (r, q) over the queries of each unit. Shape (r, units)."""
+    """Sum values (r, q) over the queries of each cluster. Shape (r, clusters)."""
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     return np.asarray(np.add.reduceat(values[:, order], starts, axis=1))
 
 
 def satterthwaite(sizes: Floats, correlation: Floats, several: Bools) -> Floats:
-    """Compute the degrees of freedom (Σ λ)² / Σ λ² (r) of the CR2 variance for units of `sizes` (r, units) (Imbens and Kolesár 2016).
+    """Compute the degrees of freedom (Σ λ)² / Σ λ² (r) of the CR2 variance for clusters of `sizes` (r, clusters) (Imbens and Kolesár 2016).
 
-    The λ are the eigenvalues of the covariance of the units' weighted residual sums, M_gj = a_g a_j (δ_gj v_g - h_g v_j - h_j v_g +
+    The λ are the eigenvalues of the covariance of the clusters' weighted residual sums, M_gj = a_g a_j (δ_gj v_g - h_g v_j - h_j v_g +
     h_g h_j V), with a_g² = 1 / (1 - h_g), v_g = n_g (1 + (n_g - 1) ρ) and V = Σ v_g. The traces of M and M² are expanded to avoid the
-    matrix. Equal units have their number - 1 degrees of freedom, a single unit (not `several`) has 1.
+    matrix. Equal clusters have their number - 1 degrees of freedom, a single cluster (not `several`) has 1.
     """
     share = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)
     weights = 1 / np.where(share < 1, 1 - share, 1)
@@ -129,7 +129,7 @@ def satterthwaite(sizes: Floats, correlation: Floats, several: Bools) -> Floats:
 
 
 def _correlation(residuals: Floats, squares: Floats, sizes: Floats) -> Floats:
-    """Estimate the correlation of values within a unit by the method of moments, in [0, 1]. Shape (r,), 1 for constant rows."""
+    """Estimate the correlation of values within a cluster by the method of moments, in [0, 1]. Shape (r,), 1 for constant rows."""
     pairs = (sizes * (sizes - 1)).sum(axis=1)
     variance = squares / np.maximum(sizes.sum(axis=1), 1)
     together = ((residuals**2).sum(axis=1) - squares) / np.maximum(pairs, 1)
@@ -175,6 +175,11 @@ def bounds_text(low: float, high: float, clusters: int, conditional: str = "", d
     if not (np.isfinite(low) and np.isfinite(high)):
         return f"[documents: {clusters}]" if 0 < clusters < FEWEST_FOR_INTERVAL else interval(low, high, digits)
     return f"{interval(low, high, digits)}{' this corpus' if conditional else ''}"
+
+
+def counts_text(n: int, clusters: int) -> str:
+    """Format the numbers of questions and of clusters, with the definition of a cluster."""
+    return f"{plural(n, 'question')} in {plural(clusters, 'cluster')}, each the questions about one document"
 
 
 def mean_intervals(values: Floats, clusters: Clusters | npt.ArrayLike, *, proportion: Bools) -> list[Interval]:
@@ -225,9 +230,9 @@ def _wilson(values: Floats, clusters: Clusters) -> list[Interval]:
     """Wilson's interval (1927) with the effective n of a clustered sample, n / design effect · (t(n - 1) / t(freedom))².
 
     The design effect is the variance of the mean over that of n independent successes, p (1 - p) / (n - 1); for successes at
-    least 1. Only the F units with a rare outcome (anything but 1 if the mean is above a half) inform it, so the estimate is shrunk
-    towards its maximum, that of units with equal values, Σ size² / n (Kish 1965), with the weight 4 / (F² + 4): with F = 0 it
-    is the only information. The last factor corrects for few units (Korn and Graubard 1998). One query per unit gives the plain interval.
+    least 1. Only the F clusters with a rare outcome (anything but 1 if the mean is above a half) inform it, so the estimate is shrunk
+    towards its maximum, that of clusters with equal values, Σ size² / n (Kish 1965), with the weight 4 / (F² + 4): with F = 0 it
+    is the only information. The last factor corrects for few clusters (Korn and Graubard 1998). One query per cluster gives the plain interval.
     """
     n, mean, means = values.shape[1], values.mean(axis=1), robust(values, clusters)
     binary = ((values == 0) | (values == 1)).all(axis=1)

@@ -25,7 +25,7 @@ _SPENT = LEVEL / 20
 
 
 def sign_blocks(units: int, flips: int, seed: int) -> Iterator[Floats]:
-    """Blocks (b, units) of -1 and 1 with `flips` random rows in total, independent of the values multiplied with them."""
+    """Blocks (b, units) of -1 and 1, a column for each cluster, with `flips` random rows in total, independent of the values to be flipped."""
     random = np.random.default_rng(seed)
     for block in blocks(flips, _BLOCK):
         yield random.integers(0, 2, size=(block.stop - block.start, units)).astype(np.float64) * 2 - 1
@@ -40,7 +40,7 @@ def exact_blocks(units: int) -> Iterator[Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Totals:
-    """U = Σ S / √(Σ S²) of p pairs from their sums S (p, units). Sign flips do not change the root, `norm` (p).
+    """U = Σ S / √(Σ S²) of p pairs from their sums S (p, units), one for each cluster. Sign flips do not change the root, `norm` (p).
 
     U is a monotone function of the one-sample t statistic of the G sums, t = U √((G - 1) / (G - U²)). If configurations have values
     for the same queries, S_ab = S_0b - S_0a, so the flips of the c rows S_0b (`basis`: c, units) give those of all pairs a - b. Pairs for

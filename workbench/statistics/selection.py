@@ -74,7 +74,7 @@ def _underestimated(values: Floats, clusters: Clusters) -> float:
 
 
 def _firsts(members: Floats, sums: Floats, sizes: Floats) -> Floats:
-    """1 for the configuration with the highest mean over the `members` (splits, units), divided among ties. Shape (splits, c)."""
+    """1 for the configuration with the highest mean over the `members` (splits, clusters), divided among ties. Shape (splits, c)."""
     counts = members @ sizes
     means = np.divide(members @ sums, counts, out=np.full(counts.shape, -np.inf), where=counts > 0)
     first = (means >= means.max(axis=1, keepdims=True) - 1e-12) & np.isfinite(means)

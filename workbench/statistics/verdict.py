@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.core.display import table_html
-from workbench.core.formatting import plural
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_WINNER, Clusters
 from workbench.statistics.comparison import Comparison, comparisons
+from workbench.statistics.intervals import counts_text
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.power import SMALLEST_DIFFERENCE, Detectable, detectable
 from workbench.statistics.randomisation import LEVEL, randomise, unrejected
@@ -50,9 +50,10 @@ class Verdict:
 
     `ranked` lists the configurations with a score, best mean first. `best` is the tie set in that order, which contains every true best
     with at least 95 % confidence. `comparisons` are the family's, `all_pairs` are corrected for all pairs. `behind` are the configurations
-    outside the tie set for which the p of a comparison with a better one, corrected for all pairs, is at most .05. `winner` is the only member of the tie set, or None for the reason in `reason`. `selected` describes the leader,
-    `ranked[0]`. `power` is what these questions can show of its difference from the baseline or the second. `n` is the number of queries with a value for all configurations. `conditional`
-    is empty, or says that the verdict covers other questions on the same corpus only.
+    outside the tie set for which the p of a comparison with a better one, corrected for all pairs, is at most .05. `winner` is the only
+    member of the tie set, or None for the reason in `reason`. `selected` describes the leader, `ranked[0]`. `power` is the smallest
+    difference between it and the baseline, or the second, that these questions can show. `n` is the number of queries with a value for
+    all configurations. `conditional` is empty, or says that the verdict covers only other questions on the same corpus.
     """
 
     metric: str
@@ -82,9 +83,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         rows = [{"configuration": name, "in the tie set": "yes" if name in self.best else "no"} for name in self.ranked]
-        return table_html(
-            f"{str(self)[0].upper()}{str(self)[1:]}", rows, f"{plural(self.n, 'question')} in {plural(self.clusters, 'cluster')}."
-        )
+        return table_html(f"{str(self)[0].upper()}{str(self)[1:]}", rows, f"{counts_text(self.n, self.clusters)}.")
 
     def between(self, a: str, b: str) -> Comparison | None:
         """Return the comparison of two configurations in either order, or None if these two were not compared."""

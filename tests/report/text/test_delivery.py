@@ -25,13 +25,13 @@ def test_a_budget_that_every_configuration_fills_with_what_is_measured_needs_no_
 
 def test_a_corpus_that_fits_into_the_budget_is_told_from_too_few_matches(swept: Callable[..., RunTables]) -> None:
     whole, few = delivery_notes(swept("span_recall@5000t", "recall@3"))
-    assert whole == "The whole corpus fits into 5,000 tokens: fixed-16-0 delivers everything that it finds, and its order does not matter."
+    assert whole == "The whole corpus fits into 5,000 tokens: fixed-16-0 delivers everything that it finds, so the order does not matter."
     assert few == "Too few chunks match to fill the token budget with fixed-16-0-bm25 on 100.0 % of the questions."
 
 
 def test_another_delivery_than_the_measured_one_is_named(swept: Callable[..., RunTables]) -> None:
     assert delivery_notes(swept("span_recall@10t", deliver={"tokens": 5})) == [
-        "What is measured is not what is delivered: span_recall@10t reads 10 tokens, but all 2 configurations deliver 5."
+        "The measured text is not the delivered text: span_recall@10t reads 10 tokens, but all 2 configurations deliver 5."
     ]
 
 
@@ -51,8 +51,8 @@ def test_26_configurations_stay_readable() -> None:
         *short_deliveries([2000], dict.fromkeys(MANY[:8], 1200.0) | dict.fromkeys(MANY[8:], 2400.0), 26),
     ]
     assert sentences == [
-        "What is measured is not what is delivered: span_recall@2000t reads 2,000 tokens, but c0, c1, c2, c3, c4, c5 and 14 more deliver 1,000.",
-        "The whole corpus fits into 2,000 tokens: all 26 configurations deliver everything that they find, and its order does not matter.",
+        "The measured text is not the delivered text: span_recall@2000t reads 2,000 tokens, but c0, c1, c2, c3, c4, c5 and 14 more deliver 1,000.",
+        "The whole corpus fits into 2,000 tokens: all 26 configurations deliver everything that they find, so the order does not matter.",
         "Too few chunks match to fill the token budget with all 26 configurations on 10.0 % to 35.0 % of the questions.",
         "Metrics at 2000t read 2,000 tokens of the ranking, but the k chunks that c0, c1, c2, c3, c4, c5 and 2 more deliver hold fewer.",
     ]

@@ -77,7 +77,7 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
     """Make a query. Its metadata can mark it unanswerable (`answerable: false`, `type: unanswerable`) and contain its `answer`."""
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
     if not isinstance(marked, bool):
-        draft.fault(where, f"query {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
+        draft.fault(where, f"question {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
     answerable = bool(marked) and metadata.get("type") != "unanswerable"
     return Query(query_id, text, answerable, str(answer or ""), metadata)
 
@@ -103,6 +103,6 @@ def append_evidence(row: dict[str, Any], query_id: str, need: str, where: str, d
         return
     if not (isinstance(start, int) and isinstance(end, int)):
         fix = "; give a text without positions in 'relevant_chunks'" if start is None and end is None and text else ""
-        draft.fault(where, f"has evidence of query {query_id} without whole numbers 'start' and 'end'{fix}")
+        draft.fault(where, f"has evidence of question {query_id} without whole numbers 'start' and 'end'{fix}")
         return
     draft.evidence.append(EvidenceRow(query_id, need, Span(doc_id, start, end), text if isinstance(text, str) else None, where))

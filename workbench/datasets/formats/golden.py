@@ -115,7 +115,7 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
             row["answer"] = query.answer
         if not query.answerable:
             row["answerable"] = False
-        owner, taken = f"query {query.query_id!r} has metadata", (*LABELS, "answer", "answerable")
+        owner, taken = f"question {query.query_id!r} has metadata", (*LABELS, "answer", "answerable")
         faults += [f"{owner} {key!r}, which is a field of the format; rename it in the source" for key in query.metadata if key in taken]
         row |= query.metadata
         wrong = misspelt(tuple(row), FIELDS)

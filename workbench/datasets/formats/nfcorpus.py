@@ -27,7 +27,7 @@ _SECONDS = 30
 
 
 def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> DatasetDraft:
-    """Read NFCorpus. `five` keeps the five named queries with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
+    """Read NFCorpus. `five` keeps the five named questions with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
     draft = read_beir(folder or _found() or _obtained(), split)
     if five:
         draft.queries = [(query, where) for query, where in draft.queries if query.query_id in FIVE]

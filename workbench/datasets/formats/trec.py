@@ -70,7 +70,7 @@ def _tabbed_topics(path: Path, draft: DatasetDraft) -> Rows:
         if tab:
             yield {"query_id": query_id, "query": text}, where
         else:
-            draft.fault(where, "is not a query id and its text, separated by a tab")
+            draft.fault(where, "is not a question id and its text, separated by a tab")
 
 
 def read_qrels(path: Path) -> tuple[Qrel, ...]:
@@ -114,7 +114,7 @@ def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
             draft.faults.append(f"{where} has rank {rank!r} and score {score!r}, not a whole and a finite number")
         earlier = first.setdefault((query_id, doc_id), where)
         if earlier != where:
-            draft.faults.append(f"{where} repeats document {doc_id!r} of query {query_id!r} of {earlier}")
+            draft.faults.append(f"{where} repeats document {doc_id!r} of question {query_id!r} of {earlier}")
 
 
 def _whole(path: Path, read: Callable[[Path, DatasetDraft], Iterator[tuple[Row, str]]]) -> tuple[Row, ...]:

@@ -14,6 +14,7 @@ class ChunkFaultsStage(Stage):
     """Values `faults`: name, found, of, unit, definition, examples of each kind of fault."""
 
     name = "chunk_faults"
+    version = 2
     inputs = ("labels", "chunks", "vectors")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:

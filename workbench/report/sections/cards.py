@@ -52,7 +52,7 @@ def metrics_table(standing: Standing) -> Table:
     for mean in standing.means.values():
         counts = [count_cell(mean.n), count_cell(mean.clusters), count_cell(mean.unscored)]
         rows.append(Row([Cell(mean.metric), value_cell(mean.value), Cell(mean.bounds()), value_cell(mean.attainable), *counts]))
-    caption = "Every metric: means over scored questions, intervals clustered by document"
+    caption = "Every metric: means over scored questions, intervals by clusters, each the questions about one document"
     return Table(caption, [*columns, Column("clusters"), Column("unscored")], rows)
 
 
@@ -73,7 +73,8 @@ def faults_table(run: RunTables, configuration: str) -> Table:
     rows = []
     for row in run.of("chunk_faults", configuration).to_dict("records"):
         count, of = int(row["found"]), int(row["of"])
-        part = value_cell(count / of if of else 0.0, shown=f"{share(count, of)} of {plural(of, row['unit'].removesuffix('s'))}")
+        one = row["unit"].replace("pieces", "piece").removesuffix("s")
+        part = value_cell(count / of if of else 0.0, shown=f"{share(count, of)} of {plural(of, one, row['unit'])}")
         rows.append(
             Row([Cell(row["fault"]), count_cell(count), part, Cell(row["definition"]), Cell(", ".join(json.loads(row["examples"])))])
         )

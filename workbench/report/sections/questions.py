@@ -55,7 +55,7 @@ def _question(run: RunTables, query: ShownQuery, answer: str) -> Fold:
 
 
 def _need(need: ShownNeed) -> Term:
-    others = f", or {plural(need.others, 'other place')}" if need.others else ""
+    others = f", or {plural(need.others, 'alternative')}" if need.others else ""
     return Term(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", pieces=need.pieces)
 
 

@@ -28,7 +28,7 @@ def _first(findings: Findings, table: pd.DataFrame) -> Table:
     """Tabulate the leader by slice, with its difference from the configuration it is compared with."""
     parts = {part.name: part for part in findings.contrast.parts} if findings.contrast else {}
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
-    columns = [words("slice"), Column("questions"), Column("documents")]
+    columns = [words("slice"), Column("questions"), Column("clusters")]
     columns += [Column(str(findings.primary), note="95 % interval"), scale.column()]
     columns += [Column(f"minus {findings.comparator.name}", note="95 % interval")] if parts and findings.comparator else []
     rows = []
@@ -37,7 +37,7 @@ def _first(findings: Findings, table: pd.DataFrame) -> Table:
         few = f"fewer than {FEWEST_QUERIES}: weak evidence" if mean.n < FEWEST_QUERIES else ""
         cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
         rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
-    note = "No correction is made for the number of slices: an interval here suggests, it does not prove."
+    note = "No correction is made for the number of slices: an interval here suggests, it does not prove. A cluster is the questions about one document."
     return Table(f"{findings.first.name if findings.first else ''} by slice", columns, rows, note)
 
 

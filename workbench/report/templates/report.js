@@ -218,7 +218,7 @@ function missed(data, query, [need, doc, cause, rank]) {
   if (need < 0) return doc < 0 ? item : (item.append(make("span", { class: "note" }, data.documents[doc][0])), item);
   const [of, low, high] = query.n[need];
   const others = query.n[need].length / 3 - 1;
-  item.append(make("span", { class: "note" }, `${data.documents[of][0]}${others ? `, or ${several(others, "other place")}` : ""}`));
+  item.append(make("span", { class: "note" }, `${data.documents[of][0]}${others ? `, or ${several(others, "alternative")}` : ""}`));
   item.append(shownText(pieces(data, of, low, high, [[of, low, high]], high)));
   return item;
 }

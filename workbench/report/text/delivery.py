@@ -1,4 +1,4 @@
-"""Sentences about delivered text: another number of tokens than is measured, a budget that holds the whole corpus or is not filled."""
+"""Sentences about delivered text that is not the measured text or does not fill the token budget."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from workbench.results.run_tables import RunTables
 
 
 def delivery_notes(run: RunTables) -> list[str]:
-    """Say where the delivered text is not the measured text, or does not have the size of the token budget."""
+    """Name the configurations whose delivered text is not the measured text, or does not fill the token budget."""
     facts, primary = run.facts, run.primary
     budgets = {name: int(fact["token_budget"]) for name, fact in facts.items() if fact["token_budget"] is not None}
     notes = other_budgets(str(primary), primary.tokens, budgets) if primary.tokens is not None else []
@@ -21,26 +21,26 @@ def delivery_notes(run: RunTables) -> list[str]:
 
 
 def other_budgets(metric: str, tokens: int, budgets: Mapping[str, int]) -> list[str]:
-    """Say which configurations deliver another number of tokens than the primary metric reads."""
+    """Name the configurations that deliver another number of tokens than the primary metric reads."""
     others = {name: budget for name, budget in budgets.items() if budget != tokens}
     if not others:
         return []
     delivered, by = listed([count(budget) for budget in sorted(set(others.values()))]), _named(list(others), len(budgets))
     reads = f"{metric} reads {plural(tokens, 'token')}, but {by} {'delivers' if len(others) == 1 else 'deliver'} {delivered}"
-    return [f"What is measured is not what is delivered: {reads}."]
+    return [f"The measured text is not the delivered text: {reads}."]
 
 
 def whole_corpus(budgets: Mapping[str, int], of: int) -> list[str]:
-    """Say which configurations deliver everything that they find."""
+    """Name the configurations that deliver everything that they find."""
     if not budgets:
         return []
     tokens = listed([plural(budget, "token") for budget in sorted(set(budgets.values()))])
     all_of_it = "delivers everything that it finds" if len(budgets) == 1 else "deliver everything that they find"
-    return [f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} {all_of_it}, and its order does not matter."]
+    return [f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} {all_of_it}, so the order does not matter."]
 
 
 def unfilled_budgets(shares: Mapping[str, float], of: int) -> list[str]:
-    """Say which configurations find too few chunks to fill the budget, on what share of the questions."""
+    """Name the configurations that find too few chunks to fill the budget, with the share of questions."""
     if not shares:
         return []
     low, high = (share(bound, 1) for bound in (min(shares.values()), max(shares.values())))
@@ -49,7 +49,7 @@ def unfilled_budgets(shares: Mapping[str, float], of: int) -> list[str]:
 
 
 def short_deliveries(cuts: Sequence[int], held: Mapping[str, float], of: int) -> list[str]:
-    """Say which configurations deliver k chunks that hold fewer tokens than metrics with these cuts read."""
+    """Name the configurations whose k delivered chunks hold fewer tokens than metrics with these cuts read."""
     notes = []
     for tokens in cuts:
         if short := [name for name, delivered in held.items() if delivered < tokens]:

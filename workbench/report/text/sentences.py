@@ -20,7 +20,7 @@ def about_dataset(run: RunTables) -> str:
     """The dataset: documents, questions and evidence, and questions that repeat another's text."""
     data = run.dataset
     unanswerable, needs = data["unanswerable"], data["needs"]
-    evidence = f", {plural(needs, 'piece')} of evidence" if needs else ", no evidence spans"
+    evidence = f", {plural(needs, 'piece of evidence', 'pieces of evidence') if needs else 'no evidence'}"
     not_there = f" ({plural(unanswerable, 'of them has', 'of them have')} no answer in the documents)" if unanswerable else ""
     return f"{data['name']}: {plural(data['documents'], 'document')}, {plural(data['queries'], 'question')}{not_there}{evidence}.{repeated_sentence(run)}"
 
@@ -48,7 +48,7 @@ def about_primary(run: RunTables) -> str:
         )
     if not run.dataset["needs"]:
         return (
-            f"The questions have no evidence spans, so equal context does not apply: "
+            f"The questions have no evidence, so equal context does not apply: "
             f"the primary metric is {metric}, over distinct documents, each ranked by its highest chunk."
         )
     return f"The primary metric is {metric}: it does not compare at equal context, because larger chunks deliver more text."

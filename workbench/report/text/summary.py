@@ -14,6 +14,7 @@ from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.delivery import delivery_notes
 from workbench.report.text.sentences import about_dataset, defined, time_text
+from workbench.statistics.intervals import counts_text
 
 _TIME: Cost = "p50"
 # The cause, after "misses evidence ... because".
@@ -123,9 +124,10 @@ def data(findings: Findings) -> tuple[str, str]:
         return about_dataset(findings.run), ""
     mean = findings.first.means[str(findings.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
-    over = f"{plural(mean.n, 'question')} in {plural(mean.clusters, 'cluster')}"
     equally = ", each cluster with equal weight" if findings.run.average == "documents" else ""
-    return about_dataset(findings.run), f"{findings.primary} is over {over}{equally}{unscored}.{_concentrated(findings, mean.clusters)}"
+    return about_dataset(
+        findings.run
+    ), f"{findings.primary} is over {counts_text(mean.n, mean.clusters)}{equally}{unscored}.{_concentrated(findings, mean.clusters)}"
 
 
 def _concentrated(findings: Findings, clusters: int) -> str:

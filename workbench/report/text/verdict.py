@@ -1,4 +1,4 @@
-"""The winner, the margin, its certainty and the number of questions needed, each as a sentence with a detail.
+"""The winner, the margin, its certainty, and the differences that more questions would show, each as a sentence with a detail.
 
 A null result reads as one: the words winner, better and best appear only if the verdict names a winner.
 """
@@ -17,7 +17,7 @@ from workbench.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
 _BOUNDED = ("success", "precision", "mrr")
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200
-_CONDITION = "This holds for other questions on this corpus: so many questions share documents that the documents are no sample of others."
+_CONDITION = "This holds for other questions on this corpus, not for other documents, because many questions share documents."
 
 
 def won(findings: Findings) -> tuple[str, str]:
@@ -26,7 +26,7 @@ def won(findings: Findings) -> tuple[str, str]:
 
 
 def margin(findings: Findings) -> tuple[str, str]:
-    """State the leader's difference from the other. The detail gives the leader's value corrected for selection."""
+    """State the leader's difference from the baseline or the second. The detail gives the leader's value corrected for selection."""
     first, second, comparison = findings.first, findings.comparator, findings.margin
     if first is None:
         return "No configuration can be ranked, so there is no difference.", ""
@@ -71,7 +71,7 @@ def more(findings: Findings) -> tuple[str, str]:
     if verdict.clusters < FEWEST_FOR_WINNER:
         return f"Questions about at least {plural(FEWEST_FOR_WINNER - verdict.clusters, 'more document')} for any claim.", ""
     if verdict.power is None:
-        return "The number is unknown: no difference varies between questions.", ""
+        return "The number is unknown, because no difference varies between questions.", ""
     return _shown(verdict.power, verdict.n, str(findings.primary)), _assumed(verdict, verdict.power)
 
 
@@ -157,7 +157,7 @@ def _selected(findings: Findings) -> str:
     bounds = bounds_text(selected.low, selected.high, verdict.clusters, verdict.conditional)
     return (
         f"The {end} of several means is partly luck: {number(plain)} becomes {number(selected.value)} {bounds} (optimism "
-        f"{number(selected.optimism)}) if half of the documents choose the leader and the others measure it; "
+        f"{number(selected.optimism)}) if the leader is chosen on half of the documents and measured on the others; "
         f"{first.name} comes first on {share(selected.chosen.get(first.name, 0.0), 1)} of the halves."
     )
 
@@ -193,7 +193,7 @@ def _bounded(findings: Findings) -> str:
 def _shown(power: Detectable, n: int, metric: str) -> str:
     able = f"These {plural(n, 'question')} show a difference of {number(power.difference)} in {metric} with 80 % power"
     if power.needed <= n:
-        return f"No more to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
+        return f"No more are needed to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
     return f"{able}; to show one of {number(power.smallest)}, about {approximate(power.needed)} would be needed, {approximate(power.needed - n)} more."
 
 
@@ -210,6 +210,6 @@ def _assumed(verdict: Verdict, power: Detectable) -> str:
         else "are assumed to come with new documents in the present proportion"
     )
     return (
-        f"Two-sided paired t test {each}, with the spread of the difference of {power.a} and {power.b}. New questions {new}. "
-        "The experiment's smallest_difference sets the difference that matters."
+        f"Two-sided paired t test {each}, with the spread of the difference between {power.a} and {power.b}. New questions {new}. "
+        "The experiment's smallest_difference sets the smallest difference that matters."
     )
