@@ -22,6 +22,8 @@ def tables() -> Callable[..., RunTables]:
             "experiment": {"name": "by-hand"},
             "primary": "ndcg@10",
             "baseline": None,
+            "average": "questions",
+            "smallest_difference": 0.02,
             "failures": {},
             "configurations": {},
         }

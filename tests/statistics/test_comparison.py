@@ -13,7 +13,7 @@ def test_identical_runs_differ_by_0() -> None:
     interval = paired_difference(values, values, [0, 1, 1, 2, 3, 4])
     assert (interval.value, interval.low, interval.high, interval.n, interval.clusters) == (0, 0, 0, 6, 5)
     few = paired_difference(values, values, [0, 1, 1, 2, 3, 3])
-    assert (few.value, few.bounds()) == (0, "documents: 4")
+    assert (few.value, few.bounds()) == (0, "[documents: 4]")
 
 
 def test_one_query_has_no_bounds_even_if_equal() -> None:

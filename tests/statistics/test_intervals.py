@@ -43,7 +43,7 @@ def test_worked_by_hand() -> None:
 @pytest.mark.parametrize("values", [[0.2, 0.4, 0.6, 0.8] * 3, [0, 1] * 6, [1] * 12])
 def test_from_five_documents_on_there_is_an_interval(values) -> None:
     few, enough = (mean_interval(values, np.arange(12) % documents, proportion=True) for documents in (4, 6))
-    assert (few.clusters, few.bounds()) == (4, "documents: 4")
+    assert (few.clusters, few.bounds()) == (4, "[documents: 4]")
     assert (enough.clusters, enough.low < enough.high) == (6, True)
 
 
@@ -198,15 +198,16 @@ def test_unscored_queries_link_nothing() -> None:
 
 
 def test_too_many_shared_documents_make_the_interval_conditional() -> None:
-    values, clusters = np.random.default_rng(9).random(60), Clusters.linked(range(60), [[place % 2, 2] for place in range(60)])
+    values, clusters = np.random.default_rng(9).random(60), Clusters.linked(range(60), [[place % 11, 11] for place in range(60)])
     interval = mean_interval(values, clusters)
     assert interval.conditional == CONDITIONAL
     assert (interval.low, interval.high) == pytest.approx((mean_interval(values, range(60)).low, mean_interval(values, range(60)).high))
 
 
 def test_bounds_are_an_interval_or_the_number_of_documents() -> None:
-    assert bounds_text(0.1, 0.25, 9, 2) == "[0.10, 0.25]"
-    assert bounds_text(math.nan, math.nan, 4) == "documents: 4"
+    assert bounds_text(0.1, 0.25, 9, digits=2) == "[0.10, 0.25]"
+    assert bounds_text(0.1, 0.25, 9, CONDITIONAL, 2) == "[0.10, 0.25] this corpus"
+    assert bounds_text(math.nan, math.nan, 4) == "[documents: 4]"
     assert bounds_text(math.nan, math.nan, 9) == "[no interval]"
 
 

@@ -38,7 +38,7 @@ def test_a_row_for_each_metric_and_slice(queries) -> None:
     assert list(table.loc["recall@5"].index) == ["all", "type=factoid", "type=multi-hop"]
     row = table.loc["recall@5", "all"]
     assert row[["value", "n", "clusters", "unscored", "attainable"]].tolist() == [2.5 / 4, 4, 3, 0, 3.5 / 4]
-    assert bounds_text(row["low"], row["high"], row["clusters"]) == "documents: 3"
+    assert bounds_text(row["low"], row["high"], row["clusters"]) == "[documents: 3]"
     assert row["conditional"] == ""
     assert table.loc[("recall@5", "type=multi-hop"), "attainable"] == 0.75
 

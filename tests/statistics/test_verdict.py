@@ -1,5 +1,6 @@
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,14 +87,14 @@ def test_fewer_than_5_documents_have_neither_interval_nor_p(values) -> None:
     assert (set(found.best), found.behind) == (set(found.ranked), ())
     for row in found.comparisons:
         assert np.isnan([row.difference.low, row.high_adjusted, row.p, row.p_random, row.p_adjusted, row.p_holm]).all()
-        assert row.difference.bounds() == "documents: 4"
+        assert row.difference.bounds() == "[documents: 4]"
     assert math.isnan(found.selected.low)
 
 
 def test_shared_documents_widen_the_intervals_or_limit_the_claim(values) -> None:
     alone = verdict("m", values, np.arange(120))
     some = verdict("m", values, Clusters.linked(np.arange(120), [[place, (place + 1) % 120] for place in range(120)]))
-    dense = verdict("m", values, Clusters.linked(np.arange(120), [[place % 3, 3] for place in range(120)]))
+    dense = verdict("m", values, Clusters.linked(np.arange(120), [[place % 11, 11] for place in range(120)]))
     assert (some.conditional, dense.conditional) == ("", CONDITIONAL)
     assert {row.difference.conditional for row in dense.comparisons} == {CONDITIONAL}
     for one, other, limited in zip(alone.comparisons, some.comparisons, dense.comparisons, strict=True):
@@ -215,3 +216,32 @@ def test_with_equal_documents_a_few_large_ones_decide_no_longer() -> None:
     assert by_document.winner == "b"
     assert by_document.between("a", "b").difference.n == len(codes)
     assert by_document.selected.value == pytest.approx(0.5)
+
+
+def test_fewer_distinct_documents_than_questions_limit_the_claim(values) -> None:
+    # Each question has two of four documents, and is a cluster of its own.
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    few = verdict("m", values, Clusters.linked(range(120), [pairs[place % 6] for place in range(120)]))
+    assert (few.clusters, few.winner, few.reason) == (4, None, Reason.FEW_DOCUMENTS)
+    assert {row.difference.bounds() for row in few.comparisons} == {"[documents: 4]"}
+    eight = verdict("m", values, Clusters.linked(range(120), [(place % 8, (place + 1) % 8) for place in range(120)]))
+    assert (eight.clusters, eight.winner, eight.reason) == (8, None, Reason.FEW_DOCUMENTS)
+
+
+def test_a_bound_at_0_is_open_if_0_is_excluded(values) -> None:
+    (row,) = (row for row in verdict("m", values, CLUSTERS).comparisons if {row.a, row.b} == {"middle", "other"})
+    closed = replace(row, low_adjusted=0.0, high_adjusted=0.2, p_adjusted=0.2)
+    assert closed.simultaneous.bounds() == "[0.000, 0.200]"
+    assert replace(closed, p_adjusted=0.04).simultaneous.bounds() == "(0.000, 0.200]"
+    assert replace(closed, p_adjusted=0.04).reversed().simultaneous.bounds() == "[−0.200, 0.000)"
+
+
+def test_with_a_baseline_all_pairs_are_corrected_beside_it(values) -> None:
+    every, based = verdict("m", values, CLUSTERS), verdict("m", values, CLUSTERS, baseline="low")
+    assert (len(based.comparisons), len(based.all_pairs)) == (3, 6)
+    assert [row.p_adjusted for row in based.all_pairs] == [row.p_adjusted for row in every.comparisons]
+    for name in based.behind:
+        better, p = based.ahead_of(name)
+        assert based.ranked.index(better) < based.ranked.index(name)
+        assert p <= 0.05
+    assert based.ahead_of(based.ranked[0]) is None

@@ -28,16 +28,16 @@ def differences(findings: Findings) -> Section | None:
 
 
 def _behind(findings: Findings) -> list[Block]:
-    """Name the better configuration for each one that is behind, if the figure compares with a baseline only."""
+    """Name a configuration ahead of each one that is behind, if the figure compares with a baseline only."""
     verdict = findings.verdict
     if verdict is None or not verdict.behind or not findings.conclusive or len(verdict.all_pairs) == len(verdict.comparisons):
         return []
     known = [(name, ahead) for name in verdict.behind if (ahead := verdict.ahead_of(name))]
-    rows = [Row([Cell(name), Cell(better), p_cell(p)]) for name, (better, p) in known]
+    rows = [Row([Cell(name), Cell(ahead), p_cell(p)]) for name, (ahead, p) in known]
     caption = (
         f"Configurations that are behind: the better one with the smallest p, corrected for all {plural(len(verdict.all_pairs), 'pair')}"
     )
-    return [Table(caption, [words("configuration"), words("better"), Column("corrected p")], rows)]
+    return [Table(caption, [words("configuration"), words("ahead of it"), Column("corrected p")], rows)]
 
 
 def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
