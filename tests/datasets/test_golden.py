@@ -181,7 +181,7 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     (
         "no_span",
         {"evidence": ["Ada"]},
-        "question q has evidence that is not a list of needs, each a list of spans; give texts in 'relevant_chunks'",
+        "question q has evidence that is not a list of pieces, each a list of spans; give texts in 'relevant_chunks'",
     ),
     ("no_list", {"evidence": "Ada"}, "has a text in 'evidence', not a list; write [\"Ada\"]"),
     ("ids_as_text", {"relevant_doc_ids": "d"}, "has a text in 'relevant_doc_ids', not a list; write [\"d\"]"),
