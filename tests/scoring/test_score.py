@@ -175,9 +175,10 @@ def test_unanswerable_queries_are_not_applicable_except_to_irrelevant(lists: pd.
     assert scores.table["n"].tolist() == [2, 2]
 
 
-def test_clusters_are_as_given_else_by_the_one_relevant_document() -> None:
+def test_clusters_are_as_given_else_by_the_relevant_documents() -> None:
     frame = pd.DataFrame({"retrieved": [["x"], ["y"], ["x"], ["z"]], "relevant": [["x"], ["x"], ["x", "z"], ["z"]]})
-    assert workbench.score(frame, ["recall@1"]).table["clusters"].item() == 3
+    # Three clusters (x, the third question, z), but only two documents.
+    assert workbench.score(frame, ["recall@1"]).table["clusters"].item() == 2
     given = workbench.score(frame.assign(cluster=["m", "m", "n", "n"]), ["recall@1"])
     assert given.table["clusters"].item() == 2
     assert given.table["value"].item() == workbench.score(frame, ["recall@1"]).table["value"].item()
@@ -203,7 +204,7 @@ def test_it_is_shown_as_a_table_and_escaped(lists: pd.DataFrame) -> None:
     assert "<script" not in html
     assert re.search(r'<th scope="row"[^>]*>recall@3</th>', html)
     assert "no results: each counts as 0" in html
-    assert re.search(r"recall@3 +0\.444 +documents: 3", repr(scores))
+    assert re.search(r"recall@3 +0\.444 +\[documents: 3\]", repr(scores))
     assert "no results: each counts as 0" in repr(scores)
 
 

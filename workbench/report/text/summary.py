@@ -124,7 +124,7 @@ def data(findings: Findings) -> tuple[str, str]:
         return about_dataset(findings.run), ""
     mean = findings.first.means[str(findings.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
-    equally = ", each cluster with equal weight" if findings.run.average == "documents" else ""
+    equally = ", with equal weight" if findings.run.average == "documents" else ""
     return about_dataset(
         findings.run
     ), f"{findings.primary} is over {counts_text(mean.n, mean.clusters)}{equally}{unscored}.{_concentrated(findings, mean.clusters)}"
