@@ -237,7 +237,10 @@ def test_a_few_documents_with_most_questions_are_named_and_can_count_equally(mad
         "1 document of 12 holds half of the questions and so decides most; average: documents in the experiment gives all documents equal weight."
     )
     equal = asked(collect(made.ran(2, name="equal-documents", average="documents")))
-    assert equal.data.detail == "span_recall@60t is over 120 questions in 12 clusters, each the questions about one document, with equal weight."
+    assert (
+        equal.data.detail
+        == "span_recall@60t is over 120 questions in 12 clusters, each the questions about one document, with equal weight."
+    )
 
 
 def test_with_equal_documents_tables_verdict_and_page_agree(made) -> None:
