@@ -312,3 +312,14 @@ def test_the_page_runs_as_it_is_written() -> None:
     assert values[0][0] == 1
     assert values[0][2:] == [0.75, 1]
     assert values[1:] == [[0.5, 0.25], [0, 0.5]]
+
+
+def test_questions_that_share_too_many_documents_limit_the_interval_to_this_corpus() -> None:
+    # Twelve documents, of which every question has the first and another one.
+    relevant = [["d0", f"d{1 + place % 11}"] for place in range(44)]
+    frame = pd.DataFrame({"retrieved": [["d0", f"d{1 + place % 7}"] for place in range(44)], "relevant": relevant})
+    scores = workbench.score(frame, ["recall@5"])
+    (row,) = scores.table.to_dict("records")
+    assert (row["conditional"], row["clusters"]) == ("this corpus, other questions", 12)
+    assert "] this corpus" in repr(scores)
+    assert "covers other questions on the same documents only" in scores.notes[-1]

@@ -18,7 +18,7 @@ from workbench.report.model import Cell, Column, Lines, Row, Table
 from workbench.report.render.notebook import show
 from workbench.scoring.frames import ScoringInput, examples, read_frame
 from workbench.statistics.clusters import Clusters, query_clusters
-from workbench.statistics.intervals import bounds_text
+from workbench.statistics.intervals import THIS_CORPUS, bounds_text
 from workbench.statistics.summary import summarise
 
 # Without the relevant documents that were not retrieved, these have no denominator, or leave out queries that did well.
@@ -96,7 +96,9 @@ def score(
 def scores_of(rows: pd.DataFrame, query_ids: Sequence[str], clusters: Clusters, notes: tuple[str, ...] = ()) -> Scores:
     """Summarise the rows of `metrics.evaluate` for queries (q) in `clusters` (q)."""
     named = rows.assign(query_id=pd.Series(query_ids, dtype=object).iloc[rows["query"]].to_numpy())
-    return Scores(summarise(rows, clusters).drop(columns="slice"), named[["query_id", "metric", "value", "state", "reason"]], notes)
+    table = summarise(rows, clusters).drop(columns="slice")
+    limited = (THIS_CORPUS,) if table["conditional"].any() else ()
+    return Scores(table, named[["query_id", "metric", "value", "state", "reason"]], (*notes, *limited))
 
 
 def chosen_metrics(metrics: Sequence[str | Metric] | str | Metric) -> list[Metric]:

@@ -15,6 +15,10 @@ from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clus
 # Rounding gives constant values a standard error of this order, relative to the largest value.
 _ROUNDING = 1e-12
 LEVEL = 0.95
+# The legend of `bounds_text`.
+THIS_CORPUS = (
+    "An interval of this corpus covers other questions on the same documents only, because too many of its questions share documents."
+)
 # Of the error for shared documents.
 _LEAST_FREEDOM = 4.0
 

@@ -34,9 +34,7 @@ def _behind(findings: Findings) -> list[Block]:
         return []
     known = [(name, ahead) for name in verdict.behind if (ahead := verdict.ahead_of(name))]
     rows = [Row([Cell(name), Cell(ahead), p_cell(p)]) for name, (ahead, p) in known]
-    caption = (
-        f"Configurations that are behind: the better one with the smallest p, corrected for all {plural(len(verdict.all_pairs), 'pair')}"
-    )
+    caption = f"Configurations that are behind, and the one ahead of each with the smallest p, corrected for all {plural(len(verdict.all_pairs), 'pair')}"
     return [Table(caption, [words("configuration"), words("ahead of it"), Column("corrected p")], rows)]
 
 

@@ -48,7 +48,11 @@ def ranking_table(findings: Findings) -> Table | None:
     rows = [_row(findings, place, standing, others, scale) for place, standing in enumerate(ranked, 1)]
     budget = f"{plural(findings.primary.tokens, 'token')} of text each" if findings.primary.tokens else "intervals clustered by document"
     end, marked = "highest" if findings.primary.higher_is_better else "lowest", sum(row.level for row in rows)
-    tie_set = f"● marks the tie set, {marked} of {len(rows)}: with 95 % confidence the {end} true mean is in it. " if marked else ""
+    tie_set = (
+        f"● marks the tie set, {marked} of {len(rows)}: with 95 % confidence it contains every configuration with the {end} true mean. "
+        if marked
+        else ""
+    )
     note = (
         f"{tie_set}Intervals of means are 95 % each, clustered by source document. Differences are on the same questions; their intervals "
         f"hold for all comparisons at once.{_leader_note(findings)} Times: {OVERLAP}"

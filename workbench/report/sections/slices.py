@@ -11,7 +11,7 @@ from workbench.core.formatting import shortened
 from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
 from workbench.report.model import Block, Cell, Column, Fold, Row, Section, Table
 from workbench.report.sections.pairs import slice_name
-from workbench.statistics.intervals import Interval
+from workbench.statistics.intervals import THIS_CORPUS, Interval
 
 
 def slices(findings: Findings) -> Section | None:
@@ -33,11 +33,13 @@ def _first(findings: Findings, table: pd.DataFrame) -> Table:
     columns += [Column(f"minus {findings.comparator.name}", note="95 % interval")] if parts and findings.comparator else []
     rows = []
     for label, row in table.iterrows():
-        mean, part = Interval(*row[["value", "low", "high", "n", "clusters"]]), parts.get(str(label))
+        mean, part = Interval(*row[["value", "low", "high", "n", "clusters", "conditional"]]), parts.get(str(label))
         few = f"fewer than {FEWEST_QUERIES}: weak evidence" if mean.n < FEWEST_QUERIES else ""
         cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
         rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
     note = "No correction is made for the number of slices: an interval here suggests, it does not prove. A cluster is the questions about one document."
+    limited = [*table["conditional"], *(part.difference.conditional for part in parts.values())]
+    note += f" {THIS_CORPUS}" if any(limited) else ""
     return Table(f"{findings.first.name if findings.first else ''} by slice", columns, rows, note)
 
 
