@@ -124,8 +124,8 @@ class Results:
 
         Returns
         -------
-        A DataFrame indexed by metric, with `difference` (a - b) and its bounds `low` and `high`, `p` and `p_adjusted` if the metric was
-        tested, `n` and `clusters`.
+        A DataFrame indexed by metric, with `difference` (a - b) and its bounds `low` and `high`, `n`, `clusters` and `conditional`. If the
+        metric was tested, `p`, `p_adjusted` and `p_all_pairs`, and the bounds `low_adjusted` and `high_adjusted` that hold for all comparisons.
 
         Raises
         ------
@@ -142,7 +142,14 @@ class Results:
         rows = table[(table["a"] == a) & (table["b"] == b)]
         if rows.empty:
             swapped = table[(table["a"] == b) & (table["b"] == a)]
-            rows = swapped.assign(difference=0.0 - swapped["difference"], low=0.0 - swapped["high"], high=0.0 - swapped["low"])
+            opposite = {
+                "difference": "difference",
+                "low": "high",
+                "high": "low",
+                "low_adjusted": "high_adjusted",
+                "high_adjusted": "low_adjusted",
+            }
+            rows = swapped.assign(**{column: 0.0 - swapped[other] for column, other in opposite.items()})
         return rows.drop(columns=["a", "b"])
 
     def causes(self, configuration: str) -> pd.DataFrame:
