@@ -48,7 +48,7 @@ class Plots:
         means = [standing.means[metric] for standing in ranked]
         digits = digits_for(bound for mean in means for bound in (mean.value, mean.low, mean.high))
         rows = [
-            plots.IntervalRow(short[standing.name], mean.value, mean.low, mean.high, bool(findings.mark(standing.name)))
+            plots.IntervalRow(short[standing.name], mean, bool(findings.mark(standing.name)))
             for standing, mean in zip(ranked, means, strict=True)
         ]
         return _displayed(plots.means(rows, metric, digits))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from workbench.analysis.successive_runs import RunDifference, run_differences
 from workbench.core.environment import find_upwards
-from workbench.core.formatting import count, fitting_digits, interval, listed, nearest_word, number, plural, shortened, signed
+from workbench.core.formatting import count, fitting_digits, listed, nearest_word, number, plural, shortened, signed
 from workbench.errors import InputError
 from workbench.report.cells import key_of, p_cell, text, words
 from workbench.report.figures import plots
@@ -194,7 +194,7 @@ class TrendsView:
         pair = self.differences[trend.name, row["run"]]
         mean = pair.difference
         identical = mean is not None and mean.low == mean.high == 0
-        bounds = pair.refusal if mean is None else "identical" if identical else interval(mean.low, mean.high, digits)
+        bounds = pair.refusal if mean is None else "identical" if identical else mean.bounds(digits)
         difference = row["difference"] if mean is None else mean.value
         return [number(row["value"], digits), signed(difference, digits), bounds, p_cell(pair.p).text]
 

@@ -25,6 +25,7 @@ from workbench.report.model import (
     Terms,
 )
 from workbench.report.render.notebook import Html, Picture, picture, show
+from workbench.statistics.intervals import Interval
 
 ATTACK = '<script>window.x=1</script>"'
 # What an untrusted notebook keeps of a page: JupyterLab's list of elements, without pictures.
@@ -109,5 +110,8 @@ def test_a_figure_is_a_sharp_png_of_few_colours_with_its_words():
 
 
 def test_equal_figures_are_equal_bytes():
-    rows = [IntervalRow("a", 0.1, 0.0, 0.2, False), IntervalRow("b", 0.5, float("nan"), float("nan"), True)]
+    rows = [
+        IntervalRow("a", Interval(0.1, 0.0, 0.2, 9, 9), False),
+        IntervalRow("b", Interval(0.5, float("nan"), float("nan"), 4, 4), True),
+    ]
     assert picture(differences(rows, "recall@5", 2), "x").png == picture(differences(rows, "recall@5", 2), "x").png

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.core.formatting import interval, number, signed
+from workbench.analysis.standings import Mean
+from workbench.core.formatting import number, signed
 from workbench.report.figures.canvas import (
     ACCENT,
     FAINT,
@@ -26,6 +27,7 @@ from workbench.report.figures.canvas import (
     plain,
     spanned,
 )
+from workbench.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,35 +49,33 @@ _ROW_POINTS = 11
 
 
 class IntervalRow(NamedTuple):
-    """A value with its interval, drawn as a solid point or as a ring."""
+    """An estimate with its interval, drawn as a solid point or as a ring."""
 
     name: str
-    value: float
-    low: float
-    high: float
+    estimate: Mean | Interval
     solid: bool
 
 
 def differences(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
     """Plot each difference with its interval in a row, as a solid point if significant, else as a ring."""
-    figure, axes = _intervals(rows, title, [signed(row.value, digits) for row in rows], digits)
+    figure, axes = _intervals(rows, title, [signed(row.estimate.value, digits) for row in rows], digits)
     axes.axvline(0, color=INK, linewidth=0.8)
     return figure
 
 
 def means(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
     """Plot each mean with its interval in a row, as a solid point in the tie set, else as a ring."""
-    return _intervals(rows, f"{title} with 95 % intervals", [number(row.value, digits) for row in rows], digits)[0]
+    return _intervals(rows, f"{title} with 95 % intervals", [number(row.estimate.value, digits) for row in rows], digits)[0]
 
 
 def _intervals(rows: Sequence[IntervalRow], title: str, values: Sequence[str], digits: int) -> "tuple[Figure, Axes]":
     figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
     for place, (row, value) in enumerate(zip(rows, values, strict=True)):
         colour = ACCENT if row.solid else MUTED
-        axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
-        axes.plot([row.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.solid else PAPER)
+        axes.plot([row.estimate.low, row.estimate.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
+        axes.plot([row.estimate.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.solid else PAPER)
         note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
-        axes.annotate(f"{value} {interval(row.low, row.high, digits)}", (1, place), (6, 0), ("axes fraction", "data"), **note)
+        axes.annotate(f"{value} {row.estimate.bounds(digits)}", (1, place), (6, 0), ("axes fraction", "data"), **note)
     axes.locator_params(axis="x", nbins=4)
     name_rows(axes, [row.name for row in rows], title)
     return figure, axes

@@ -40,7 +40,7 @@ def _behind(findings: Findings) -> list[Block]:
 
 def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
     short = shortened([base, *(pair.a for pair in tested)], NAME_LENGTH)
-    rows = [plots.IntervalRow(short[pair.a], *_ends(pair), pair.p_adjusted <= ALPHA) for pair in tested]
+    rows = [plots.IntervalRow(short[pair.a], pair.simultaneous, pair.p_adjusted <= ALPHA) for pair in tested]
     digits = digits_for(number for pair in tested for number in _ends(pair))
     data = _table(findings, base, tested)
     significant = sum(row.solid for row in rows)
