@@ -186,7 +186,8 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
 
 def _damped(u: Floats, pairs: Pairs) -> Floats:
     """U (p) of the t statistics times the damping. U has the sign of t and grows with it up to √G, t = U √((G - 1) / (G - U²))."""
-    clusters = np.maximum(pairs.clusters, 2)
+    # The flipped units, which can be more than the distinct documents.
+    clusters = max(pairs.sums.shape[1], 2)
     t = pairs.damping * u * np.sqrt((clusters - 1) / np.maximum(clusters - u**2, TIE))
     return np.where(pairs.damping < 1, t * np.sqrt(clusters / (clusters - 1 + t**2)), u)
 
