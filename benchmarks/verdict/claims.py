@@ -13,7 +13,7 @@ from benchmarks.verdict.worlds import Floats, World
 from workbench.metrics.coverage import Bools
 from workbench.statistics.clusters import FEWEST_FOR_WINNER, Clusters
 from workbench.statistics.comparison import adjusted_bounds, p_values
-from workbench.statistics.intervals import LEVEL
+from workbench.statistics.intervals import ALPHA
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.randomisation import Randomised, randomise, unrejected
 from workbench.statistics.selection import CorrectedLeader, corrected_first
@@ -108,7 +108,7 @@ def simulate(world: World, runs: int, seed: int = 1) -> Claims:
 
 def _errors(judged: Experiment) -> dict[str, float]:
     pairs, bests = judged.pairs, judged.bests
-    significant = judged.corrected <= 1 - LEVEL
+    significant = judged.corrected <= ALPHA
     worse = np.isin(np.arange(len(bests)), np.where(pairs.mean < 0, pairs.a, pairs.b)[significant]) & ~judged.tied
     equal = judged.truth[pairs.a] == judged.truth[pairs.b]
     return {
@@ -129,7 +129,7 @@ def _coverage(judged: Experiment) -> dict[str, float]:
     selected, gaps = judged.selected, judged.truth[pairs.a] - judged.truth[pairs.b]
     low, high = adjusted_bounds(pairs, judged.tests.level, judged.corrected)
     beside = ((low - _ROUNDING <= gaps) & (gaps <= high + _ROUNDING))[(pairs.a == leader) | (pairs.b == leader)]
-    low, high = pairs.bounds(1 - LEVEL)
+    low, high = pairs.bounds(ALPHA)
     return {
         "leader": selected.low - _ROUNDING <= judged.truth[leader] <= selected.high + _ROUNDING,
         "beside": bool(beside.all()),
@@ -156,7 +156,7 @@ def _powers(judged: Experiment, oracle: Oracle) -> dict[str, float]:
         against = pairs.a == 0
         family = p_values(pairs, randomise(pairs, against, judged.seed, FLIPS))[1]
         powers |= {
-            "found": float(family[against & (pairs.b == other)][0] <= 1 - LEVEL),
+            "found": float(family[against & (pairs.b == other)][0] <= ALPHA),
             "oracle_found": float(oracle.differs(judged.means, other)),
         }
     return powers

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.verdict.worlds import Floats, World, covariance
 from workbench.metrics.coverage import Bools
-from workbench.statistics.randomisation import LEVEL
+from workbench.statistics.intervals import ALPHA
 
 _DRAWS = 10_000
 # A rival whose true mean is this many standard errors behind is known to be behind.
@@ -36,7 +36,7 @@ class Oracle:
         draws = random.multivariate_normal(np.zeros(count), known, _DRAWS)
         leads = np.stack([_lead(draws, errors[each], rivals[each], each) for each in range(count)], axis=1)
         two_sided = np.abs((draws[:, 1:] - draws[:, [0]]) / errors[0, 1:]).max(axis=1)
-        return cls(errors, rivals, leads, float(np.quantile(two_sided, 1 - LEVEL)))
+        return cls(errors, rivals, leads, float(np.quantile(two_sided, 1 - ALPHA)))
 
     def best(self, means: Floats) -> Bools:
         """The tie set (c) for the observed means (c): all true bests, in steps from the largest lead of a rival."""
@@ -44,7 +44,7 @@ class Oracle:
         lead = np.fromiter(each_lead, dtype=np.float64)
         left = np.ones(len(means), dtype=np.bool_)
         for each in np.argsort(-lead):
-            if np.isneginf(lead[each]) or lead[each] <= np.quantile(self.leads[:, left].max(axis=1), 1 - LEVEL):
+            if np.isneginf(lead[each]) or lead[each] <= np.quantile(self.leads[:, left].max(axis=1), 1 - ALPHA):
                 break
             left[each] = False
         return left

@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.verdict.claims import Experiment
 from benchmarks.verdict.worlds import Recalls, varied
-from workbench.statistics.intervals import LEVEL
+from workbench.statistics.intervals import ALPHA
 from workbench.statistics.power import Detectable, detectable
 
 MEAN, SMALLEST = 0.6, 0.05
@@ -69,4 +69,4 @@ def _detectable(judged: Experiment) -> Detectable:
 def _detected(world: Recalls, runs: int, random: np.random.Generator) -> float:
     """The share of experiments that find the first configuration better than the second, corrected for all pairs."""
     judged = [_experiment(world, random, run) for run in range(runs)]
-    return float(np.mean([each.corrected[0] <= 1 - LEVEL and each.pairs.mean[0] > 0 for each in judged]))
+    return float(np.mean([each.corrected[0] <= ALPHA and each.pairs.mean[0] > 0 for each in judged]))

@@ -13,7 +13,7 @@ from benchmarks.verdict.catalogue import PROFILES
 from benchmarks.verdict.claims import Experiment
 from benchmarks.verdict.worlds import Floats, Recalls, World
 from workbench.metrics.coverage import Ints
-from workbench.statistics.intervals import LEVEL
+from workbench.statistics.intervals import ALPHA
 from workbench.statistics.screening import MARGIN, screened
 
 SAMPLE = 200
@@ -55,7 +55,7 @@ def _run(world: World, screen: str, random: np.random.Generator, seed: int) -> l
     return [
         1 - len(kept) / len(truth),
         float(winner is not None and not better),
-        float((judged.corrected[equal] <= 1 - LEVEL).any()),
+        float((judged.corrected[equal] <= ALPHA).any()),
         float((judged.bests & ~judged.tied).any()),
         1 - float(np.isin(np.flatnonzero(truth == truth.max()), kept).mean()),
         judged.selected.value - judged.truth[judged.leader],

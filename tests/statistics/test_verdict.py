@@ -109,7 +109,7 @@ def test_a_small_gain_that_a_few_losses_would_undo_wins_nothing() -> None:
     (row,) = found.comparisons
     assert (found.winner, found.reason, row.p_adjusted) == (None, Reason.TIED, 1)
     assert row.p < 1e-9
-    assert row.low_adjusted < row.difference.low < row.difference.high < 0 <= row.high_adjusted
+    assert row.low_adjusted <= row.difference.low < row.difference.high < 0 <= row.high_adjusted
     large = verdict("m", {"base": base, "gain": base + 0.2 + 0.1 * random.random(60)}, range(60))
     assert large.winner == "gain"
 

@@ -16,8 +16,6 @@ from workbench.statistics.verdict import Reason, Verdict
 
 # The first of these costs that differs decides which configuration is cheaper. None depends on the machine.
 _CHEAPNESS: tuple[Cost, ...] = ("encoded", "index", "delivered")
-# Two configurations differ significantly if their corrected p is at most this.
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,25 +85,27 @@ class Clusters:
 
     @property
     def count(self) -> int:
-        """The number of clusters."""
-        return int(self.codes.max(initial=-1)) + 1
+        """The number of clusters, or of their documents if these are fewer."""
+        return int(self.counts(np.ones((1, len(self))))[0])
+
+    @cached_property
+    def _members(self) -> Any:
+        """The cluster of each query as a 0-1 matrix (q, clusters)."""
+        shape = len(self), int(self.codes.max(initial=-1)) + 1
+        return sparse.csr_array((np.ones(len(self)), (np.arange(len(self)), self.codes)), shape=shape)
 
     @cached_property
     def _holds(self) -> Any:
-        """The documents of each query as a 0-1 matrix (q, d), a query without one having its own. None without several for any query."""
-        if not len(self.query):
-            return None
+        """The documents of each query as a 0-1 matrix (q, d), a query without one having its own."""
         bare = np.setdiff1d(np.arange(len(self)), self.query)
         query, document = np.concatenate([self.query, bare]), np.concatenate([self.document, -1 - bare])
         column = np.unique(document, return_inverse=True)[1]
         return sparse.csr_array((np.ones(len(query), dtype=np.float64), (query, column)), shape=(len(self), int(column.max()) + 1))
 
-    def observed(self, scored: Floats) -> Ints:
+    def counts(self, scored: Floats) -> Ints:
         """The number of clusters with a scored query, or of their documents if these are fewer. `scored` (r, q) is 0 or 1. Shape (r,)."""
-        members = sparse.csr_array((np.ones(len(self)), (np.arange(len(self)), self.codes)))
-        counts: list[Ints] = [
-            np.count_nonzero(np.asarray(scored @ each), axis=1).astype(np.int64) for each in (members, self._holds) if each is not None
-        ]
+        groups = (self._members, self._holds) if len(self.query) else (self._members,)
+        counts = [np.count_nonzero(np.asarray(scored @ each), axis=1).astype(np.int64) for each in groups]
         return np.asarray(np.minimum.reduce(counts))
 
     @property
@@ -122,10 +124,10 @@ class Clusters:
         """The means (r, clusters) of values (r, q; NaN if unscored) over each cluster, which then are the queries. Unchanged unless `equal`."""
         if not self.equal:
             return values, self
-        scored, one = ~np.isnan(values), sparse.csr_array((np.ones(len(self)), (np.arange(len(self)), self.codes)))
-        means = ratio(np.asarray(np.where(scored, values, 0.0) @ one), sizes := np.asarray(scored.astype(np.float64) @ one))
-        pairs = np.unique(np.array([self.codes[self.query], self.document]), axis=1)
-        return np.where(sizes > 0, means, np.nan), Clusters(np.arange(self.count, dtype=np.int64), pairs[0], pairs[1])
+        scored = ~np.isnan(values)
+        sums, sizes = (np.asarray(part @ self._members) for part in (np.where(scored, values, 0.0), scored.astype(np.float64)))
+        query, document = np.unique(np.array([self.codes[self.query], self.document]), axis=1)
+        return np.where(sizes > 0, ratio(sums, sizes), np.nan), Clusters(np.arange(sizes.shape[1], dtype=np.int64), query, document)
 
     @cached_property
     def too_many_links(self) -> bool:

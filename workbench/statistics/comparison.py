@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters, alike
-from workbench.statistics.intervals import LEVEL, Interval, SimultaneousInterval, checked_clusters, robust_intervals
+from workbench.statistics.intervals import ALPHA, Interval, SimultaneousInterval, checked_clusters, robust_intervals
 from workbench.statistics.pairs import Pairs
 from workbench.statistics.randomisation import Randomised
 
@@ -42,7 +42,7 @@ class Comparison:
         """The difference with the bounds that hold for the whole family."""
         plain = self.difference
         bounds = (plain.value, self.low_adjusted, self.high_adjusted)
-        return SimultaneousInterval(*bounds, plain.n, plain.clusters, plain.conditional, excludes_zero=self.p_adjusted <= 1 - LEVEL)
+        return SimultaneousInterval(*bounds, plain.n, plain.clusters, plain.conditional, excludes_zero=self.p_adjusted <= ALPHA)
 
     def reversed(self) -> "Comparison":
         """The comparison of b with a."""
@@ -118,7 +118,7 @@ def adjusted_bounds(pairs: Pairs, level: float, adjusted: Floats) -> tuple[Float
     """
     low, high = pairs.bounds(level)
     low, high = np.fmin(low, np.where(pairs.mean > 0, pairs.worst, np.nan)), np.fmax(high, np.where(pairs.mean < 0, pairs.worst, np.nan))
-    rejected, up = adjusted <= 1 - LEVEL, pairs.mean > 0
+    rejected, up = adjusted <= ALPHA, pairs.mean > 0
     low = np.where(up, np.where(rejected, np.maximum(low, 0), np.minimum(low, 0)), low)
     return low, np.where(up, high, np.where(rejected, np.minimum(high, 0), np.maximum(high, 0)))
 
@@ -127,7 +127,7 @@ def comparisons(pairs: Pairs, tests: Randomised, family: Bools, names: Sequence[
     """Convert the pairs in `family` (p) to comparisons by configuration name, with differences multiplied by `sign`."""
     chosen = np.flatnonzero(family)
     p, adjusted = p_values(pairs, tests)
-    random, plain, wide = np.where(np.isnan(p), np.nan, tests.alone), pairs.bounds(1 - LEVEL), adjusted_bounds(pairs, tests.level, adjusted)
+    random, plain, wide = np.where(np.isnan(p), np.nan, tests.alone), pairs.bounds(ALPHA), adjusted_bounds(pairs, tests.level, adjusted)
     holm, tested = np.full(len(p), np.nan), chosen[~np.isnan(p[chosen])]
     holm[tested] = multipletests(p[tested], method="holm")[1] if len(tested) else p[tested]
     rows = []

@@ -14,7 +14,8 @@ from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clus
 
 # Rounding gives constant values a standard error of this order, relative to the largest value.
 _ROUNDING = 1e-12
-LEVEL = 0.95
+# Intervals have 95 % confidence, and differences are significant at a p of at most this.
+ALPHA = 0.05
 # The legend of `bounds_text`.
 THIS_CORPUS = (
     "An interval of this corpus covers other questions on the same documents only, because too many of its questions share documents."
@@ -56,7 +57,7 @@ def robust(values: Floats, clusters: Clusters) -> Robust:
     scored, codes = ~np.isnan(values), clusters.codes
     known = np.where(scored, values, 0.0)
     sizes, sums = by_unit(scored.astype(np.float64), codes), by_unit(known, codes)
-    n, observed = sizes.sum(axis=1), clusters.observed(scored.astype(np.float64))
+    n, observed = sizes.sum(axis=1), clusters.counts(scored.astype(np.float64))
     count = np.maximum(n, 1)[:, None]
     mean = sums.sum(axis=1, keepdims=True) / count
     share, residuals = sizes / count, sums - sizes * mean
@@ -225,7 +226,7 @@ def checked_clusters(values: Floats, clusters: Clusters | npt.ArrayLike) -> Clus
     return observed
 
 
-def t_quantile(freedom: Floats | int, alpha: float = 1 - LEVEL) -> Floats:
+def t_quantile(freedom: Floats | int, alpha: float = ALPHA) -> Floats:
     """The two-sided quantile of Student's t at `alpha` for these degrees of freedom."""
     return np.asarray(stats.t.isf(alpha / 2, freedom))
 
@@ -245,7 +246,7 @@ def _wilson(values: Floats, clusters: Clusters) -> list[Interval]:
     if known.any():
         effective = n / _design(values[known], clusters.codes, np.nan_to_num(means.error[known]), binary[known])
         effective *= (t_quantile(n - 1) / t_quantile(means.freedom[known])) ** 2
-        bounds[:, known] = proportion_confint(mean[known] * effective, effective, alpha=1 - LEVEL, method="wilson")
+        bounds[:, known] = proportion_confint(mean[known] * effective, effective, alpha=ALPHA, method="wilson")
     return _intervals(means, np.minimum(np.maximum(bounds[0], 0), mean), np.maximum(np.minimum(bounds[1], 1), mean))
 
 

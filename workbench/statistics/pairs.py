@@ -1,6 +1,6 @@
 """Compare all pairs of configurations on the queries that both have a value for, many pairs at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy import stats
@@ -61,12 +61,12 @@ def all_pairs(values: Floats, clusters: Clusters) -> Pairs:
     loss = max(1.0, float(np.nanmax(values, initial=1.0))) - min(0.0, float(np.nanmin(values, initial=0.0)))
     # Make one block even without pairs, for arrays of the right shape.
     parts = blocks(max(1, len(a)), rows(BYTES_A_VALUE * values.shape[1]))
-    computed = [_columns(values[a[part]] - values[b[part]], clusters, loss) for part in parts]
-    columns = [np.concatenate(column) for column in zip(*computed, strict=True)]
-    return Pairs(a.astype(np.int64), b.astype(np.int64), *columns)
+    computed = [_block(values, a[part], b[part], clusters, loss) for part in parts]
+    return Pairs(*(np.concatenate([getattr(block, column.name) for block in computed]) for column in fields(Pairs)))
 
 
-def _columns(differences: Floats, clusters: Clusters, loss: float) -> tuple[Floats | Ints | Bools, ...]:
+def _block(values: Floats, a: Ints, b: Ints, clusters: Clusters, loss: float) -> Pairs:
+    differences = values[a] - values[b]
     means = robust(differences, clusters)
     identical = (np.nan_to_num(differences) == 0).all(axis=1)
     worst = _worst(differences, means, loss)
@@ -74,9 +74,21 @@ def _columns(differences: Floats, clusters: Clusters, loss: float) -> tuple[Floa
     # The statistic of the clusters alone that has this p.
     plain = _t(means.mean, means.alone)
     damping = np.clip(ratio(np.asarray(stats.t.isf(p / 2, means.alone_freedom)), plain), 0, 1)
-    damping = np.where(np.isnan(worst), np.where(np.isnan(plain), 1.0, damping), 0.0)
-    p = np.where(identical, 1.0, p)
-    return means.mean, means.error, means.freedom, means.n, means.clusters, means.sums, identical, p, damping, worst, means.conditional
+    return Pairs(
+        a=a.astype(np.int64),
+        b=b.astype(np.int64),
+        mean=means.mean,
+        error=means.error,
+        freedom=means.freedom,
+        n=means.n,
+        clusters=means.clusters,
+        sums=means.sums,
+        identical=identical,
+        cautious_p=np.where(identical, 1.0, p),
+        damping=np.where(np.isnan(worst), np.where(np.isnan(plain), 1.0, damping), 0.0),
+        worst=worst,
+        conditional=means.conditional,
+    )
 
 
 def _worst(differences: Floats, means: Robust, loss: float) -> Floats:

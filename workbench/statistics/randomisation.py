@@ -9,6 +9,7 @@ from scipy import stats
 from workbench.core.batching import blocks
 from workbench.metrics.coverage import Bools, Floats, Ints, ratio
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
+from workbench.statistics.intervals import ALPHA
 from workbench.statistics.pairs import Pairs
 
 FLIPS = 9_999
@@ -18,10 +19,8 @@ TIE = 1e-9
 _BLOCK = 256
 # The largest error of S_0b - S_0a as S_ab, and the smallest S_ab relative to the largest. Their combined effect is far below TIE.
 _OFF, _NEAR = 1e-12, 1e-3
-# The share of experiments in which the tie set may lack a true best, or a family of pairs contain a false difference.
-LEVEL = 0.05
-# The part of this level that is spent on finding rivals that are far behind.
-_SPENT = LEVEL / 20
+# The part of the level that is spent on finding rivals that are far behind.
+_SPENT = ALPHA / 20
 
 
 def sign_blocks(units: int, flips: int, seed: int) -> Iterator[Floats]:
@@ -129,8 +128,8 @@ def unrejected(tests: "Randomised", pairs: Pairs) -> Ints:
     and it stays in the set.
     """
     p = np.where(np.isnan(pairs.cautious_p) & (pairs.clusters >= FEWEST_FOR_INTERVAL), tests.alone, pairs.cautious_p)
-    behind = np.isin(np.arange(len(tests.unbeaten)), np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= LEVEL])
-    return np.flatnonzero((tests.unbeaten > LEVEL - _SPENT) | ~behind).astype(np.int64)
+    behind = np.isin(np.arange(len(tests.unbeaten)), np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= ALPHA])
+    return np.flatnonzero((tests.unbeaten > ALPHA - _SPENT) | ~behind).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +199,7 @@ def _from_last(values: Floats) -> Floats:
 def _level(maxima: Floats, units: int, pairs: int) -> float:
     """The level of a t test with `units` - 1 degrees of freedom that the largest U of a family exceeds in 5 % of flips, at least Bonferroni's."""
     if not pairs or units < 2:
-        return LEVEL
-    u = float(np.quantile(maxima, 1 - LEVEL, method="higher"))
+        return ALPHA
+    u = float(np.quantile(maxima, 1 - ALPHA, method="higher"))
     t = u * np.sqrt((units - 1) / max(units - u**2, TIE))
-    return float(np.clip(2 * stats.t.sf(t, units - 1), LEVEL / pairs, LEVEL))
+    return float(np.clip(2 * stats.t.sf(t, units - 1), ALPHA / pairs, ALPHA))

@@ -36,7 +36,7 @@ def corrected_first(values: Floats, clusters: Clusters, names: Sequence[str], se
     moved by the optimism: the choice of the highest mean can only flatter.
     """
     values, clusters = clusters.averaged(values)
-    codes, count = clusters.codes, clusters.count
+    codes, count = clusters.codes, int(clusters.codes.max(initial=-1)) + 1
     if count < 2:
         return None
     scored = ~np.isnan(values)
@@ -52,13 +52,19 @@ def corrected_first(values: Floats, clusters: Clusters, names: Sequence[str], se
     first = int(means.argmax())
     optimism = _underestimated(values, clusters) * (float(means.max()) - float((total / weight).mean()))
     value = float(means.max()) - optimism
-    shares = sign * values[first][scored[first]]
-    bounded = bool(((shares >= 0) & (shares <= 1)).all())
-    own = mean_intervals(shares[None], clusters[scored[first]], proportion=np.array([bounded]))[0]
-    bounds = [own.low - max(0.0, optimism), own.high] if sign > 0 else [own.low, own.high + max(0.0, optimism)]
-    low, high = np.clip(bounds, 0, 1).tolist() if bounded else bounds
+    low, high = _bounds(sign * values[first], clusters, sign * max(0.0, optimism))
     chosen = dict(zip(names, ((firsts + seconds) / 2).mean(axis=0).tolist(), strict=True))
     return CorrectedLeader(sign * value, min(low, sign * value), max(high, sign * value), optimism, chosen)
+
+
+def _bounds(values: Floats, clusters: Clusters, optimism: float) -> tuple[float, float]:
+    """The interval of the leader's values (q, NaN if unscored), with the end that flatters moved by the `optimism` (negative if lower is better)."""
+    scored = ~np.isnan(values)
+    bounded = bool(((values[scored] >= 0) & (values[scored] <= 1)).all())
+    own = mean_intervals(values[scored][None], clusters[scored], proportion=np.array([bounded]))[0]
+    ends = own.low - max(0.0, optimism), own.high - min(0.0, optimism)
+    low, high = np.clip(ends, 0, 1).tolist() if bounded else ends
+    return low, high
 
 
 def _underestimated(values: Floats, clusters: Clusters) -> float:

@@ -12,10 +12,10 @@ from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_WINNER, Clusters
 from workbench.statistics.comparison import Comparison, comparisons
-from workbench.statistics.intervals import counts_text
+from workbench.statistics.intervals import ALPHA, counts_text
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.power import SMALLEST_DIFFERENCE, Detectable, detectable
-from workbench.statistics.randomisation import LEVEL, randomise, unrejected
+from workbench.statistics.randomisation import randomise, unrejected
 from workbench.statistics.selection import CorrectedLeader, corrected_first
 
 SEED = 6
@@ -92,7 +92,7 @@ class Verdict:
     def ahead_of(self, name: str) -> tuple[str, float] | None:
         """Return the better configuration with the smallest p corrected for all pairs, and that p. None unless it is at most .05."""
         rows = [row if row.a == name else row.reversed() for row in self.all_pairs if name in (row.a, row.b)]
-        better = [(row.p_adjusted, row.b) for row in rows if row.p_adjusted <= LEVEL and self.ranked.index(row.b) < self.ranked.index(name)]
+        better = [(row.p_adjusted, row.b) for row in rows if row.p_adjusted <= ALPHA and self.ranked.index(row.b) < self.ranked.index(name)]
         return (min(better)[1], min(better)[0]) if better else None
 
 
@@ -120,11 +120,11 @@ def verdict(
     indistinguishable = unrejected(tests, pairs)
     chosen = tuple(comparisons(pairs, tests, family, names, sign))
     pairwise = chosen if baseline is None else tuple(comparisons(pairs, randomise(pairs, every, seed), every, names, sign))
-    worse = {row.b if sign * row.difference.value > 0 else row.a for row in pairwise if row.p_adjusted <= LEVEL}
+    worse = {row.b if sign * row.difference.value > 0 else row.a for row in pairwise if row.p_adjusted <= ALPHA}
     ranking = np.argsort(-np.nanmean(observed.averaged(scores)[0], axis=1), kind="stable")
     best = [place for place in ranking.tolist() if place in indistinguishable]
     n = int((~np.isnan(scores)).all(axis=0).sum())
-    reason = _reason(pairs, best, n, int(observed.observed(np.ones((1, len(observed))))[0]), len(names))
+    reason = _reason(pairs, best, n, observed.count, len(names))
     return Verdict(
         metric=metric,
         family="all pairs" if baseline is None else f"against {baseline}",
@@ -140,7 +140,7 @@ def verdict(
         power=_power(pairs, ranking.tolist(), names, baseline, tests.level, smallest_difference),
         conditional=CONDITIONAL if pairs.conditional.any() else "",
         n=n,
-        clusters=int(observed.observed(np.ones((1, len(observed))))[0]),
+        clusters=observed.count,
     )
 
 

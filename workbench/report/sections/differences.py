@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.analysis.findings import ALPHA, Findings
+from workbench.analysis.findings import Findings
 from workbench.core.formatting import plural, shortened
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, key_of, p_cell, words
 from workbench.report.figures import plots
@@ -12,6 +12,7 @@ from workbench.report.figures.canvas import NAME_LENGTH
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
 from workbench.report.text.verdict import same
 from workbench.statistics.comparison import Comparison
+from workbench.statistics.intervals import ALPHA
 
 _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 

@@ -5,11 +5,11 @@ A null result reads as one: the words winner, better and best appear only if the
 
 import numpy as np
 
-from workbench.analysis.findings import ALPHA, Findings
+from workbench.analysis.findings import Findings
 from workbench.core.formatting import approximate, count, listed, number, p_value, plural, share, signed
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
-from workbench.statistics.intervals import bounds_text
+from workbench.statistics.intervals import ALPHA, bounds_text
 from workbench.statistics.power import Detectable
 from workbench.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
 
