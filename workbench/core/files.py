@@ -13,11 +13,13 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # SQLite and numpy raise this error without an error number.
 _SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR)
+# A broken disk, or one that was unplugged or unmounted.
+_BROKEN = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.ESTALE, errno.EREMOTEIO)
 
 
 @contextmanager
 def store_errors(place: Path) -> Iterator[None]:
-    """Turn disk errors while writing under `place` into one line with a fix. Finished results survive a full disk."""
+    """Turn disk errors while reading or writing under `place` into one line with a fix. Finished results survive them."""
     try:
         yield
     except WorkbenchError:
@@ -29,6 +31,9 @@ def store_errors(place: Path) -> Iterator[None]:
         if number in _UNWRITABLE:
             what = f"{getattr(error, 'filename', None) or place} cannot be written"
             raise StoreError(what, "choose another --outputs or change its permissions") from error
+        if number in _BROKEN:
+            what = f"the disk failed at {getattr(error, 'filename', None) or place} ({os.strerror(number or 0)})"
+            raise StoreError(what, "check the disk and run again: finished results are kept") from error
         raise
 
 

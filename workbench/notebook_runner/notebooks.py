@@ -89,7 +89,6 @@ def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
 
 def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path, kernels: Kernels | None) -> Any:
     import papermill
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets.config import Config
 
     failed.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +116,9 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
         # Keep the notebook only for papermill's own failures: that of a killed or timed-out kernel is marked as completed.
         shutil.copyfile(executed, failed)
         raise NotebookError(f"the notebook {name} failed: {error.ename}: {error.evalue}", f"open {failed}") from error
-    except (DeadKernelError, CellTimeoutError, CellExecutionError, RuntimeError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # nbclient's errors of dead and slow kernels, jupyter_client's of messages it cannot read, ZeroMQ's
         what = f"the kernel of the notebook {name} did not finish ({type(error).__name__})"
         raise NotebookError(what, "run again; if the error persists, the machine may be short of memory") from error
     return _record(executed, parameters["run_id"], name, source)

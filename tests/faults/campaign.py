@@ -1,0 +1,190 @@
+"""Run a small sweep with every fault of a list, run it again, and compare its outputs with those of an undisturbed sweep."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+from typing import Any, Literal
+
+import pandas as pd
+
+from tests.faults.injection import Fault, Kind, Operation
+from workbench.schemas import SCHEMAS
+
+ROOT = Path(__file__).parents[2]
+KINDS: dict[Operation, tuple[Kind, ...]] = {
+    "read": ("error",),
+    "write": ("error", "full", "kill", "torn"),
+    "fsync": ("error", "kill"),
+    "rename": ("error", "kill", "torn"),
+    "sqlite": ("error", "full", "kill", "torn"),
+    "message": ("error", "kill"),
+}
+DOCTOR = ["doctor"]
+_KILLED = -9
+
+Ending = Literal["unaffected", "repaired", "repaired by doctor"]
+
+
+class CampaignError(AssertionError):
+    """A fault that was believed, that ended without a clear line, or that could not be repaired."""
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """The folder of a case before its first sweep, the outputs that it must lead to, and the operations of that sweep."""
+
+    start: Path
+    outputs: Path
+    counts: dict[Operation, int]
+
+    def faults(self, operations: Iterable[Operation]) -> list[Fault]:
+        """Every fault of these operations in the sweep."""
+        return [
+            Fault(operation, number, kind)
+            for operation in operations
+            for number in range(1, self.counts[operation] + 1)
+            for kind in KINDS[operation]
+        ]
+
+
+class Runner:
+    """A process that runs sweeps, each in a fork of it."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.faults.sweeps"]
+        self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, folder: Path, command: Sequence[str], fault: Fault | None = None) -> tuple[int, dict[Operation, int]]:
+        """Run a command in a folder and return its exit code (negative: the signal that killed it) and its operations."""
+        assert self._process.stdin
+        assert self._process.stdout
+        injected = [fault.operation, fault.number, fault.kind] if fault else None
+        self._process.stdin.write(json.dumps({"folder": str(folder), "command": list(command), "fault": injected}) + "\n")
+        self._process.stdin.flush()
+        code, counts = json.loads(self._process.stdout.readline())
+        return code, Counter(counts)
+
+    def close(self) -> None:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+@contextmanager
+def runners(count: int) -> Iterator["Queue[Runner]"]:
+    """Yield a queue of runners that threads take one from and put it back."""
+    queue: Queue[Runner] = Queue()
+    started = [Runner() for _ in range(count)]
+    for runner in started:
+        queue.put(runner)
+    try:
+        yield queue
+    finally:
+        for runner in started:
+            runner.close()
+
+
+def undisturbed(runner: Runner, start: Path, command: Sequence[str], folder: Path) -> Undisturbed:
+    """Run the command in a copy of `start` and keep its outputs."""
+    shutil.copytree(start, folder)
+    code, counts = runner.run(folder, command)
+    assert code == 0, (folder / "log.txt").read_text()
+    return Undisturbed(start, folder / "outputs" / "small", counts)
+
+
+def inject(runner: Runner, world: Undisturbed, fault: Fault, command: Sequence[str], folder: Path) -> Ending:
+    """Run the command with a fault and then without. Raises CampaignError unless the outputs end as undisturbed."""
+    shutil.copytree(world.start, folder)
+    code, _ = runner.run(folder, command, fault)
+    # A kernel that was killed is the sweep's to report; a sweep that was killed cannot.
+    if code != _KILLED:
+        check_ended(folder, code)
+    if code == 0 and (wrong := difference(folder, world.outputs)):
+        raise CampaignError(f"{fault}: believed ({wrong})")
+    ending = recover(runner, world, str(fault), command, folder)
+    return "unaffected" if code == 0 else ending
+
+
+def recover(runner: Runner, world: Undisturbed, what: str, command: Sequence[str], folder: Path) -> Ending:
+    """Run the command until its outputs are those of an undisturbed run, with `workbench doctor` if it names damage."""
+    for ending, commands in (("repaired", [command]), ("repaired by doctor", [DOCTOR, command])):
+        code = 0
+        for each in commands:
+            code, _ = runner.run(folder, each)
+            check_ended(folder, code)
+        if code == 0:
+            if wrong := difference(folder, world.outputs):
+                raise CampaignError(f"{what}: believed later ({wrong})")
+            return ending  # type: ignore[return-value]
+    raise CampaignError(f"{what}: not repaired, {last_line(folder)}")
+
+
+def check_ended(folder: Path, code: int) -> None:
+    """Raise CampaignError if a command neither succeeded nor ended with a clear line."""
+    text = (folder / "log.txt").read_text()
+    if code not in (0, 2, 3) or "Traceback" in text or "unexpected" in text:
+        raise CampaignError(f"exit code {code}, {last_line(folder)}")
+
+
+def last_line(folder: Path) -> str:
+    lines = (folder / "log.txt").read_text().splitlines()
+    return lines[-1][:400] if lines else ""
+
+
+def difference(folder: Path, expected: Path) -> str:
+    """Name the first output that differs from the expected ones, or return an empty text."""
+    found = folder / "outputs" / "small"
+    for name in sorted({name for name, schema in SCHEMAS.items() if schema.required} - {"timings"}):
+        try:
+            pd.testing.assert_frame_equal(pd.read_parquet(found / f"{name}.parquet"), pd.read_parquet(expected / f"{name}.parquet"))
+        except (AssertionError, OSError, ValueError) as error:
+            return f"{name}.parquet: {str(error).splitlines()[0]}"
+    for path in sorted(expected.glob("runs/*.trec")):
+        if (found / "runs" / path.name).read_bytes() != path.read_bytes():
+            return path.name
+    for path in sorted(expected.glob("notebooks/*.ipynb")):
+        if not (found / "notebooks" / path.name).exists():
+            return path.name
+    page = found / "report.html"
+    return "" if page.exists() and page.stat().st_size > 50_000 and "</html>" in page.read_text()[-100:] else "report.html"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault: its row and column in the table of results, and what runs it in a new folder."""
+
+    group: str
+    name: str
+    run: Callable[[Runner, Path], Ending]
+
+
+def campaign(cases: Sequence[Case], folder: Path, parallel: int = 1) -> tuple[Counter[tuple[str, Ending]], list[str]]:
+    """Run cases on some processes. Returns how often each group ended how, and the failures."""
+    endings: Counter[tuple[str, Ending]] = Counter()
+    failures: list[str] = []
+
+    def one(number: int, case: Case, queue: "Queue[Runner]") -> None:
+        runner, place = queue.get(), folder / f"case-{number}"
+        try:
+            endings[case.group, case.run(runner, place)] += 1
+            shutil.rmtree(place)
+        except CampaignError as error:
+            failures.append(f"{case.group}, {case.name} in {place}: {error}")
+        finally:
+            queue.put(runner)
+
+    with runners(parallel) as queue, ThreadPoolExecutor(parallel) as pool:
+        futures: list[Any] = [pool.submit(one, number, case, queue) for number, case in enumerate(cases)]
+        for future in futures:
+            future.result()
+    return endings, failures

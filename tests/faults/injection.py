@@ -1,0 +1,203 @@
+"""Make one operation of this process fail: the n-th read, write, fsync, rename or SQLite call below a folder, or the n-th kernel message.
+
+Python's own files are replaced one level above the system call, so a fault hits exactly one call of `write(2)` or `read(2)`. Files that
+Chroma writes, and memory-mapped arrays, are outside: those are damaged at rest instead (`damage.py`).
+"""
+
+import builtins
+import contextlib
+import errno
+import io
+import os
+import shutil
+import signal
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import jupyter_client.session
+import numpy as np
+import psutil
+import pyarrow.parquet as pq
+
+Operation = Literal["read", "write", "fsync", "rename", "sqlite", "message"]
+Kind = Literal["error", "full", "kill", "torn"]
+
+_NUMBERS = {"error": errno.EIO, "full": errno.ENOSPC}
+_SQLITE = {"error": "disk I/O error", "full": "database or disk is full"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens at the `number`-th `operation`.
+
+    `error` and `full` raise what the system raises for a broken and for a full disk. `kill` ends the process without any clean-up before the
+    operation, `torn` after half of it: half of the bytes are written, or the file is renamed. A message's `error` garbles it, and its `kill`
+    ends the kernel.
+    """
+
+    operation: Operation
+    number: int
+    kind: Kind
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.number} {self.kind}"
+
+
+def kill_kernel() -> None:
+    """Kill the first kernel that this process's server of kernels has forked."""
+    for process in psutil.Process().children(recursive=True):
+        # One may end meanwhile, or be a zombie already.
+        with contextlib.suppress(psutil.Error):
+            if "kernel_server" in " ".join(process.cmdline()) and process.children():
+                process.children()[0].kill()
+                return
+
+
+class Injector:
+    """Counts the operations of this process below `folder`, and lets `fault` happen."""
+
+    def __init__(self, folder: Path, fault: Fault | None) -> None:
+        self._folder, self._fault = os.fspath(folder), fault
+        self.counts: Counter[Operation] = Counter()
+
+    def watches(self, path: Any) -> bool:
+        with contextlib.suppress(TypeError, ValueError):
+            return os.path.abspath(os.fspath(path)).startswith(self._folder)
+        return False
+
+    def hit(self, operation: Operation, half: Callable[[], object] = lambda: None) -> None:
+        """Count an operation, and fail it if its turn has come. `half` does half of it."""
+        self.counts[operation] += 1
+        fault = self._fault
+        if fault is None or (operation, self.counts[operation]) != (fault.operation, fault.number):
+            return
+        if fault.kind == "torn":
+            half()
+        if fault.kind in ("kill", "torn"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if operation == "sqlite":
+            raise sqlite3.OperationalError(_SQLITE[fault.kind])
+        raise OSError(_NUMBERS[fault.kind], os.strerror(_NUMBERS[fault.kind]), "injected")
+
+    def install(self) -> None:
+        """Replace the functions that reach files, SQLite and kernels."""
+        self._files()
+        self._paths()
+        self._sqlite()
+        self._messages()
+
+    def _files(self) -> None:
+        injector, plain = self, io.open
+
+        class RawFile(io.FileIO):
+            def write(self, data: Any) -> int:
+                view = memoryview(data).cast("B")
+                injector.hit("write", lambda: super(RawFile, self).write(view[: len(view) // 2]))
+                return super().write(data)
+
+            def readinto(self, buffer: Any) -> int | None:
+                injector.hit("read")
+                return super().readinto(buffer)
+
+            def readall(self) -> bytes:
+                injector.hit("read")
+                return super().readall()
+
+            def read(self, size: int | None = -1) -> bytes:
+                injector.hit("read")
+                return super().read(-1 if size is None else size)
+
+        def opened(
+            file: Any,
+            mode: str = "r",
+            buffering: int = -1,
+            encoding: str | None = None,
+            errors: str | None = None,
+            newline: str | None = None,
+            closefd: bool = True,
+            opener: Any = None,
+        ) -> Any:
+            if not injector.watches(file):
+                return plain(file, mode, buffering, encoding, errors, newline, closefd, opener)
+            raw = RawFile(file, mode.replace("b", "").replace("t", ""), closefd, opener)
+            if buffering == 0:
+                return raw
+            layer = io.BufferedRandom if "+" in mode else io.BufferedReader if "r" in mode else io.BufferedWriter
+            size = buffering if buffering > 1 else io.DEFAULT_BUFFER_SIZE
+            buffered: Any = layer(raw, size)
+            return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding, errors, newline)
+
+        builtins.open = io.open = opened  # type: ignore[assignment]
+        # Both would pass bytes to the system beside the file object.
+        np.lib._format_impl.isfileobj = lambda _: False  # type: ignore[attr-defined]
+        shutil._USE_CP_SENDFILE = False  # type: ignore[attr-defined]
+        pq.ParquetWriter.write_table = self._before("write", pq.ParquetWriter.write_table)
+
+    def _before(self, operation: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
+        def failing(*values: Any, **options: Any) -> Any:
+            self.hit(operation)
+            return call(*values, **options)
+
+        return failing
+
+    def _paths(self) -> None:
+        fsync = os.fsync
+
+        def synced(descriptor: int) -> None:
+            if self.watches(os.readlink(f"/proc/self/fd/{descriptor}")):
+                self.hit("fsync")
+            fsync(descriptor)
+
+        def moving(move: Callable[..., None]) -> Callable[..., None]:
+            def moved(source: Any, target: Any, **options: Any) -> None:
+                if self.watches(target):
+                    self.hit("rename", lambda: move(source, target, **options))
+                move(source, target, **options)
+
+            return moved
+
+        os.fsync, os.rename, os.replace = synced, moving(os.rename), moving(os.replace)  # type: ignore[assignment]
+
+    def _sqlite(self) -> None:
+        injector, connect = self, sqlite3.connect
+
+        class Connection(sqlite3.Connection):
+            def execute(self, *values: Any) -> Any:
+                injector.hit("sqlite")
+                return super().execute(*values)
+
+            def executemany(self, *values: Any) -> Any:
+                injector.hit("sqlite")
+                return super().executemany(*values)
+
+            def commit(self) -> None:
+                injector.hit("sqlite", super().commit)
+                super().commit()
+
+            def __exit__(self, *error: Any) -> Any:
+                # The commit of a `with` block.
+                injector.hit("sqlite", lambda: super(Connection, self).__exit__(*error))
+                return super().__exit__(*error)
+
+        def connected(database: Any, *values: Any, **options: Any) -> Any:
+            return connect(database, *values, **({"factory": Connection} if self.watches(database) else {}), **options)
+
+        sqlite3.connect = connected  # type: ignore[assignment]
+
+    def _messages(self) -> None:
+        session = jupyter_client.session.Session
+        deserialize, fault = session.deserialize, self._fault
+
+        def received(own: Any, parts: Any, *values: Any, **options: Any) -> Any:
+            self.counts["message"] += 1
+            if fault and (fault.operation, fault.number) == ("message", self.counts["message"]):
+                if fault.kind == "error":
+                    raise ValueError("Invalid Signature: injected")
+                kill_kernel()
+            return deserialize(own, parts, *values, **options)
+
+        session.deserialize = received

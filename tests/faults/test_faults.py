@@ -1,0 +1,43 @@
+"""Faults at single operations of a sweep, and damage of what it left. `make test` runs a sample, `make soak` all of them."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
+from pathlib import Path
+
+import pytest
+
+from tests.faults.campaign import Case, Runner, campaign
+from tests.faults.cases import Worlds
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
+    runner = Runner()
+    yield Worlds(runner, tmp_path_factory.mktemp("worlds"))
+    runner.close()
+
+
+def sample(cases: Iterable[Case], each: int) -> list[Case]:
+    """So many cases of each group, the same in every run."""
+    shuffled = list(cases)
+    random.Random(15).shuffle(shuffled)
+    groups = groupby(sorted(shuffled, key=lambda case: case.group), key=lambda case: case.group)
+    return [case for _, group in groups for case in islice(group, each)]
+
+
+def check(cases: list[Case], folder: Path) -> None:
+    endings, failures = campaign(cases, folder)
+    assert failures == []
+    assert sum(endings.values()) == len(cases) > 0
+
+
+@pytest.mark.parametrize(("kind", "each"), [(Worlds.operations, 1), (Worlds.messages, 1), (Worlds.damaged, 3)])
+def test_a_sample_of_faults_changes_no_result(worlds, tmp_path, kind: Callable[[Worlds], Iterator[Case]], each: int) -> None:
+    check(sample(kind(worlds), each), tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", [Worlds.operations, Worlds.messages, Worlds.damaged])
+def test_no_fault_changes_a_result(worlds, tmp_path, kind: Callable[[Worlds], Iterator[Case]]) -> None:
+    check(list(kind(worlds)), tmp_path)
