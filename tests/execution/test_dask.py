@@ -121,7 +121,7 @@ def vectors(outputs: Path) -> int:
     """How many vectors the cache holds."""
     try:
         with contextlib.closing(sqlite3.connect(f"file:{outputs / '.store' / 'vectors.sqlite'}?mode=ro", uri=True)) as connection:
-            return connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+            return connection.execute("SELECT count(*) FROM checked_vectors").fetchone()[0]
     except sqlite3.OperationalError:  # it is not made yet
         return 0
 

@@ -1,6 +1,5 @@
 """The report comes from the store, and is made anew exactly where something that it shows differs."""
 
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.errors import StoreError
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import publish as publish_run
 from workbench.execution.outputs import publish_report
+from workbench.experiment.read import experiment_of
 from workbench.report.render.html import write_report
 from workbench.report.render.terminal import summary_lines
 from workbench.results.run_tables import RunTables
-from workbench.storage.result_store import MANIFEST, Store
+from workbench.storage.entry_manifest import EntryManifest
+from workbench.storage.result_store import MANIFEST, Draft, Store
 
 
 @pytest.fixture
@@ -69,8 +72,9 @@ def test_a_recomputed_result_has_new_timings(few: Outcome, publish: Callable, re
     publish(collect(outcome))
     publish(collect(run_experiment(few.experiment, outputs, lambda _: None)))
     assert len(reports()) == 1
-    manifest = outcome.results[0].hits.folder / MANIFEST
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"seconds": 12.5}))
+    path = outcome.results[0].hits.folder / MANIFEST
+    manifest = EntryManifest.read(path.read_bytes())
+    path.write_text(EntryManifest.of(manifest.kind, manifest.key, 12.5, manifest.files).model_dump_json())
     publish(collect(run_experiment(few.experiment, outputs, lambda _: None)))
     assert len(reports()) == 2
 
@@ -86,3 +90,30 @@ def test_a_stored_report_that_was_damaged_is_an_error_and_not_shown(
     with pytest.raises(StoreError, match=r"is corrupt \(report\.html.*delete the folder"):
         publish(run)
     assert path.read_bytes() == before
+
+
+def test_reports_and_notebooks_are_never_taken_from_a_shared_store(
+    handbook_corner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, outputs = tmp_path / "shared", tmp_path / "outputs"
+    monkeypatch.setenv("WORKBENCH_STORE", str(shared))
+    settings = {
+        "name": "x",
+        "dataset": {"kind": "golden", "path": str(handbook_corner)},
+        "pipeline": {"retrieval": {"kind": "bm25"}},
+    }
+    outcome = run_experiment(experiment_of(settings, "test"), outputs, lambda _: None)
+    run = collect(outcome)
+    key = fingerprint(run.digest(), run.manifest["commit"], code_digest())
+
+    def attack(draft: Draft) -> None:
+        (draft.folder / "report.html").write_text("<script>alert(1)</script>")
+        draft.values("terminal", ["all is well"])
+
+    Store(shared).obtain("reports", key, attack)
+    page, lines, errors = publish_run(outcome, lambda _: None)
+    assert not errors
+    assert "alert(1)" not in page.read_text("utf-8")
+    assert "all is well" not in lines
+    assert (outputs / ".store" / "reports" / key).is_dir()
+    assert not (shared / "notebooks").exists()

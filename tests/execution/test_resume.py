@@ -52,7 +52,7 @@ def embedded(folder: Path) -> list[tuple[int, bytes]]:
         return []
     connection = sqlite3.connect(path)
     try:
-        return connection.execute("SELECT rowid, key FROM vectors ORDER BY rowid").fetchall()
+        return connection.execute("SELECT rowid, key FROM checked_vectors ORDER BY rowid").fetchall()
     except sqlite3.OperationalError:  # killed before the table was made
         return []
     finally:

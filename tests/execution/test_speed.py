@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -6,6 +5,7 @@ import pytest
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.execution.speed import EncodingModel, Speed, speeds_of
+from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.result_store import MANIFEST, Store
 
 MINILM = EncodingModel("all-MiniLM-L6-v2", "openvino bfloat16")
@@ -16,7 +16,8 @@ def measured(store: Store, key: str, tokens: int, seconds: float, model: Encodin
     named = {"model": model.model, "encoder": model.encoder} if model else {}
     entry = store.obtain("vectors", key, lambda draft: draft.values("encoded", {"tokens": tokens} | named))
     path = entry.folder / MANIFEST
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"seconds": seconds}))
+    manifest = EntryManifest.read(path.read_bytes())
+    path.write_text(EntryManifest.of(manifest.kind, manifest.key, seconds, manifest.files).model_dump_json())
 
 
 def test_the_speed_is_the_range_of_what_the_model_measured_and_a_little_more(tmp_path: Path) -> None:

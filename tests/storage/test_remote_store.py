@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError, StoreError
+from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of, shown
 from workbench.storage.result_store import Draft, Entry
 
@@ -41,7 +42,8 @@ def test_what_one_machine_computes_another_one_reads(machine, server):
     found = other.obtain("kind", "key", refuse)
     assert not found.computed
     check(found)
-    assert len(server.files()) == 3
+    assert len(server.files()) == 4
+    assert "store.json" in server.files()
     # Now from the copy: the server is not asked.
     shutil.rmtree(server.folder)
     check(other.obtain("kind", "key", refuse))
@@ -74,6 +76,47 @@ def test_a_damaged_or_missing_file_is_reported_with_its_place_and_without_the_pa
         machine("third").get("kind", "key")
     assert "secret" not in str(found.value)
     assert not (machine("third").root / "kind" / "key").exists()
+
+
+def test_an_entry_put_under_anothers_key_is_not_believed(machine, server):
+    machine("one").obtain("kind", "key", fill)
+    shutil.copytree(server.folder / "kind" / "key", server.folder / "kind" / "wanted")
+    with pytest.raises(StoreError, match=r"kind/wanted is corrupt \(it is kind/key\); delete ftp"):
+        machine("other").get("kind", "wanted")
+    assert not (machine("other").root / "kind" / "wanted").exists()
+
+
+def test_a_manifest_cannot_name_files_outside_its_entry(machine, server):
+    machine("one").obtain("kind", "key", fill)
+    path = server.folder / "kind" / "key" / "entry.json"
+    files = EntryManifest.read(path.read_bytes()).files
+    path.write_text(EntryManifest.of("kind", "key", 1, files | {"../../../escaped": (1, "0" * 128)}).model_dump_json())
+    with pytest.raises(StoreError, match=r"corrupt \(entry.json names the file '../../../escaped'\)"):
+        machine("other").get("kind", "key")
+
+
+def test_a_damaged_entry_is_not_uploaded(machine, server):
+    def compute(draft: Draft) -> None:
+        fill(draft)
+        server.end()
+
+    one = machine("one")
+    with pytest.raises(StoreError, match="cannot be used"):
+        one.obtain("kind", "key", compute)
+    (one.root / "kind" / "key" / "about.json").write_text("{}")
+    server.begin()
+    with pytest.raises(StoreError, match=r"about\.json has changed"):
+        one.get("kind", "key")
+    assert server.files() == []
+
+
+def test_a_store_of_another_layout_under_a_url_is_refused_by_name(machine, server):
+    machine("one").obtain("kind", "key", fill)
+    (server.folder / "store.json").write_text('{"layout": 9}')
+    with pytest.raises(
+        StoreError, match=r"the store ftp://127.0.0.1:\d+/shared was written by another version .*\(layout 9; this one uses 1\)"
+    ):
+        machine("other").get("kind", "key")
 
 
 def test_two_that_upload_the_same_entry_leave_one_that_is_whole(machine, server):

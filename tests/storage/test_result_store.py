@@ -1,6 +1,8 @@
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import pytest
 
 from workbench.core.files import write_atomically, write_text
 from workbench.errors import InputError, StoreError
+from workbench.storage.layout import MARK
 from workbench.storage.result_store import MANIFEST, Draft, Store
 
 # Computes an entry; each computation leaves a mark, waits for a line on stdin if told to, and writes 100,000 numbers.
@@ -109,6 +112,14 @@ def _flip(path: Path) -> None:
     path.write_bytes(raw)
 
 
+def manifest_of(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / MANIFEST).read_text()))
+
+
+def rewrite(folder: Path, **changes: object) -> None:
+    (folder / MANIFEST).write_text(json.dumps(manifest_of(folder) | changes))
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "one bit": lambda folder: _flip(folder / "vectors.npy"),
     "a file gone": lambda folder: (folder / "rows.parquet").unlink(),
@@ -117,6 +128,16 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "another manifest": lambda folder: (folder / MANIFEST).write_text("[]"),
     "an odd manifest": lambda folder: (folder / MANIFEST).write_text('{"files": [], "seconds": 1}'),
     "an empty manifest": lambda folder: (folder / MANIFEST).write_text("{}"),
+    "another entry": lambda folder: rewrite(folder, key="other"),
+    "another kind": lambda folder: rewrite(folder, kind="other"),
+    "no files": lambda folder: rewrite(folder, files={}),
+    "no files and no digest": lambda folder: rewrite(folder, files={}, digest=None),
+    "fewer files": lambda folder: rewrite(folder, files={"about.json": manifest_of(folder)["files"]["about.json"]}),
+    "other seconds": lambda folder: rewrite(folder, seconds=1e9),
+    "seconds in words": lambda folder: rewrite(folder, seconds="soon", digest=None),
+    "no number of seconds": lambda folder: rewrite(folder, seconds=float("nan"), digest=None),
+    "negative seconds": lambda folder: rewrite(folder, seconds=-1, digest=None),
+    "a file of another folder": lambda folder: rewrite(folder, files={"../other": [0, ""]}, digest=None),
 }
 
 
@@ -133,6 +154,59 @@ def test_a_damaged_entry_names_its_folder_and_the_fix_which_works(store: Store, 
     (folder / MANIFEST).unlink()
     assert store.obtain("kind", "key", fill).computed
     assert store.obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
+
+
+def test_an_entry_replaced_by_another_ones_is_named(store: Store) -> None:
+    other = store.obtain("kind", "other", lambda draft: draft.values("about", {"n": 3})).folder
+    folder = store.obtain("kind", "key", fill).folder
+    shutil.rmtree(folder)
+    shutil.copytree(other, folder)
+    with pytest.raises(StoreError, match=r"the store entry \S+kind/key is corrupt \(it is kind/other\); delete the folder"):
+        store.get("kind", "key")
+
+
+def test_a_file_that_the_manifest_does_not_list_is_not_read(store: Store) -> None:
+    folder = store.obtain("kind", "key", fill).folder
+    (folder / "added.json").write_text("1")
+    entry = store.get("kind", "key")
+    assert entry is not None
+    for read in (lambda: entry.values("added"), lambda: entry.table("rows2"), lambda: entry.array("x"), lambda: entry.file("report.html")):
+        with pytest.raises(StoreError, match=r"kind/key is corrupt \(\S+ is missing\); delete the folder"):
+            read()
+
+
+def test_a_file_that_is_no_table_is_one_line(store: Store) -> None:
+    entry = store.obtain("kind", "key", lambda draft: (draft.folder / "rows.parquet").write_text("no table"))
+    with pytest.raises(StoreError, match=r"kind/key is corrupt \(rows.parquet: ArrowInvalid\)"):
+        entry.table("rows")
+
+
+def test_entries_of_an_earlier_version_without_a_digest_are_read(store: Store) -> None:
+    folder = store.obtain("kind", "key", fill).folder
+    manifest = manifest_of(folder)
+    del manifest["digest"]
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    (store.root / MARK).unlink()
+    assert Store(store.root).obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
+    Store(store.root).obtain("kind", "other", fill)
+    assert (store.root / MARK).is_file()
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ('{"layout": 2}', r"was written by another version of Workbench \(layout 2; this one uses 1\); use that version, or choose"),
+        ('{"layout": "1"}', r"is corrupt \(store.json cannot be read\); run workbench doctor"),
+        ("", r"is corrupt \(store.json cannot be read\); run workbench doctor"),
+    ],
+)
+def test_a_store_of_another_layout_is_refused_by_name(store: Store, mark: str, said: str) -> None:
+    store.obtain("kind", "key", fill)
+    (store.root / MARK).write_text(mark)
+    for use in (lambda: Store(store.root).get("kind", "key"), lambda: Store(store.root).obtain("kind", "other", fill)):
+        with pytest.raises(StoreError, match=rf"the store {store.root} {said}"):
+            use()
+    assert not store.has("kind", "other")
 
 
 def test_a_killed_computation_is_never_seen_and_does_not_block_the_next(tmp_path: Path, start: Callable) -> None:
@@ -173,7 +247,7 @@ def test_of_several_processes_one_computes_and_all_get_it(tmp_path: Path, start:
 def test_a_full_disk_is_one_line_with_its_fix_and_leaves_nothing(tmp_path: Path, run_python: Callable, statement: str) -> None:
     line = run_python(FULL.replace("{statement}", statement), tmp_path)
     assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
-    left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".lock")]
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != MARK and not path.name.endswith(".lock")]
     assert left == []
 
 

@@ -8,7 +8,7 @@ import pytest
 from workbench.errors import StoreError
 from workbench.storage.vector_cache import VectorCache
 
-# Commits batches of 200 vectors for ever; every vector of batch b is full of b.
+# Commits batches of 200 vectors for ever; every vector of batch b is full of b + 1.
 WRITER = """
 import itertools, sys
 from pathlib import Path
@@ -17,7 +17,7 @@ from workbench.storage.vector_cache import VectorCache
 cache = VectorCache(Path(sys.argv[1]))
 for batch in itertools.count() if sys.argv[3] == "for ever" else range(int(sys.argv[3])):
     keys = [f"{sys.argv[2]}{batch:07}{row:08}".encode() for row in range(200)]
-    cache.put(keys, np.full((200, 384), batch, dtype=np.float32))
+    cache.put(keys, np.full((200, 384), batch + 1, dtype=np.float32))
     print(batch, flush=True)
 """
 
@@ -49,13 +49,13 @@ def test_nothing_asked_is_nothing_found(cache: VectorCache) -> None:
 
 def test_a_key_keeps_its_first_vector(cache: VectorCache) -> None:
     cache.put(keys(1), np.ones((1, 3), np.float32))
-    cache.put(keys(2), np.zeros((2, 3), np.float32))
-    assert [vector.tolist() for vector in cache.get(keys(2)).values()] == [[1, 1, 1], [0, 0, 0]]
+    cache.put(keys(2), np.full((2, 3), 2, np.float32))
+    assert [vector.tolist() for vector in cache.get(keys(2)).values()] == [[1, 1, 1], [2, 2, 2]]
 
 
 def test_keys_and_vectors_of_different_numbers_are_refused(cache: VectorCache) -> None:
     with pytest.raises(ValueError, match="shorter"):
-        cache.put(keys(2), np.zeros((1, 3), np.float32))
+        cache.put(keys(2), np.ones((1, 3), np.float32))
     assert cache.present(keys(2)) == set()
 
 
@@ -80,7 +80,9 @@ def test_a_killed_writer_leaves_whole_batches(tmp_path: Path, start: Callable) -
     child.kill()
     child.wait()
     with sqlite3.connect(path) as connection:
-        rows = connection.execute("SELECT substr(key, 2, 7), count(*), min(length(vector)) FROM vectors GROUP BY 1 ORDER BY 1").fetchall()
+        rows = connection.execute(
+            "SELECT substr(key, 2, 7), count(*), min(length(vector)) FROM checked_vectors GROUP BY 1 ORDER BY 1"
+        ).fetchall()
     assert len(rows) >= 13
     assert [int(batch) for batch, _, _ in rows] == list(range(len(rows)))
     assert {(count, size) for _, count, size in rows} == {(200, 384 * 4)}
@@ -99,9 +101,9 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path, start: Callab
         for batch in (0, 7, 14):
             found = cache.get([f"{name}{batch:07}{row:08}".encode() for row in range(200)])
             assert len(found) == 200
-            assert all((vector == batch).all() for vector in found.values())
+            assert all((vector == batch + 1).all() for vector in found.values())
     with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (2 * 15 * 200,)
+        assert connection.execute("SELECT count(*) FROM checked_vectors").fetchone() == (2 * 15 * 200,)
 
 
 def test_a_damaged_file_is_one_line_with_the_fix_which_works(cache: VectorCache) -> None:

@@ -75,7 +75,7 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
         from workbench.notebook_runner.run_notebooks import write_trends
         from workbench.pipeline.context import Workspace
 
-        click.echo(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).store)}")
+        click.echo(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).page_store)}")
         return
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:

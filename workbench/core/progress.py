@@ -1,5 +1,6 @@
-"""Progress bars in terminals and notebooks."""
+"""Progress bars in terminals and notebooks, and lines beside them."""
 
+import sys
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -27,3 +28,8 @@ class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type c
         if self._output:
             self._output.update({"text/plain": ""}, raw=True)
             self._output = None
+
+
+def notice(line: str) -> None:
+    """Print a line on stderr, above any progress bar."""
+    ProgressBar.write(f"workbench: {line}", file=sys.stderr)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from workbench.core import batching
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.embedding.base import Embedder, Role, Usage
-from workbench.errors import RunError
+from workbench.embedding.checks import encode_checked
+from workbench.errors import RunError, StoreError
 from workbench.models.tokenizers import Ints
 from workbench.storage.vector_cache import VectorCache, Vectors
 
@@ -30,6 +31,11 @@ Bools = NDArray[np.bool_]
 VectorBuffer = Callable[[tuple[int, int]], Vectors]
 # 80 MB of vectors from all-MiniLM-L6-v2.
 _MOST = 50_000
+# Cached vectors whose most common dimension is that of all.
+_SAMPLED = 500
+# How often vectors are computed that turn out to be damaged when they are read.
+_ATTEMPTS = 3
+_TOKENS: dict[str, Any] = {"unit": "tok", "unit_scale": True}
 
 
 def in_memory(shape: tuple[int, int]) -> Vectors:
@@ -71,25 +77,32 @@ def embed(
     # Equal texts share a key, and the first is encoded. Batches are planned from all distinct texts and committed as one.
     distinct, places = np.unique(keys, return_index=True)
     cut = np.minimum(lengths[places], embedder.window())
-    missing = _missing(distinct, cache)
-    dimension = _dimension(cache, distinct[~missing])
-    usage = Usage()
-    tokens = int(cut[missing].sum())
-    bar = ProgressBar(total=tokens, unit="tok", unit_scale=True, desc=f"embed {label}".strip(), disable=not tokens)
-    with cache.open_connection(), bar:
-        for batch in _batches(cut):
-            todo = batch[missing[batch]]
-            if len(todo):
-                vectors, used = embedder.encode_metered([texts[place] for place in places[todo].tolist()], role)
-                dimension = dimension or vectors.shape[1]
-                if vectors.shape[1] != dimension:
-                    gave = f"returned vectors of {dimension} dimensions before and {vectors.shape[1]} now: the model has changed"
-                    fix = f"serve the previous model, or delete {cache.path} and run again"
-                    raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
-                cache.put(distinct[todo].tolist(), vectors)
-                usage += used
-                bar.update(int(cut[todo].sum()))
-    return EmbeddedTexts(read(keys, cache, buffer), lengths, tokens, usage)
+    tokens, usage = 0, Usage()
+
+    def encode() -> None:
+        nonlocal tokens, usage
+        missing = _missing(distinct, cache)
+        dimension = _dimension(cache, distinct[~missing])
+        total = int(cut[missing].sum())
+        with cache.open_connection(), ProgressBar(total=total, **_TOKENS, desc=f"embed {label}".strip(), disable=not total) as bar:
+            for batch in _batches(cut):
+                todo = batch[missing[batch]]
+                if len(todo):
+                    vectors, used = encode_checked([texts[place] for place in places[todo].tolist()], embedder, role)
+                    dimension = dimension or vectors.shape[1]
+                    _check_dimension(embedder, dimension, vectors, cache)
+                    cache.put(distinct[todo].tolist(), vectors)
+                    tokens, usage = tokens + int(cut[todo].sum()), usage + used
+                    bar.update(int(cut[todo].sum()))
+
+    return EmbeddedTexts(read(keys, cache, encode, buffer), lengths, tokens, usage)
+
+
+def _check_dimension(embedder: Embedder, dimension: int, vectors: Vectors, cache: VectorCache) -> None:
+    if vectors.shape[1] != dimension:
+        gave = f"returned vectors of {dimension} dimensions before and {vectors.shape[1]} now: the model has changed"
+        fix = f"serve the previous model, or delete {cache.path} and run again"
+        raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
 
 
 def _missing(keys: Keys, cache: VectorCache) -> Bools:
@@ -101,20 +114,34 @@ def _missing(keys: Keys, cache: VectorCache) -> Bools:
     return missing
 
 
-def read(keys: Keys, cache: VectorCache, buffer: VectorBuffer) -> Vectors:
-    """Write the cached vectors of keys to the buffer's array, a block at a time, and return it."""
-    dimension = _dimension(cache, keys)
-    vectors = buffer((len(keys), dimension))
-    for part in batching.blocks(len(keys), batching.rows(16 * dimension)):
-        block = keys[part].tolist()
-        cached = cache.get(block)
-        vectors[part] = np.stack([cached[key] for key in block])
-    return vectors
+def read(keys: Keys, cache: VectorCache, compute: Callable[[], None], buffer: VectorBuffer) -> Vectors:
+    """Compute what the cache lacks and write the vectors of keys to the buffer's array, a block at a time.
+
+    Vectors that the cache finds damaged are computed again. Raises StoreError if new ones are damaged too.
+    """
+    for _ in range(_ATTEMPTS):
+        compute()
+        vectors = buffer((len(keys), _dimension(cache, keys)))
+        # Read all blocks, so that all damaged vectors are found before any is computed again.
+        blocks = [*batching.blocks(len(keys), batching.rows(16 * vectors.shape[1]))]
+        if sum(_read_block(keys[part], cache, vectors[part]) for part in blocks) == len(blocks):
+            return vectors
+    raise StoreError("vectors are damaged soon after they were written to the vector cache", "check the disk, then run workbench doctor")
+
+
+def _read_block(keys: Keys, cache: VectorCache, room: Vectors) -> bool:
+    """Write the vectors of keys to the array, and return False if the cache lacks one."""
+    block = keys.tolist()
+    cached = cache.get(block, room.shape[1])
+    if complete := cached.keys() >= set(block):
+        room[:] = np.stack([cached[key] for key in block])
+    return complete
 
 
 def _dimension(cache: VectorCache, present: Keys) -> int:
-    """Return the dimension of the cached vectors of keys, or 0 without keys."""
-    return next((len(vector) for vector in cache.get(present[:1].tolist()).values()), 0)
+    """Return the dimension of the cached vectors of keys, or 0 without any."""
+    blocks = (present[part].tolist() for part in batching.blocks(len(present), _SAMPLED))
+    return next((len(vector) for block in blocks for vector in cache.get(block).values()), 0)
 
 
 class Batch(NamedTuple):
@@ -167,7 +194,7 @@ class MemoryVectorCache(VectorCache):
             self._held.clear()
         return self._held.keys() & keys
 
-    def get(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+    def get(self, keys: Sequence[bytes], dimension: int = 0) -> dict[bytes, Vectors]:
         """Return the vectors of the keys that the cache contains."""
         return {key: self._held[key] for key in keys if key in self._held}
 

@@ -69,8 +69,8 @@ class OpenAIEmbedder(RemoteEmbedder):
         rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
         return rows, answer.usage.prompt_tokens if answer.usage else None
 
-    def _checked(self, rows: Any, count: int) -> Vectors:
-        vectors = super()._checked(rows, count)
+    def _checked(self, rows: Any, texts: list[str]) -> Vectors:
+        vectors = super()._checked(rows, texts)
         if self.dimensions is not None and vectors.shape[1] != self.dimensions:
             what = f"{self.label} returned vectors of {vectors.shape[1]} dimensions, not the requested {self.dimensions}"
             raise RunError(what, "leave embedding.dimensions out: the server does not shorten vectors")

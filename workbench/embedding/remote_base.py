@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from workbench.core import batching
 from workbench.core.environment import advice
 from workbench.embedding.base import Embedder, Role, Usage
+from workbench.embedding.checks import shown_text
 from workbench.errors import ModelError, RunError, WorkbenchError
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Ints, input_lengths, special_tokens, tokenise, vocabulary_digest
@@ -141,7 +142,7 @@ class RemoteEmbedder(Embedder, ABC):
         for part in batching.blocks(len(inputs), self.batch_texts):
             batch = inputs[part]
             rows, counted = self._call(functools.partial(self._ask, batch))
-            parts.append(self._checked(rows, len(batch)))
+            parts.append(self._checked(rows, batch))
             tokens = int(self._count(batch).sum()) if counted is None else counted
             usage += Usage(tokens, self._cost(tokens))
         if len({part.shape[1] for part in parts}) > 1:
@@ -179,21 +180,21 @@ class RemoteEmbedder(Embedder, ABC):
             texts[place] = texts[place][: int(tokens.ends[room - 1])]
         return texts
 
-    def _checked(self, rows: Any, count: int) -> Vectors:
+    def _checked(self, rows: Any, texts: list[str]) -> Vectors:
         """Return unit vectors. Raises RunError unless the rows are one for each text, of one dimension, finite and not zero."""
         fix = f"check that the server serves an embedding model under the name {self.model!r}"
         try:
             matrix = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError):
             raise RunError(f"{self.label} returned vectors of different dimensions, or no numbers", fix) from None
-        if matrix.ndim != 2 or len(matrix) != count or not matrix.shape[1]:
+        if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:
             received = len(matrix) if matrix.ndim else 0
-            raise RunError(f"{self.label} returned {received} instead of {count} vectors", fix)
+            raise RunError(f"{self.label} returned {received} instead of {len(texts)} vectors", fix)
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-        if not np.isfinite(norms).all():
-            raise RunError(f"{self.label} returned a vector that is not finite", fix)
-        if not norms.all():
-            raise RunError(f"{self.label} returned a vector of zeros, which has no direction", fix)
+        if len(wrong := np.flatnonzero(~np.isfinite(norms))):
+            raise RunError(f"{self.label} returned a vector that is not finite for {shown_text(texts, int(wrong[0]))}", fix)
+        if len(wrong := np.flatnonzero(norms == 0)):
+            raise RunError(f"{self.label} returned a vector of zeros, which has no direction, for {shown_text(texts, int(wrong[0]))}", fix)
         return np.asarray(matrix / norms, dtype=np.float32)
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:

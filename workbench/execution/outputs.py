@@ -40,7 +40,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> tuple[Path, Se
         write_outputs(outcome)
         name, error = next(iter(outcome.failures.items()))
         raise RunError(f"every configuration failed; the first, {name}: {error}")
-    run, store, folder, errors = write_outputs(outcome), outcome.context.workspace.store, outcome.folder, list[str]()
+    run, store, folder, errors = write_outputs(outcome), outcome.context.workspace.page_store, outcome.folder, list[str]()
     if remember:
         try:
             append(run, outcome.context.workspace.outputs, datetime.now(UTC))
@@ -54,7 +54,7 @@ def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Se
     """Write `report.html` into the folder and return it with the lines for the terminal. Both come from the store if unchanged."""
     entry = store.obtain(_REPORTS, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda draft: _render(run, draft))
     path = folder / "report.html"
-    write_atomically(path, lambda aside: shutil.copyfile(entry.folder / path.name, aside))
+    write_atomically(path, lambda aside: shutil.copyfile(entry.file(path.name), aside))
     return path, entry.values(_TERMINAL)
 
 

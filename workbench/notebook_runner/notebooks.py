@@ -65,7 +65,7 @@ def run_notebook(
         draft.values("record", record)
 
     entry = store.obtain(_KIND, run_id, compute)
-    write_atomically(target, lambda aside: shutil.copyfile(entry.folder / "notebook.ipynb", aside))
+    write_atomically(target, lambda aside: shutil.copyfile(entry.file("notebook.ipynb"), aside))
     failed.unlink(missing_ok=True)
     return entry.computed
 

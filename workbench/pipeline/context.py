@@ -59,6 +59,11 @@ class Workspace:
         return RemoteStore(self.url, self.store_root) if self.url else Store(self.store_root)
 
     @cached_property
+    def page_store(self) -> Store:
+        """Return the store of notebooks and reports. It is always in the outputs, since a shared store could contain anybody's HTML."""
+        return Store(self.outputs / ".store")
+
+    @cached_property
     def vectors(self) -> VectorCache:
         """Return the cache of text vectors."""
         return VectorCache(self.store_root / "vectors.sqlite")

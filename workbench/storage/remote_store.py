@@ -5,10 +5,9 @@ Thus every file that an `entry.json` lists is complete: an interrupted upload is
 each `entry.json` names its own writer's files and the last one wins.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +15,9 @@ from urllib.parse import urlsplit
 from workbench.core.environment import advice, cache_folder
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.storage.result_store import MANIFEST, Draft, Entry, Store
+from workbench.storage.entry_manifest import MANIFEST, EntryManifest
+from workbench.storage.layout import MARK, StoreMark, check_mark
+from workbench.storage.result_store import Draft, Entry, Store
 
 # Digits of the digest in the name of an uploaded file, enough for unique names.
 _DIGITS = 32
@@ -46,6 +47,7 @@ class RemoteStore(Store):
     def __init__(self, url: str, root: Path) -> None:
         super().__init__(root)
         self.url = url.rstrip("/")
+        self._remote_layout_known = False
 
     def has(self, kind: str, key: str) -> bool:
         """Return whether the entry is in the copy or under the URL."""
@@ -56,12 +58,15 @@ class RemoteStore(Store):
         if not super().has(kind, key) and (manifest := self._manifest(kind, key)) is not None:
             with self._lock(kind, f"{key}.fetched"):
                 self._fetch(kind, key, manifest)
-        elif super().has(kind, key) and not self._uploaded(kind, key).is_file():
+        entry = super().get(kind, key)
+        if entry and not self._uploaded(kind, key).is_file():
             # The entry was computed while the URL could not be reached.
             self._upload(kind, key)
-        return super().get(kind, key)
+        return entry
 
     def _compute(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
+        # An entry that was deleted here and under the URL may have left this mark.
+        self._uploaded(kind, key).unlink(missing_ok=True)
         entry = super()._compute(kind, key, compute)
         self._upload(kind, key)
         return entry
@@ -82,24 +87,37 @@ class RemoteStore(Store):
         with self._reached() as (fs, top):
             return bool(fs.exists(f"{top}/{name}"))
 
-    def _manifest(self, kind: str, key: str) -> dict[str, Any] | None:
+    def _manifest(self, kind: str, key: str) -> EntryManifest | None:
         """Return the uploaded `entry.json`, or None if it is missing or incomplete."""
         with self._reached() as (fs, top):
             try:
-                manifest = json.loads(fs.cat_file(f"{top}/{kind}/{key}/{MANIFEST}"))
+                self._check_remote_layout(fs, top)
+                return EntryManifest.read(fs.cat_file(f"{top}/{kind}/{key}/{MANIFEST}"))
             except (FileNotFoundError, ValueError):
                 return None
-        return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
 
-    def _fetch(self, kind: str, key: str, manifest: dict[str, Any]) -> None:
+    def _check_remote_layout(self, fs: Any, top: str) -> None:
+        if self._remote_layout_known:
+            return
+        with suppress(FileNotFoundError):
+            check_mark(fs.cat_file(f"{top}/{MARK}"), shown(self.url))
+            self._remote_layout_known = True
+
+    def _fetch(self, kind: str, key: str, manifest: EntryManifest) -> None:
         """Download an entry into the copy atomically."""
         if super().has(kind, key):
             return
+        if fault := manifest.fault(kind, key):
+            raise self._corrupt(f"{kind}/{key}", fault)
         with self._replacing(kind, key, "fetched.tmp") as aside:
-            for name, (_, digest) in manifest["files"].items():
-                self._fetch_file(f"{kind}/{key}", _named(name, digest), aside / Path(name).name, digest)
-            (aside / MANIFEST).write_text(json.dumps(manifest), "utf-8")
+            for name, (_, digest) in manifest.files.items():
+                self._fetch_file(f"{kind}/{key}", _named(name, digest), aside / name, digest)
+            (aside / MANIFEST).write_text(manifest.model_dump_json(exclude_none=True), "utf-8")
         self._uploaded(kind, key).touch()
+
+    def _corrupt(self, entry: str, fault: str) -> StoreError:
+        place = f"{shown(self.url)}/{entry}"
+        return StoreError(f"the store entry {place} is corrupt ({fault})", f"delete {place} and run again to recompute it")
 
     def _fetch_file(self, entry: str, name: str, target: Path, digest: str) -> None:
         for wait in _WAITS:
@@ -110,8 +128,7 @@ class RemoteStore(Store):
                     fs.get_file(f"{top}/{entry}/{name}", str(target))
                     if file_digest(target, "blake2b") == digest:
                         return
-        place = f"{shown(self.url)}/{entry}"
-        raise StoreError(f"the store entry {place} is corrupt ({target.name})", f"delete {place} and run again to recompute it")
+        raise self._corrupt(entry, target.name)
 
     def _upload(self, kind: str, key: str) -> None:
         folder = self.root / kind / key
@@ -119,8 +136,12 @@ class RemoteStore(Store):
         with self._lock(kind, f"{key}.upload"), self._reached() as (fs, top):
             if self._uploaded(kind, key).is_file():
                 return
-            files = json.loads((folder / MANIFEST).read_text("utf-8"))["files"]
+            files = EntryManifest.read((folder / MANIFEST).read_bytes()).files
             self._folder(fs, f"{top}/{kind}/{key}")
+            self._check_remote_layout(fs, top)
+            if not self._remote_layout_known:
+                fs.pipe_file(f"{top}/{MARK}", StoreMark().model_dump_json().encode())
+                self._remote_layout_known = True
             for name, (size, digest) in files.items():
                 path = f"{top}/{kind}/{key}/{_named(name, digest)}"
                 if not (fs.exists(path) and fs.size(path) == size):

@@ -1,7 +1,7 @@
 """Store results by content: a stored result is never recomputed, and an incomplete one is never visible.
 
-An entry is a folder `<root>/<kind>/<key>/` of parquet, npy and JSON files with `entry.json`, which lists each file's size and
-BLAKE2b. It is written under a temporary name, flushed to disk and renamed, with one lock per key: if several processes need the
+An entry is a folder `<root>/<kind>/<key>/` of parquet, npy and JSON files with `entry.json`, which names the entry, lists each file's
+size and BLAKE2b, and has a digest itself. It is written under a temporary name, flushed to disk and renamed, with one lock per key: if several processes need the
 same entry, one computes it and the others wait.
 """
 
@@ -21,33 +21,52 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from workbench.core.files import store_errors, sync
+from workbench.core.files import store_errors, sync, write_text
 from workbench.core.fingerprint import file_digest
 from workbench.errors import StoreError
+from workbench.storage.entry_manifest import MANIFEST, EntryManifest
+from workbench.storage.layout import MARK, StoreMark, check_mark
 
-MANIFEST = "entry.json"
+__all__ = ["MANIFEST", "Draft", "Entry", "Store"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A finished result. `computed` says whether this process just made it, `seconds` how long that took."""
+    """A finished result. `computed` says whether this process just made it, `seconds` how long that took. Only its `files` are read."""
 
     folder: Path
     seconds: float
     computed: bool
+    files: frozenset[str] = frozenset()
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a table of the entry."""
-        return pd.read_parquet(self.folder / f"{name}.parquet")
+        with self._reading(f"{name}.parquet") as path:
+            return pd.read_parquet(path)
 
     def array(self, name: str) -> np.ndarray[Any, Any]:
         """Map an array of the entry from disk, read-only."""
-        loaded: np.ndarray[Any, Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        return loaded
+        with self._reading(f"{name}.npy") as path:
+            loaded: np.ndarray[Any, Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+            return loaded
 
     def values(self, name: str) -> Any:
         """Read a JSON document of the entry."""
-        return json.loads((self.folder / f"{name}.json").read_text("utf-8"))
+        with self._reading(f"{name}.json") as path:
+            return json.loads(path.read_text("utf-8"))
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file of the entry. Raises StoreError if its manifest does not list the file."""
+        if name not in self.files:
+            raise StoreError(f"the store entry {self.folder} is corrupt ({name} is missing)", _fix(self.folder))
+        return self.folder / name
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[Path]:
+        try:
+            yield self.file(name)
+        except (OSError, ValueError) as error:
+            raise StoreError(f"the store entry {self.folder} is corrupt ({name}: {type(error).__name__})", _fix(self.folder)) from error
 
 
 @dataclass(frozen=True)
@@ -96,6 +115,7 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._layout_known = False
 
     def has(self, kind: str, key: str) -> bool:
         """Return whether the store has the entry. Its content is checked on reading."""
@@ -106,15 +126,15 @@ class Store:
         folder = self.root / kind / key
         if not (folder / MANIFEST).is_file():
             return None
-        fix = f"delete the folder {folder} and run again to recompute it"
+        self._check_layout()
         try:
-            manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-            for name, (size, digest) in manifest["files"].items():
-                if (folder / name).stat().st_size != size or file_digest(folder / name, "blake2b") != digest:
-                    raise StoreError(f"the store entry {folder} is corrupt ({name} has changed since it was written)", fix)
-            return Entry(folder, float(manifest["seconds"]), computed=False)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreError(f"the store entry {folder} is corrupt ({type(error).__name__})", fix) from error
+            manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
+            fault = manifest.fault(kind, key) or manifest.file_fault(folder)
+        except (OSError, ValueError) as error:
+            raise StoreError(f"the store entry {folder} is corrupt ({MANIFEST}: {type(error).__name__})", _fix(folder)) from error
+        if fault:
+            raise StoreError(f"the store entry {folder} is corrupt ({fault})", _fix(folder))
+        return Entry(folder, manifest.seconds, False, frozenset(manifest.files))
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
         """Return the entry from the store, computing it if it is missing."""
@@ -124,6 +144,7 @@ class Store:
             return self.get(kind, key) or self._compute(kind, key, compute)
 
     def _compute(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
+        self._check_layout(write=True)
         with self._replacing(kind, key, "tmp") as aside:
             started = time.perf_counter()
             compute(Draft(aside))
@@ -132,11 +153,26 @@ class Store:
             for path in sorted(aside.iterdir()):
                 sync(path)
                 files[path.name] = (path.stat().st_size, file_digest(path, "blake2b"))
-            manifest = {"kind": kind, "key": key, "seconds": seconds, "files": files}
-            (aside / MANIFEST).write_text(json.dumps(manifest), "utf-8")
+            manifest = EntryManifest.of(kind, key, seconds, files)
+            (aside / MANIFEST).write_text(manifest.model_dump_json(), "utf-8")
             sync(aside / MANIFEST)
             sync(aside)
-        return Entry(self.root / kind / key, seconds, computed=True)
+        return Entry(self.root / kind / key, seconds, True, frozenset(files))
+
+    def _check_layout(self, write: bool = False) -> None:
+        """Raise StoreError for a store of another layout. With `write`, mark a store without a mark."""
+        if self._layout_known:
+            return
+        mark = self.root / MARK
+        if write and not mark.is_file():
+            with store_errors(self.root):
+                self.root.mkdir(parents=True, exist_ok=True)
+                with FileLock(f"{mark}.lock"):
+                    if not mark.is_file():
+                        write_text(mark, StoreMark().model_dump_json())
+        if mark.is_file():
+            check_mark(mark.read_bytes(), str(self.root))
+            self._layout_known = True
 
     @contextmanager
     def _lock(self, kind: str, name: str) -> Iterator[None]:
@@ -159,3 +195,7 @@ class Store:
             sync(final.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+
+
+def _fix(folder: Path) -> str:
+    return f"delete the folder {folder} and run again to recompute it"

@@ -13,13 +13,15 @@ from filelock import FileLock
 from workbench.core import batching
 from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
+from workbench.core.formatting import listed
 from workbench.core.progress import ProgressBar
+from workbench.embedding.checks import unit_fault
 from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, PeerTables, plan_texts
 from workbench.embedding.embed import KEY, EmbeddedTexts, VectorBuffer, read
 from workbench.embedding.late.windows import Frame, Pool, frame_of, window_starts
 from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.errors import InputError
+from workbench.errors import InputError, RunError
 from workbench.models.tokenizers import Ints, Tokens, model_tokenizer, tokenise
 from workbench.records import Document
 from workbench.storage.vector_cache import VectorCache, Vectors
@@ -115,7 +117,11 @@ def pool(requests: Sequence[DocumentSlices], reader: Reader, cache: VectorCache,
             # Commit a document as one. A document with many slices is committed in parts and encoded again after an interruption.
             pooled = _pooled(group, reader, bar)
             while batch := list(islice(pooled, _VECTORS)):
-                cache.put([key for key, _ in batch], np.stack([vector for _, vector in batch]))
+                vectors = np.stack([vector for _, vector in batch])
+                if fault := unit_fault(vectors):
+                    documents = listed([request.document.doc_id for request in group])
+                    raise RunError(f"{reader.embedder.model} gave {fault} among the chunks of {documents}", "choose pooling: standard")
+                cache.put([key for key, _ in batch], vectors)
     return tokens
 
 
@@ -164,18 +170,22 @@ class LateChunkEncoder(ChunkEncoder):
 
     def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:
         """Encode each document once for all vectors missing for these chunks and their peers."""
-        documents, reader = chunks.documents, reader_of(self.embedder)
+        documents, reader, encoded = chunks.documents, reader_of(self.embedder), 0
         lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(document).hex() for document in documents])}.lock"
-        with store_errors(lock.parent):
-            lock.parent.mkdir(parents=True, exist_ok=True)
-            # One of several processes makes the pass over these documents, and the others find its vectors.
-            with FileLock(lock):
-                wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
-                encoded = pool(_document_slices(documents, wanted), reader, cache, label)
+
+        def encode() -> None:
+            nonlocal encoded
+            with store_errors(lock.parent):
+                lock.parent.mkdir(parents=True, exist_ok=True)
+                # One of several processes makes the pass over these documents, and the others find its vectors.
+                with FileLock(lock):
+                    wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
+                    encoded += pool(_document_slices(documents, wanted), reader, cache, label)
+
         requests = _document_slices(documents, chunks.table)
         keys = np.frombuffer(b"".join(key for request in requests for key in reader.keys(request)), dtype=KEY)
         lengths = np.concatenate([np.zeros(0, np.int64), *map(reader.lengths, requests)])
-        return EmbeddedTexts(read(keys, cache, buffer), lengths, encoded)
+        return EmbeddedTexts(read(keys, cache, encode, buffer), lengths, encoded)
 
     def plan(self, chunks: EncoderChunks, cache: VectorCache, counted: set[bytes]) -> EncodingPlan:
         """Count the tokens of the documents with a missing slice. A document is encoded once for all configurations."""

@@ -15,6 +15,7 @@ from workbench import __version__
 from workbench.core.environment import installed_version, usable_cores
 from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.embedding.base import Embedder, Role
+from workbench.embedding.checks import encode_checked
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import WorkbenchError, WorkerError
 from workbench.pipeline.context import EncodingCost, RunContext, Workspace
@@ -95,7 +96,7 @@ def encode(job: JobContext, embedder: Embedder, role: Role, identity: str, texts
 
         torch.set_num_threads(threads)
     started = time.perf_counter()
-    vectors, usage = embedder.encode_metered(texts, role)
+    vectors, usage = encode_checked(texts, embedder, role)
     return vectors, EncodingCost(0, usage, time.perf_counter() - started)
 
 

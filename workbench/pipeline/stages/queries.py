@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from workbench.embedding.checks import check_sealed
 from workbench.embedding.embed import embed
 from workbench.pipeline.stage import Inputs
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
@@ -19,7 +20,9 @@ class QueriesStage(EmbeddingStage):
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Encode all queries, then time some of them alone."""
         embedder, texts = embedder_of(inputs.configuration), self.texts(inputs)
-        draft.array("vectors", embed(texts, embedder, self.role, inputs.run.workspace.vectors, "queries").vectors)
+        embedded = embed(texts, embedder, self.role, inputs.run.workspace.vectors, "queries")
+        check_sealed(embedded.vectors, "queries")
+        draft.array("vectors", embedded.vectors)
         embedder.encode(texts[:1], "query")  # the first call also loads the model
         draft.array("seconds", timed(lambda text: embedder.encode([text], "query"), texts))
 

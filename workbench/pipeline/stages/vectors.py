@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.base import NO_WINDOW, Embedder
+from workbench.embedding.checks import check_sealed
 from workbench.embedding.chunk_encoder import EncoderChunks
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import RunError
@@ -56,6 +57,7 @@ class VectorsStage(EmbeddingStage):
         embedded = chunk_encoder(embedder).embed(
             encoder_chunks(inputs), workspace.vectors, inputs.configuration.name, partial(draft.mapped, "vectors"), peers
         )
+        check_sealed(embedded.vectors, inputs.configuration.name)
         draft.array("lengths", embedded.lengths)
         spent = EncodingCost(embedded.tokens_encoded, embedded.usage) + by_workers
         counted = {"tokens": spent.tokens, "billed": spent.usage.tokens, "cost": spent.usage.cost}

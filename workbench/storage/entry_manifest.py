@@ -1,0 +1,68 @@
+"""The file `entry.json` of a stored result: whose result it is, its files with their digests, and a digest of all this."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.core.fingerprint import file_digest, fingerprint
+
+MANIFEST = "entry.json"
+
+
+class EntryManifest(BaseModel):
+    """The kind and key of an entry, the seconds of its computation, and the size and BLAKE2b of each file.
+
+    Entries of earlier versions of Workbench have no `digest`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: str
+    key: str
+    seconds: float = Field(ge=0, allow_inf_nan=False)
+    files: dict[str, tuple[int, str]]
+    digest: str | None = None
+
+    @classmethod
+    def of(cls, kind: str, key: str, seconds: float, files: dict[str, tuple[int, str]]) -> Self:
+        """Return the manifest with its digest."""
+        return cls(kind=kind, key=key, seconds=seconds, files=files, digest=fingerprint(kind, key, float(seconds), files))
+
+    @classmethod
+    def read(cls, text: str | bytes) -> Self:
+        """Read a manifest. Raises ValueError unless it has all fields, of the right types."""
+        return cls.model_validate_json(text)
+
+    def fault(self, kind: str, key: str) -> str:
+        """Return why this cannot be the manifest of an entry, or an empty text."""
+        if (self.kind, self.key) != (kind, key):
+            return f"it is {self.kind}/{self.key}"
+        if self.digest is None and not self.files:
+            return f"{MANIFEST} lists no files"
+        if self.digest is not None and self.digest != fingerprint(kind, key, self.seconds, self.files):
+            return f"{MANIFEST} has changed since it was written"
+        # A manifest under a URL must not name files outside the entry.
+        strange = [name for name in self.files if name != Path(name).name or "\\" in name or name == MANIFEST]
+        return f"{MANIFEST} names the file {strange[0]!r}" if strange else ""
+
+    def file_fault(self, folder: Path) -> str:
+        """Return which file in the folder is missing or differs from the manifest, or an empty text."""
+        for name, (size, digest) in self.files.items():
+            path = folder / name
+            if not path.is_file():
+                return f"{name} is missing"
+            if path.stat().st_size != size or file_digest(path, "blake2b") != digest:
+                return f"{name} has changed since it was written"
+        return ""
+
+
+def entry_fault(folder: Path, kind: str, key: str) -> str:
+    """Return how the entry in a folder differs from the entry that was written, or an empty text."""
+    try:
+        manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
+        return manifest.fault(kind, key) or manifest.file_fault(folder)
+    except ValueError:
+        return f"{MANIFEST} cannot be read"
+    except OSError as error:
+        return f"{error.strerror or type(error).__name__}"
