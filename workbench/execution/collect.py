@@ -100,6 +100,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         },
         # A configuration may have failed because this machine cannot encode for it.
         "encoders": {each.name: each.embedding.encoder()._asdict() for each in finished if each.embedding},
+        "code": list(experiment.named_code),
         "failures": outcome.failures,
         **({"screening": experiment.screening.manifest_entry} if experiment.screening else {}),
         "versions": {"python": platform.python_version(), "workbench": __version__}

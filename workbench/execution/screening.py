@@ -15,7 +15,7 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.execution.local import Say, context_of, primary_of
+from workbench.execution.local import Say, check_code, context_of, primary_of
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.coverage import Floats
@@ -91,6 +91,7 @@ def screen(experiment: ExperimentSpec, outputs: Path, say: Say, queries: int = Q
     """
     if queries < FEWEST_QUERIES:
         raise InputError(f"--screen-queries {queries} is too small", f"give {FEWEST_QUERIES} or more")
+    check_code(experiment)
     proxies = proxies_of(experiment, outputs, queries)
     if reason := _unscreenable(proxies):
         say(f"nothing is screened out: {reason}")
