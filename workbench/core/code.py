@@ -11,20 +11,20 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from workbench.core.formatting import listed, meant, plural
+from workbench.core.formatting import meant
 from workbench.errors import InputError, error_line
 
 # The form of a function's name. Reading an experiment checks no more than this.
 FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
 
 # Never a key of an experiment file: a file must not permit itself to run code.
-PERMISSION = "add --allow-code, in Python allow_code=True, if you trust it as you would a program"
+PERMISSION = "add --allow-code (in Python allow_code=True) if you trust it as you would a program"
 
 
 def require_permission(functions: Sequence[str], allow_code: bool) -> None:
     """Raise InputError if an experiment names functions and nobody allowed it to run code."""
     if functions and not allow_code:
-        raise InputError(f"the experiment runs code, {plural(len(functions), 'function')}: {listed(functions)}", PERMISSION)
+        raise InputError(f"the experiment runs code: {', '.join(functions)}", PERMISSION)
 
 
 def imported(name: str) -> Callable[..., Any]:

@@ -228,7 +228,9 @@ def _rows(plan: Plan) -> list[dict[str, str]]:
     for planned in plan.configurations:
         compute, reuse = ([stage for stage, stored in planned.reused.items() if stored is wanted] for wanted in (False, True))
         approximate = "" if planned.exact else "about "
-        chunks, tokens = ("-", "-") if planned.error or planned.named_code else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
+        chunks, tokens = (
+            ("-", "-") if planned.error or planned.named_code else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
+        )
         work = {"compute": _stages(compute, reuse), "reuse": _stages(reuse, compute)}
         row = {"configuration": planned.name, **work, "chunks": chunks}
         rows.append(row | {"tokens to embed": tokens})

@@ -19,7 +19,6 @@ from workbench.execution.local import Say, check_code, context_of, primary_of
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.coverage import Floats
-from workbench.models.files import MINILM
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
@@ -131,7 +130,9 @@ def proxy_of(configuration: Configuration) -> Configuration:
         configuration = replace(configuration, retrieval=retrieval.model_copy(update={"search": "exact"}))
     if embedder is None or isinstance(embedder, StaticEmbedder):
         return configuration
-    usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformerEmbedder) else MINILM)
+    usual = StaticEmbedder()
+    if isinstance(embedder, SentenceTransformerEmbedder):
+        usual = StaticEmbedder(model=embedder.model, allow_pickle=embedder.allow_pickle)
     hidden = model_settings(usual.model, "config.json").get("hidden_size", usual.dimensions)
     # A proxy uses no special tokens and no prompt.
     window = embedder.window()

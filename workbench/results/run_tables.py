@@ -195,7 +195,9 @@ class RunTables:
 
     def digest(self, configuration: str = "") -> str:
         """Hash the results of the run, or of one configuration with the run's data and metrics, without the commit."""
-        excluded = {"commit"} | ({"configurations", "fingerprints", "encoders", "failures", "experiment", "code", "pickles"} if configuration else set())
+        excluded = {"commit"} | (
+            {"configurations", "fingerprints", "encoders", "failures", "experiment", "code", "pickles"} if configuration else set()
+        )
         parts: list[Any] = [{name: value for name, value in self.manifest.items() if name not in excluded}]
         if configuration:
             prints = self.manifest["fingerprints"]

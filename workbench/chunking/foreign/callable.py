@@ -72,4 +72,3 @@ class CallableChunker(ForeignChunker):
     def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         chunks: Iterable[object] = imported(self.callable)(text, **self.arguments)
         return chunks
-

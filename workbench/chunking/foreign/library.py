@@ -26,6 +26,8 @@ class LibraryChunker(ForeignChunker, ABC):
     suffix: ClassVar[str]
     excluded: ClassVar[tuple[str, ...]]
     reserved: ClassVar[tuple[str, ...]]
+    # Arguments with which a library can be told to trust the code of a model.
+    unsafe: ClassVar[tuple[str, ...]] = ("model_kwargs", "trust_remote_code")
 
     size: Size | None = Field(default=None, description="The largest size of a chunk, if the library's class has one.")
     overlap: int = Field(
@@ -64,6 +66,8 @@ class LibraryChunker(ForeignChunker, ABC):
             raise ValueError(f"overlap {self.overlap} is not smaller than size {self.size}; lower overlap")
         if reserved := [key for key in self.arguments if key in self.reserved]:
             raise ValueError(f"arguments.{reserved[0]} is set by Workbench; use size, overlap and tokens")
+        if unsafe := [key for key in self.arguments if key in self.unsafe]:
+            raise ValueError(f"arguments.{unsafe[0]} can make the library run a model's code; leave it out")
         try:
             _made(self, self.size, self.overlap)
         except ValueError:
