@@ -114,8 +114,7 @@ class SentenceTransformerEmbedder(Embedder):
     def check(self) -> None:
         """Raise ModelError if the model has pickles, does not support the window, prompt or pooling, or the backend is not installed."""
         tokenizer_file(self.model)
-        if not self.allow_pickle:
-            require_safetensors(self.model)
+        require_safetensors(self.model, self.allow_pickle)
         window = self.window()
         reason = unpoolable(self.model, window, self.prompt("document")) if self.pooling == "late" else ""
         if reason:
@@ -130,8 +129,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     def _encoder(self, output: Output) -> Encoder:
         # To convert a model is to load it.
-        if not self.allow_pickle:
-            require_safetensors(self.model)
+        require_safetensors(self.model, self.allow_pickle)
         return encoder_of(self.model, self.backend, output)
 
     def preparation(self) -> tuple[float, float]:

@@ -52,8 +52,7 @@ class StaticEmbedder(Embedder):
 
     def check(self) -> None:
         """Raise ModelError if the model has pickles or fewer dimensions."""
-        if not self.allow_pickle:
-            require_safetensors(self.model)
+        require_safetensors(self.model, self.allow_pickle)
         super().check()
 
     def identity(self, role: Role) -> dict[str, Any]:
