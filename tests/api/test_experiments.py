@@ -95,7 +95,7 @@ def test_one_configuration_that_fails_leaves_the_others_and_is_named(corner: wb.
     experiment = wb.Experiment(
         "broken", corner, pipeline={"retrieval": wb.BM25Retriever()}, sweep={"chunking": [failing, wb.FixedChunker(size=64)]}
     )
-    results = wb.sweep(experiment, tmp_path)
+    results = wb.sweep(experiment, tmp_path, allow_code=True)
     ((name, line),) = results.failures.items()
     assert "JSONDecodeError" in line
     assert "fixed-64-0" in results.leaderboard().index
@@ -103,7 +103,7 @@ def test_one_configuration_that_fails_leaves_the_others_and_is_named(corner: wb.
         results.configuration(name)
     alone = wb.Experiment("alone", corner, pipeline={"chunking": failing, "retrieval": wb.BM25Retriever()})
     with pytest.raises(wb.RunError, match=r"every configuration failed; the first, .*JSONDecodeError"):
-        wb.sweep(alone, tmp_path)
+        wb.sweep(alone, tmp_path, allow_code=True)
 
 
 def test_the_display_of_an_experiment_names_its_configurations(built: wb.Experiment) -> None:

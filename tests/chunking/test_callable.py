@@ -73,14 +73,24 @@ def test_an_error_of_a_function_is_reported_in_one_line(module: str) -> None:
         ("", "pattern"),
     ],
 )
-def test_a_function_that_is_not_there_is_refused_when_it_is_read(module: str, attribute: str, told: str) -> None:
+def test_a_missing_function_is_an_error_when_its_code_is_loaded(module: str, attribute: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        CallableChunker(callable=f"{module}{attribute}")
+        CallableChunker(callable=f"{module}{attribute}").load_code()
+    with pytest.raises(InputError, match=told):
+        CallableChunker(callable=f"{module}{attribute}").split(Document("d", "abc"))
 
 
-def test_arguments_that_it_does_not_take_are_refused_when_they_are_read(module: str) -> None:
+def test_arguments_that_the_function_does_not_take_are_an_error_when_its_code_is_loaded(module: str) -> None:
     with pytest.raises(InputError, match=r"pairs\(text, step=5\) cannot take a text and these arguments .*'stop'"):
-        CallableChunker(callable=f"{module}:pairs", arguments={"stop": 3})
+        CallableChunker(callable=f"{module}:pairs", arguments={"stop": 3}).load_code()
+
+
+def test_making_a_chunker_imports_nothing(module: str) -> None:
+    chunker = CallableChunker(callable=f"{module}:paragraphs")
+    assert chunker.named_code == (f"{module}:paragraphs",)
+    assert module not in sys.modules
+    chunker.load_code()
+    assert module in sys.modules
 
 
 def test_a_change_of_the_source_is_another_identity(module: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -221,3 +222,54 @@ def test_a_sweep_is_screened_and_its_report_and_a_full_sweep_come_after_it(handb
     write_outputs(rest)
     assert "fixed-8-0" in set(pd.read_parquet(tmp_path / "s" / "metrics.parquet")["configuration"])
     assert not (tmp_path / "s" / "screening.parquet").exists()
+
+
+@pytest.fixture
+def program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory with an experiment that names a function, which leaves a file when its module is imported."""
+    monkeypatch.chdir(folder)
+    name = f"marking_{folder.name.replace('-', '_')}"
+    (folder / f"{name}.py").write_text("open('marker', 'w').close()\n\n\ndef cut(text):\n    return text.split('. ')\n")
+    settings = {"chunking": {"kind": "callable", "callable": f"{name}:cut"}, "retrieval": {"kind": "bm25"}}
+    (folder / "p.yaml").write_text(json.dumps({"name": "p", "dataset": {"kind": "golden", "path": "."}, "pipeline": settings}))
+    yield folder
+    sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("command", [["sweep"], ["sweep", "--screen"], ["sweep", "--jobs", "2"], ["report"]])
+def test_an_experiment_that_names_a_function_runs_with_allow_code_only(program: Path, command: list[str]) -> None:
+    one_line(told(*command, "p.yaml"), 2, "the experiment runs code: marking_", ":cut; add --allow-code")
+    assert not (program / "marker").exists()
+
+
+def test_planning_names_a_function_and_does_not_import_it(program: Path) -> None:
+    done = told("plan", "p.yaml")
+    assert done.returncode == 0
+    assert "not planned, because only running marking_" in done.stdout
+    assert "add --allow-code" in done.stdout
+    assert not (program / "marker").exists()
+    assert "not planned" not in told("plan", "--allow-code", "p.yaml").stdout
+    assert (program / "marker").exists()
+
+
+@pytest.mark.parametrize("key", ["allow_code", "pipeline.chunking.allow_code"])
+def test_no_key_of_an_experiment_permits_code(program: Path, key: str) -> None:
+    one_line(told("sweep", "p.yaml", "--set", f"{key}=true"), 2, "has no parameter 'allow_code'")
+    assert not (program / "marker").exists()
+
+
+def test_code_with_permission_runs_is_checked_first_and_is_named_in_manifest_and_report(program: Path) -> None:
+    settings = json.loads((program / "p.yaml").read_text())
+    missing = ["--set", "pipeline.chunking.callable=json:load_s"]
+    one_line(told("sweep", "--allow-code", "p.yaml", *missing), 2, "p: the module 'json' has no 'load_s' (did you mean 'loads'?)")
+    done = told("sweep", "--allow-code", "p.yaml")
+    assert done.returncode == 0, done.stderr
+    name = settings["pipeline"]["chunking"]["callable"]
+    manifest = json.loads((program / "outputs" / "p" / "manifest.json").read_text())
+    assert manifest["code"] == [name]
+    assert f"This run executed code named in the experiment: {name}." in (program / "outputs" / "p" / "report.html").read_text("utf-8")
+    (program / "marker").unlink()
+    sys.modules.pop(name.partition(":")[0])
+    one_line(told("export", "outputs/p"), 2, f"the experiment runs code: {name}")
+    assert not (program / "marker").exists()
+    assert told("export", "outputs/p", "--allow-code").returncode == 0

@@ -101,7 +101,7 @@ def workers_of(cluster: Cluster) -> int:
 
 
 def run(experiment: Path, outputs: Path, say: Callable[[str], None] = lambda _: None, **where: object) -> Outcome:
-    outcome = run_experiment(read_experiment(experiment), outputs, say, functools.partial(precompute, **where))
+    outcome = run_experiment(read_experiment(experiment, allow_code=True), outputs, say, functools.partial(precompute, **where))
     write_outputs(outcome)
     return outcome
 
@@ -231,7 +231,7 @@ def test_a_configuration_failing_on_a_worker_is_reported_in_one_line_and_the_oth
     (name,) = found.failures
     assert [result.configuration.name for result in found.results] == ["fixed-128-0", "fixed-512-0", "hierarchical-64-256"]
     alone = run_experiment(
-        read_experiment(small_file, ["sweep.chunking=[{kind: callable, callable: 'builtins:int'}]", "baseline=null"]),
+        read_experiment(small_file, ["sweep.chunking=[{kind: callable, callable: 'builtins:int'}]", "baseline=null"], allow_code=True),
         tmp_path / "alone",
         lambda _: None,
     )

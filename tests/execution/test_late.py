@@ -120,7 +120,7 @@ def test_a_chunker_that_fails_leaves_the_others_their_pass(
     (tmp_path / "breaks.py").write_text("def split(text):\n    raise RuntimeError('no')\n")
     monkeypatch.syspath_prepend(tmp_path)
     swept = experiment(chunking=[FIXED, {"kind": "callable", "callable": "breaks:split"}])
-    outcome = run_experiment(swept, tmp_path / "outputs", lambda _: None)
+    outcome = run_experiment(replace(swept, allow_code=True), tmp_path / "outputs", lambda _: None)
     assert len(outcome.failures) == 1
     assert tokens_encoded(outcome) == {"fixed-32-0": one_pass(outcome), "fixed-200-0": 0}
 

@@ -196,7 +196,7 @@ dataset: {{kind: golden, path: {handbook_few}}}
 pipeline: {{retrieval: {{kind: bm25}}}}
 sweep: {{chunking: [{{kind: callable, callable: "breaking:split"}}, {{kind: fixed, size: 64}}]}}
 """)
-    plan = plan_experiment(read_experiment(path), tmp_path / "outputs")
+    plan = plan_experiment(read_experiment(path, allow_code=True), tmp_path / "outputs")
     assert [bool(one.error) for one in plan.configurations] == [True, False]
     assert plan.configurations[1].chunks > 10
     assert any("cannot be planned and will fail: " in line and "no" in line for line in plan_lines(plan))

@@ -192,7 +192,7 @@ def test_two_configurations_or_too_few_questions_are_not_screened(spec, outputs)
 
 
 def test_a_configuration_without_a_proxy_is_kept_and_a_broken_store_is_reported(spec, outputs, tmp_path):
-    broken = spec([*FIXED, {"kind": "callable", "callable": "builtins:str.upper"}])
+    broken = replace(spec([*FIXED, {"kind": "callable", "callable": "builtins:str.upper"}]), allow_code=True)
     said: list[str] = []
     found = screen(broken, outputs, said.append)
     assert "callable" in kept(found)[-1]

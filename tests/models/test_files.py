@@ -91,7 +91,13 @@ def test_a_folder_is_taken_as_it_is_if_it_holds_a_model(tmp_path: Path) -> None:
         locate(str(tmp_path / "empty"))
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "vocab.txt", "1_Pooling/config.json", "spiece.model"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("model.safetensors", "tokenizer.json", "vocab.txt", "1_Pooling/config.json", "spiece.model", "2_Dense/model.safetensors"),
+        *("2_Dense/pytorch_model.bin", "chat_template.jinja", "tokenizer.model.v3"),
+    ],
+)
 def test_every_file_that_decides_vectors_counts_in_the_fingerprint(tmp_path: Path, name: str) -> None:
     one = model_folder(tmp_path / "one", **{"model.safetensors": "w", name: "a"})
     same = model_folder(tmp_path / "same", **{"model.safetensors": "w", name: "a", "README.md": "words", "onnx/model.onnx": "x"})

@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -25,7 +26,7 @@ SWEEP = {"chunking": [{"kind": "fixed", "size": [64, 128, 256], "overlap": 0}, {
 def run(part: Path, outputs: Path, sweep: dict[str, object], jobs: int | None = None) -> Outcome:
     settings = {"name": "soak", "dataset": {"kind": "golden", "path": str(part)}, "sweep": sweep}
     ahead = functools.partial(precompute, jobs=jobs) if jobs else None
-    outcome = run_experiment(experiment_of(settings, "soak"), outputs, lambda _: None, ahead)
+    outcome = run_experiment(replace(experiment_of(settings, "soak"), allow_code=True), outputs, lambda _: None, ahead)
     write_outputs(outcome)
     return outcome
 

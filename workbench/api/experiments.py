@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -139,8 +140,10 @@ class Experiment:
         write_text(Path(path), yaml.safe_dump(self._spec.settings, sort_keys=False, allow_unicode=True))
         return Path(path)
 
-    def plan(self, outputs: str | Path = "outputs") -> Plan:
+    def plan(self, outputs: str | Path = "outputs", *, allow_code: bool = False) -> Plan:
         """Estimate what a sweep would compute and reuse. No model is loaded and nothing is embedded.
+
+        Configurations that name functions are planned with `allow_code` only, since planning splits documents.
 
         Examples
         --------
@@ -149,7 +152,7 @@ class Experiment:
         >>> [planned.name for planned in plan.configurations][:2]
         ['fixed-128-0', 'fixed-128-0-bm25']
         """
-        return plan_experiment(self._spec, Path(outputs))
+        return plan_experiment(replace(self._spec, allow_code=allow_code), Path(outputs))
 
     def __repr__(self) -> str:
         return f"Experiment({self.name!r}, {listed(self.names)})"
@@ -170,6 +173,7 @@ def sweep(
     jobs: int | None = None,
     scheduler: str | None = None,
     screen: bool = False,
+    allow_code: bool = False,
 ) -> Results:
     """Run all configurations and write `outputs/<name>/`: tables, executed notebooks and report.html.
 
@@ -183,9 +187,11 @@ def sweep(
     jobs: compute on this many processes.
     scheduler: compute on the workers of a Dask scheduler, such as `tcp://host:8786`.
     screen: first set aside configurations that are far behind by a cheap proxy.
+    allow_code: import and run the functions that the experiment names, such as those of `wb.CallableChunker`.
 
     Raises
     ------
+    InputError: the experiment names functions, and `allow_code` is not set.
     RunError: every configuration failed. If only some fail, `Results.failures` has their errors.
 
     Examples
@@ -205,6 +211,7 @@ def sweep(
     if not isinstance(experiment, str | Path):
         require(experiment, Experiment, "experiment")
     spec = experiment._spec if isinstance(experiment, Experiment) else read_experiment(Path(experiment))
+    spec = replace(spec, allow_code=allow_code)
     precompute = on_workers(jobs, scheduler)
     if screen:
         spec = screen_experiment(spec, Path(outputs), tqdm.write)

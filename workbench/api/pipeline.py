@@ -78,6 +78,8 @@ class Pipeline:
     def __post_init__(self) -> None:
         for name, kind in (("chunking", Chunker), ("embedding", Embedder), ("retrieval", Retriever)):
             require(getattr(self, name), kind, name)
+        for component in self.configuration.components.values():
+            component.load_code()
         if self.configuration.embedding:
             self.embedding.check()
         if fault := self.configuration.fault:
@@ -102,7 +104,8 @@ class Pipeline:
         dataset = documents if isinstance(documents, Dataset) else Dataset("documents", tuple(documents), (), ())
         if not dataset.documents:
             raise InputError("there are no documents to index", "give a dataset or a list of documents")
-        run = RunContext(Workspace.at(Path(outputs).resolve()), checked(dataset), (), "exact")
+        # The caller made the components in Python, and so has chosen the code.
+        run = RunContext(Workspace.at(Path(outputs).resolve()), checked(dataset), (), "exact", allow_code=True)
         return Index(self, run, Graph(run).walk(self.configuration, ("chunks", "vectors", "index")))
 
     def __repr__(self) -> str:

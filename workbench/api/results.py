@@ -183,15 +183,15 @@ class Results:
         """
         return write_report(self.tables, Path(path))
 
-    def export(self, configuration: str, folder: str | Path | None = None) -> Path:
+    def export(self, configuration: str, folder: str | Path | None = None, *, allow_code: bool = False) -> Path:
         """Export a configuration as a folder that answers questions without Workbench, and return the folder.
 
         The folder contains the Chroma collection or the BM25 index, the settings, the model and `retrieve.py`. It is
-        `<outputs>/<name>/export/<configuration>` by default, where a new export replaces an earlier one.
+        `<outputs>/<name>/export/<configuration>` by default, where a new export replaces an earlier one. `allow_code` runs the functions that the configuration names.
 
         Raises
         ------
-        InputError: the configuration does not exist, its results are not in the store beside the run, or `folder` exists.
+        InputError: the configuration does not exist or names code, its results are not in the store beside the run, or `folder` exists.
 
         Examples
         --------
@@ -202,7 +202,7 @@ class Results:
         # Deferred: opening and reading a run needs neither models nor a store.
         from workbench.export.export import export_configuration
 
-        return export_configuration(self.folder, self._known(configuration), Path(folder) if folder else None)
+        return export_configuration(self.folder, self._known(configuration), Path(folder) if folder else None, allow_code)
 
     def comparison(self) -> ComparisonView:
         """Show the sections of the report one by one, as the comparison notebook does.

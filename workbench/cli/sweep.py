@@ -18,9 +18,15 @@ if TYPE_CHECKING:
 _say = functools.partial(click.echo, err=True)
 
 
+_allow_code = click.option(
+    "--allow-code", is_flag=True, help="Import and run the functions that the experiment names; trust it as you would a program."
+)
+
+
 def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add EXPERIMENT, --outputs and --set to a command."""
+    """Add EXPERIMENT, --outputs, --set and --allow-code to a command."""
     path, change = click.Path(path_type=Path), "Change a value of the experiment; can be repeated."
+    command = _allow_code(command)
     command = click.option("--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help=change)(command)
     command = click.option("--outputs", type=path, default="outputs", show_default=True, help="The folder for results.")(command)
     return click.argument("experiment", type=path)(command)
@@ -36,6 +42,7 @@ def sweep(
     experiment: Path,
     outputs: Path,
     overrides: tuple[str, ...],
+    allow_code: bool,
     screening: bool,
     screen_queries: int | None,
     jobs: int | None,
@@ -52,7 +59,7 @@ def sweep(
     from workbench.report.text.sentences import screened_lines
 
     precompute = on_workers(jobs, scheduler)
-    spec = read_experiment(experiment, overrides)
+    spec = read_experiment(experiment, overrides, allow_code)
     if screening or screen_queries is not None:
         spec = screen(spec, outputs, _say, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
@@ -63,20 +70,21 @@ def sweep(
 @click.command()
 @_experiment_options
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
-def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: bool) -> None:
+def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_code: bool, trends: bool) -> None:
     """Write the notebooks and report.html of a finished sweep again. Only those that would change are made."""
-    from workbench.execution.local import run_experiment
+    from workbench.execution.local import check_code, run_experiment
     from workbench.execution.plan import plan_experiment
     from workbench.execution.screening import as_screened
     from workbench.experiment.read import read_experiment
 
-    spec = read_experiment(experiment, overrides)
+    spec = read_experiment(experiment, overrides, allow_code)
     if trends:
         from workbench.notebook_runner.run_notebooks import write_trends
         from workbench.pipeline.context import Workspace
 
         click.echo(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).page_store)}")
         return
+    check_code(spec)
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
         raise InputError(f"{outputs} lacks results of {experiment}, or data or code changed since", f"run workbench sweep {experiment}")
@@ -99,12 +107,12 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 
 @click.command()
 @_experiment_options
-def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
+def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_code: bool) -> None:
     """Print which results a sweep would compute and reuse, the tokens to embed and the expected minutes."""
     from workbench.execution.plan import plan_experiment, plan_lines
     from workbench.experiment.read import read_experiment
 
-    for line in plan_lines(plan_experiment(read_experiment(experiment, overrides), outputs)):
+    for line in plan_lines(plan_experiment(read_experiment(experiment, overrides, allow_code), outputs)):
         click.echo(line)
 
 
@@ -112,9 +120,10 @@ def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...]) -> None:
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--configuration", help="The configuration; needed if OUTPUT has several.")
 @click.option("--to", "folder", type=click.Path(path_type=Path), help="The folder to create.  [default: OUTPUT/export/CONFIGURATION]")
-def export(output: Path, configuration: str | None, folder: Path | None) -> None:
+@_allow_code
+def export(output: Path, configuration: str | None, folder: Path | None, allow_code: bool) -> None:
     """Write a configuration of OUTPUT (outputs/<name>) as a folder that answers questions without Workbench."""
     from workbench.export.export import export_configuration
 
-    target = export_configuration(output, configuration, folder)
+    target = export_configuration(output, configuration, folder, allow_code)
     click.echo(f"{target}: pip install -r requirements.txt, then python retrieve.py 'a question'")

@@ -47,6 +47,14 @@ class Component(BaseModel):
     # Tells pydantic that `model_validate` need not call it, so that an experiment still gets each fault separately.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the functions that the settings name as `package.module:function`. An experiment with any runs with permission only."""
+        return ()
+
+    def load_code(self) -> None:
+        """Import the functions in `named_code`. Raises InputError if one is missing or does not fit the settings."""
+
     def settings(self) -> dict[str, Any]:
         """Return the kind and the fields that differ from their defaults, as in an experiment file."""
         return {"kind": self.kind} | self.model_dump(mode="json", exclude_defaults=True)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -12,6 +12,10 @@ from workbench.models.tokenizers import Ints
 from workbench.storage.vector_cache import Vectors
 
 Role = Literal["query", "document"]
+
+AllowPickle = Annotated[
+    bool, Field(description="Whether weights are loaded from a pickle, such as pytorch_model.bin, where a model has no safetensors.")
+]
 
 # The window of a model without an input limit. A number, so that lengths can be compared with it.
 NO_WINDOW = 2**31 - 1

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from workbench.core.environment import advice
 from workbench.embedding import openvino_model
-from workbench.embedding.base import NO_WINDOW, Embedder, Encoder, Role
+from workbench.embedding.base import NO_WINDOW, AllowPickle, Embedder, Encoder, Role
 from workbench.embedding.late.windows import LATE, unpoolable
 from workbench.embedding.openvino_conversion import Output, UnpreparedModelError, conversion_of, converted, without_preparing
 from workbench.embedding.torch_model import load, model_settings, positions, token_states
 from workbench.errors import ModelError, StoreError
-from workbench.models.files import MINILM, model_fingerprint
+from workbench.models.files import MINILM, model_fingerprint, require_safetensors
 from workbench.models.tokenizers import Ints, input_lengths, tokenizer_file
 from workbench.storage.vector_cache import Vectors
 
@@ -96,10 +96,12 @@ class SentenceTransformerEmbedder(Embedder):
         default="standard", description="Embed each chunk alone, or average its tokens in the document."
     )
 
+    allow_pickle: AllowPickle = False
+
     def identity(self, role: Role) -> dict[str, Any]:
         """Return weights, window, prompt and precision, shared by all backends in float32. Documents with `late` add the windows."""
         late = self.pooling == "late" and role == "document"
-        encoder = self.encoder() if late else encoder_of(self.model, self.backend)
+        encoder = self.encoder() if late else self._encoder("sentence")
         return ({"pooling": LATE} if late else {}) | {
             "kind": self.kind,
             "version": self.version,
@@ -110,8 +112,9 @@ class SentenceTransformerEmbedder(Embedder):
         }
 
     def check(self) -> None:
-        """Raise ModelError if the model's settings do not support the window, prompt or pooling, or the backend is not installed."""
+        """Raise ModelError if the model has pickles, does not support the window, prompt or pooling, or the backend is not installed."""
         tokenizer_file(self.model)
+        require_safetensors(self.model, self.allow_pickle)
         window = self.window()
         reason = unpoolable(self.model, window, self.prompt("document")) if self.pooling == "late" else ""
         if reason:
@@ -122,7 +125,12 @@ class SentenceTransformerEmbedder(Embedder):
     def encoder(self) -> Encoder:
         """Return backend and precision with `auto` resolved. Raises ModelError if the chosen backend cannot run the model or its `late`."""
         self.check()
-        return encoder_of(self.model, self.backend, "tokens" if self.pooling == "late" else "sentence")
+        return self._encoder("tokens" if self.pooling == "late" else "sentence")
+
+    def _encoder(self, output: Output) -> Encoder:
+        # To convert a model is to load it.
+        require_safetensors(self.model, self.allow_pickle)
+        return encoder_of(self.model, self.backend, output)
 
     def preparation(self) -> tuple[float, float]:
         """Return the seconds of the conversion for OpenVINO, or zeros if the model is converted or runs with torch."""
@@ -165,7 +173,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Return unit vectors, float32 (n, dimension), in the order of the texts."""
-        if encoder_of(self.model, self.backend).backend == "openvino":
+        if self._encoder("sentence").backend == "openvino":
             prompt = self.prompt(role)
             vectors = openvino_model.run(converted(self.model), [prompt + text for text in texts], self.model, self.window())
         else:

@@ -13,10 +13,10 @@ from workbench.core import batching
 from workbench.core.environment import cache_folder
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
-from workbench.embedding.base import NO_WINDOW, Embedder, Role
+from workbench.embedding.base import NO_WINDOW, AllowPickle, Embedder, Role
 from workbench.embedding.torch_model import model_settings, token_states
 from workbench.errors import ModelError
-from workbench.models.files import MINILM, model_fingerprint
+from workbench.models.files import MINILM, model_fingerprint, require_safetensors
 from workbench.models.tokenizers import Ints, model_tokenizer, special_ids
 from workbench.storage.result_store import Store
 from workbench.storage.vector_cache import Vectors
@@ -48,6 +48,12 @@ class StaticEmbedder(Embedder):
     kind: Literal["static"] = "static"
     model: str = Field(default=MINILM, description="The sentence-transformers model that the vectors are distilled from.")
     dimensions: int = Field(default=256, ge=8, description="The length of a vector, at most the model's own.")
+    allow_pickle: AllowPickle = False
+
+    def check(self) -> None:
+        """Raise ModelError if the model has pickles or fewer dimensions."""
+        require_safetensors(self.model, self.allow_pickle)
+        super().check()
 
     def identity(self, role: Role) -> dict[str, Any]:
         """Return the distilled weights, the distillation and the window."""
@@ -71,6 +77,7 @@ class StaticEmbedder(Embedder):
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Return unit vectors, float32 (n, dimensions), in the order of the texts."""
+        self.check()
         table = _table(self.model, self.dimensions)
         means = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for place, ids in enumerate(self._ids(texts)):

@@ -9,6 +9,7 @@ from workbench.embedding.base import NO_WINDOW
 from workbench.errors import ModelError
 from workbench.models.files import locate, verified
 from workbench.models.tokenizers import padded
+from workbench.models.weights import loading_options
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ def read(model: str, window: int, device: str) -> "SentenceTransformer":
     transformers.utils.logging.disable_progress_bar()
     folder = verified(model)
     try:
-        loaded = SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
+        loaded = SentenceTransformer(
+            str(folder), device=device, local_files_only=True, trust_remote_code=False, model_kwargs=loading_options(folder)
+        )
     except Exception as error:  # the library raises anything for a folder without a known model
         reason = " ".join(str(error).split())[:200]
         raise ModelError(

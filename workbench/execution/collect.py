@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -13,9 +13,13 @@ from workbench import __version__
 from workbench.analysis.pairwise import comparisons_table
 from workbench.core.environment import installed_version
 from workbench.datasets.repeats import repeats
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.embedding.static import StaticEmbedder
 from workbench.execution import tables
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
+from workbench.models.files import locate
+from workbench.models.weights import pickles
 from workbench.pipeline.configuration import Configuration
 from workbench.results.history import commit
 from workbench.results.run_tables import RunTables, empty
@@ -100,6 +104,8 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         },
         # A configuration may have failed because this machine cannot encode for it.
         "encoders": {each.name: each.embedding.encoder()._asdict() for each in finished if each.embedding},
+        "code": list(experiment.named_code),
+        "pickles": _pickles(finished),
         "failures": outcome.failures,
         **({"screening": experiment.screening.manifest_entry} if experiment.screening else {}),
         "versions": {"python": platform.python_version(), "workbench": __version__}
@@ -108,6 +114,13 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         # The commit of the experiment, not of the package.
         "commit": commit(),
     }
+
+
+def _pickles(configurations: Sequence[Configuration]) -> dict[str, list[str]]:
+    """Return the pickled weights that the embedders load, by model."""
+    embedders = [each.embedding for each in configurations if isinstance(each.embedding, SentenceTransformerEmbedder | StaticEmbedder)]
+    models = sorted({embedder.model for embedder in embedders if embedder.allow_pickle})
+    return {model: found for model in models if (found := pickles(locate(model)))}
 
 
 def _settings(configuration: Configuration) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
+from workbench.core.code import require_permission
 from workbench.core.files import write_text
-from workbench.errors import StoreError, error_line
+from workbench.errors import ExperimentError, InputError, StoreError, error_line
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.names import Metric
@@ -56,7 +57,16 @@ def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
         added += [Metric.parse(f"span_recall@{tokens}t") for tokens in CURVE]
     metrics = tuple(dict.fromkeys([*experiment.metrics, *added]))
     workspace, configurations = Workspace.at(outputs), experiment.configurations
-    return RunContext(workspace, dataset, metrics, experiment.spans, configurations, primary=primary, average=experiment.average)
+    return RunContext(
+        workspace,
+        dataset,
+        metrics,
+        experiment.spans,
+        configurations,
+        primary=primary,
+        average=experiment.average,
+        allow_code=experiment.allow_code,
+    )
 
 
 def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
@@ -65,10 +75,27 @@ def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
     return chosen if dataset.needs or chosen.family != "spans" or experiment.primary else Metric.parse(_WITHOUT_SPANS)
 
 
+def check_code(experiment: ExperimentSpec) -> None:
+    """Import the functions that an experiment names. Raises InputError without permission, or with every function that does not fit."""
+    require_permission(experiment.named_code, experiment.allow_code)
+    faults = []
+    for component in (component for configuration in experiment.configurations for component in configuration.components.values()):
+        try:
+            component.load_code()
+        except InputError as error:
+            faults.append(str(error))
+    if faults:
+        raise ExperimentError(experiment.name, list(dict.fromkeys(faults)))
+
+
 def run_experiment(
     experiment: ExperimentSpec, outputs: Path, say: Say, precompute: Precompute | None = None, track: Track = iter
 ) -> Outcome:
-    """Run all configurations in order, after `precompute`. Record the error of one that fails and continue."""
+    """Run all configurations in order, after `precompute`. Record the error of one that fails and continue.
+
+    Raises InputError if the experiment names code and nobody allowed it to run.
+    """
+    check_code(experiment)
     graph = Graph(context_of(experiment, outputs))
     outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset))
     errors = precompute(graph, experiment.configurations, say) if precompute else {}

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.core.code import PERMISSION
 from workbench.core.display import table_html
-from workbench.core.formatting import aligned, approximate, plural
+from workbench.core.formatting import aligned, approximate, listed, plural
 from workbench.embedding.base import Embedder
 from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import without_preparing
@@ -44,7 +45,8 @@ class PlannedConfiguration:
     """A configuration: whether each stage is stored, its chunks, and the tokens to embed beyond those of earlier configurations.
 
     `tokens_by_model` includes the sentences that the chunker compares, which another model may embed. Chunks and tokens are estimates, not `exact`, if chunking needs vectors, or if a model was never converted here. `error` says why a
-    configuration cannot be planned: it will fail, and the others will run.
+    configuration cannot be planned: it will fail, and the others will run. `named_code` has the functions without which its chunks are
+    unknown, if planning may not run them.
     """
 
     name: str
@@ -55,6 +57,7 @@ class PlannedConfiguration:
     exact: bool = True
     error: str = ""
     held: HeldTokens | None = None
+    named_code: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -163,6 +166,8 @@ def _reused(graph: Graph, configuration: Configuration) -> dict[str, bool]:
 
 def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
     name, embedder, cache = configuration.name, configuration.embedding, graph.run.workspace.vectors
+    if configuration.named_code and not graph.run.allow_code:
+        return PlannedConfiguration(name, reused, exact=False, named_code=configuration.named_code)
     try:
         if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
@@ -223,7 +228,9 @@ def _rows(plan: Plan) -> list[dict[str, str]]:
     for planned in plan.configurations:
         compute, reuse = ([stage for stage, stored in planned.reused.items() if stored is wanted] for wanted in (False, True))
         approximate = "" if planned.exact else "about "
-        chunks, tokens = ("-", "-") if planned.error else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
+        chunks, tokens = (
+            ("-", "-") if planned.error or planned.named_code else (f"{approximate}{planned.chunks:,}", f"{approximate}{planned.tokens:,}")
+        )
         work = {"compute": _stages(compute, reuse), "reuse": _stages(reuse, compute)}
         row = {"configuration": planned.name, **work, "chunks": chunks}
         rows.append(row | {"tokens to embed": tokens})
@@ -241,8 +248,18 @@ def _notes(plan: Plan) -> list[str]:
         f"{'; '.join(tokens)}: {plan.duration}",
         *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
+        *_code_notes(plan),
         *(f"{planned.name}: cannot be planned and will fail: {planned.error}" for planned in plan.configurations if planned.error),
     ]
+
+
+def _code_notes(plan: Plan) -> list[str]:
+    """Name the functions that planning did not run."""
+    names = [planned.name for planned in plan.configurations if planned.named_code]
+    functions = list(dict.fromkeys(name for planned in plan.configurations for name in planned.named_code))
+    if not names:
+        return []
+    return [f"not planned, because only running {listed(functions)} gives their chunks: {listed(names)}; {PERMISSION}"]
 
 
 def _speed_text(model: EncodingModel, tokens: int, speed: Speed) -> str:

@@ -15,11 +15,10 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.embedding.static import StaticEmbedder
 from workbench.embedding.torch_model import model_settings
 from workbench.errors import InputError, StoreError, WorkbenchError
-from workbench.execution.local import Say, context_of, primary_of
+from workbench.execution.local import Say, check_code, context_of, primary_of
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.coverage import Floats
-from workbench.models.files import MINILM
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
@@ -91,6 +90,7 @@ def screen(experiment: ExperimentSpec, outputs: Path, say: Say, queries: int = Q
     """
     if queries < FEWEST_QUERIES:
         raise InputError(f"--screen-queries {queries} is too small", f"give {FEWEST_QUERIES} or more")
+    check_code(experiment)
     proxies = proxies_of(experiment, outputs, queries)
     if reason := _unscreenable(proxies):
         say(f"nothing is screened out: {reason}")
@@ -130,7 +130,9 @@ def proxy_of(configuration: Configuration) -> Configuration:
         configuration = replace(configuration, retrieval=retrieval.model_copy(update={"search": "exact"}))
     if embedder is None or isinstance(embedder, StaticEmbedder):
         return configuration
-    usual = StaticEmbedder(model=embedder.model if isinstance(embedder, SentenceTransformerEmbedder) else MINILM)
+    usual = StaticEmbedder()
+    if isinstance(embedder, SentenceTransformerEmbedder):
+        usual = StaticEmbedder(model=embedder.model, allow_pickle=embedder.allow_pickle)
     hidden = model_settings(usual.model, "config.json").get("hidden_size", usual.dimensions)
     # A proxy uses no special tokens and no prompt.
     window = embedder.window()

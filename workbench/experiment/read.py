@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
@@ -51,13 +51,23 @@ class ExperimentSpec:
     average: Literal["questions", "documents"] = "questions"
     smallest_difference: float = SMALLEST_DIFFERENCE
     screening: Screening | None = None
+    # Set by a person, on the command line or in Python, and never by a key of the file.
+    allow_code: bool = False
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the functions that the configurations name, and that a sweep executes."""
+        return tuple(dict.fromkeys(name for configuration in self.configurations for name in configuration.named_code))
 
 
-def read_experiment(path: Path, overrides: Sequence[str] = ()) -> ExperimentSpec:
-    """Read an experiment file with `path.to.key=value` overrides. Raises ExperimentError with every fault."""
+def read_experiment(path: Path, overrides: Sequence[str] = (), allow_code: bool = False) -> ExperimentSpec:
+    """Read an experiment file with `path.to.key=value` overrides. Raises ExperimentError with every fault.
+
+    Reading runs no code. `allow_code` lets a sweep import and run the functions that the file names.
+    """
     settings = read_yaml(path, tuple(KEYS))
     faults = apply_overrides(settings, overrides)
-    return experiment_of(settings, str(path), faults)
+    return replace(experiment_of(settings, str(path), faults), allow_code=allow_code)
 
 
 def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> ExperimentSpec:

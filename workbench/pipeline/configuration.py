@@ -39,6 +39,11 @@ class Configuration:
         stages: dict[str, Component | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
         return {stage: component for stage, component in stages.items() if component is not None}
 
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the functions that the components name, and that running the configuration executes."""
+        return tuple(dict.fromkeys(name for component in self.components.values() for name in component.named_code))
+
     def delivery(self, primary: Metric | None = None) -> Cut:
         """Return which part of a ranking is delivered: the tokens of `deliver`, else those of the primary metric's cut, else k chunks."""
         tokens = self.retrieval.deliver or primary

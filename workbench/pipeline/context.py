@@ -80,6 +80,7 @@ class RunContext:
 
     `configurations` are those of the experiment: vectors that late pooling encodes for one can serve the others. Without
     `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained. `average` counts equally in means.
+    Without `allow_code`, configurations that name functions have no keys and so no results.
     """
 
     workspace: Workspace
@@ -90,6 +91,7 @@ class RunContext:
     indexed: bool = True
     primary: Metric | None = None
     average: Literal["questions", "documents"] = "questions"
+    allow_code: bool = False
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:

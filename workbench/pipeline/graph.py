@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
+from workbench.core.code import require_permission
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
 from workbench.pipeline.configuration import Configuration
@@ -48,8 +49,13 @@ class Graph:
         return list(self.nodes(node.configuration, self.stages[node.stage].inputs, node.variant))
 
     def key(self, node: Node) -> str:
-        """Hash everything that determines a result: its stage's identity, version and demands, and the keys of its inputs."""
+        """Hash everything that determines a result: its stage's identity, version and demands, and the keys of its inputs.
+
+        Raises InputError for a configuration that names code if the run does not allow code.
+        """
         if node not in self._keys:
+            # A key contains the digest of the code, and nothing is computed without a key.
+            require_permission(node.configuration.named_code, self.run.allow_code)
             stage = self.stages[node.stage]
             sources = [self.run.fingerprints[need] for need in stage.inputs if need in self.run.fingerprints]
             inputs = [self.key(earlier) for earlier in self.before(node)]

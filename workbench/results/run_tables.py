@@ -1,7 +1,7 @@
 """The tables and manifest of a finished run, opened without models, store or dataset."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -158,6 +158,16 @@ class RunTables:
         return dict(self.manifest["failures"])
 
     @property
+    def code(self) -> tuple[str, ...]:
+        """The functions named in the experiment that the run executed. Older runs did not record them."""
+        return tuple(self.manifest.get("code", ()))
+
+    @property
+    def pickles(self) -> Mapping[str, Sequence[str]]:
+        """The pickled weights that were loaded, by model. Older runs did not record them."""
+        return dict(self.manifest.get("pickles", {}))
+
+    @property
     def dataset(self) -> Mapping[str, Any]:
         """The dataset's name and its numbers of documents, queries, unanswerable queries, judgements and needs.
 
@@ -185,7 +195,9 @@ class RunTables:
 
     def digest(self, configuration: str = "") -> str:
         """Hash the results of the run, or of one configuration with the run's data and metrics, without the commit."""
-        excluded = {"commit"} | ({"configurations", "fingerprints", "encoders", "failures", "experiment"} if configuration else set())
+        excluded = {"commit"} | (
+            {"configurations", "fingerprints", "encoders", "failures", "experiment", "code", "pickles"} if configuration else set()
+        )
         parts: list[Any] = [{name: value for name, value in self.manifest.items() if name not in excluded}]
         if configuration:
             prints = self.manifest["fingerprints"]

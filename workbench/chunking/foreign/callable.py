@@ -1,23 +1,21 @@
 """Use a Python function as a chunker."""
 
-import builtins
 import functools
-import importlib
 import importlib.metadata
 import inspect
-import os
 import platform
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from workbench.chunking.foreign.base import ForeignChunker, reason
+from workbench.chunking.foreign.base import ForeignChunker
 from workbench.chunking.text.headers import Headers
+from workbench.core.code import FunctionName, imported
 from workbench.core.fingerprint import file_digest
-from workbench.core.formatting import meant
+from workbench.errors import InputError
 
 # Reading the metadata of all packages takes a third of a second.
 _packages = functools.cache(importlib.metadata.packages_distributions)
@@ -28,7 +26,7 @@ class CallableChunker(ForeignChunker):
 
     Chunks are texts in their order, pairs (start, end) in code points, or mappings or objects with `start_index` and `end_index`.
     `tokens` has no effect. The module may be in the working directory. Results are computed again if its source changes, but not if
-    only a module that it imports changes.
+    only a module that it imports changes. An experiment with a function is a program: it runs with `--allow-code` only.
     """
 
     examples: ClassVar = (
@@ -37,27 +35,32 @@ class CallableChunker(ForeignChunker):
     )
 
     kind: Literal["callable"] = "callable"
-    callable: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", description="The function, as `package.module:function`.")
+    callable: FunctionName = Field(description="The function, as `package.module:function`.")
 
     @property
     def _short(self) -> str:
         return self.callable.replace(":", ".").lower()
 
-    @model_validator(mode="after")
-    def _can_be_called(self) -> "CallableChunker":
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the function."""
+        return (self.callable,)
+
+    def load_code(self) -> None:
+        """Import the function. Raises InputError if there is none, or if it cannot take a text and the arguments."""
         function = imported(self.callable)
         try:
             signature = inspect.signature(function)
         except ValueError:  # some functions written in C have no signature
-            return self
+            return
         try:
             signature.bind("", **self.arguments)
         except TypeError as error:
-            raise ValueError(f"{self.callable}{signature} cannot take a text and these arguments ({error})") from None
-        return self
+            raise InputError(f"{self.callable}{signature} cannot take a text and these arguments ({error})") from None
 
     def _code(self) -> list[str]:
         """Return the digest of the module that defines the function, or the module's version if it has no source file."""
+        self.load_code()
         function = inspect.unwrap(imported(self.callable))
         module = sys.modules[getattr(function, "__module__", None) or self.callable.partition(":")[0]]
         file = getattr(module, "__file__", None)
@@ -69,25 +72,3 @@ class CallableChunker(ForeignChunker):
     def _foreign_chunks(self, text: str, headers: Headers) -> Iterable[object]:
         chunks: Iterable[object] = imported(self.callable)(text, **self.arguments)
         return chunks
-
-
-def imported(path: str) -> Callable[..., Any]:
-    """Import the function at `package.module:function`. Raises ValueError with a readable reason if that fails."""
-    name, _, attributes = path.partition(":")
-    folder = os.getcwd()
-    # Append it, so that a file there hides no package. The command's own path lacks the working directory.
-    sys.path.append(folder)
-    try:
-        module = importlib.import_module(name)
-    except Exception as error:  # importing a stranger's module may raise anything
-        raise ValueError(f"the module {name!r} cannot be imported ({reason(error)}); it is looked for in {folder} too") from error
-    finally:
-        sys.path.remove(folder)
-    try:
-        function = functools.reduce(getattr, attributes.split("."), module)
-    except AttributeError:
-        known = [name for name, value in vars(module).items() if inspect.isroutine(value)]
-        raise ValueError(f"the module {name!r} has no {attributes!r}{meant(attributes, known)}") from None
-    if not builtins.callable(function):
-        raise ValueError(f"{path} is a {type(function).__name__}, not a function")
-    return function

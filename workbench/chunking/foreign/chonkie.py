@@ -26,6 +26,7 @@ class ChonkieChunker(LibraryChunker):
     suffix: ClassVar = "Chunker"
     excluded: ClassVar = ("BaseChunker",)
     reserved: ClassVar = ("chunk_size", "chunk_overlap")
+    loads_model: ClassVar = ("LateChunker", "NeuralChunker", "SemanticChunker")
     examples: ClassVar = (
         {"chunker": "RecursiveChunker", "size": 64},
         {"chunker": "SentenceChunker", "size": 64, "overlap": 16},
@@ -34,6 +35,11 @@ class ChonkieChunker(LibraryChunker):
 
     kind: Literal["chonkie"] = "chonkie"
     chunker: str = Field(description="The class name of the chunker, such as SentenceChunker.")
+
+    @property
+    def class_name(self) -> str:
+        """Return `chunker`."""
+        return self.chunker
 
     @property
     def _short(self) -> str:

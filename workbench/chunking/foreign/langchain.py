@@ -26,6 +26,7 @@ class LangChainChunker(LibraryChunker):
     # TextSplitter is abstract, and JSON is not split as a text.
     excluded: ClassVar = ("TextSplitter", "RecursiveJsonSplitter")
     reserved: ClassVar = ("chunk_size", "chunk_overlap", "length_function", "add_start_index")
+    loads_model: ClassVar = ("SentenceTransformersTokenTextSplitter", "SpacyTextSplitter")
     examples: ClassVar = (
         {"splitter": "RecursiveCharacterTextSplitter", "size": 64, "overlap": 16},
         {"splitter": "MarkdownTextSplitter", "size": 32},
@@ -34,6 +35,11 @@ class LangChainChunker(LibraryChunker):
 
     kind: Literal["langchain"] = "langchain"
     splitter: str = Field(description="The class name of the splitter, such as RecursiveCharacterTextSplitter.")
+
+    @property
+    def class_name(self) -> str:
+        """Return `splitter`."""
+        return self.splitter
 
     @property
     def _short(self) -> str:

@@ -15,6 +15,7 @@ from workbench.chunking.text.headers import Headers
 from workbench.chunking.text.packing import shrunk
 from workbench.core.environment import advice
 from workbench.core.formatting import meant
+from workbench.errors import InputError
 from workbench.models.tokenizers import CHARACTERS, count
 
 
@@ -26,6 +27,10 @@ class LibraryChunker(ForeignChunker, ABC):
     suffix: ClassVar[str]
     excluded: ClassVar[tuple[str, ...]]
     reserved: ClassVar[tuple[str, ...]]
+    # Classes that load a model by the library's own rules, which may run code in its files. Such a chunker needs permission.
+    loads_model: ClassVar[tuple[str, ...]]
+    # Arguments with which a library can be told to trust the code of a model.
+    unsafe: ClassVar[tuple[str, ...]] = ("model_kwargs", "trust_remote_code")
 
     size: Size | None = Field(default=None, description="The largest size of a chunk, if the library's class has one.")
     overlap: int = Field(
@@ -64,13 +69,36 @@ class LibraryChunker(ForeignChunker, ABC):
             raise ValueError(f"overlap {self.overlap} is not smaller than size {self.size}; lower overlap")
         if reserved := [key for key in self.arguments if key in self.reserved]:
             raise ValueError(f"arguments.{reserved[0]} is set by Workbench; use size, overlap and tokens")
+        if unsafe := [key for key in self.arguments if key in self.unsafe]:
+            raise ValueError(f"arguments.{unsafe[0]} can make the library run a model's code; leave it out")
+        if not self.named_code:
+            self._make_once()
+        return self
+
+    @property
+    @abstractmethod
+    def class_name(self) -> str:
+        """Return the class name of the chunker in the library."""
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        """Return the class if it loads a model."""
+        return (f"{self.module}:{self.class_name}",) if self.class_name in self.loads_model else ()
+
+    def load_code(self) -> None:
+        """Create the library's chunker. Raises InputError if it refuses its arguments, or if its model cannot be loaded."""
+        try:
+            self._make_once()
+        except ValueError as error:
+            raise InputError(f"{self.kind} {self.class_name}: {error}") from None
+
+    def _make_once(self) -> None:
         try:
             _made(self, self.size, self.overlap)
         except ValueError:
             raise
         except Exception as error:  # a foreign constructor may raise anything
             raise ValueError(f"{self._short} cannot be created ({reason(error)})") from error
-        return self
 
     @abstractmethod
     def _make(self, arguments: dict[str, Any], size: int | None, overlap: int) -> Any:

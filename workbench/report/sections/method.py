@@ -6,7 +6,7 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import possible_causes
 from workbench.core.formatting import count
 from workbench.report.model import Block, Lines, Prose, Section, Term, Terms
-from workbench.report.text.sentences import about_primary, folder_of
+from workbench.report.text.sentences import about_primary, about_trust, folder_of
 
 _ALWAYS = (
     "@5 is after 5 chunks or documents; @2000t is after 2,000 tokens of the chunks in rank order, the last one cut. Each metric has its own "
@@ -52,4 +52,4 @@ def provenance(findings: Findings) -> Section:
         for place, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
-    return Section("Provenance", "provenance", [Prose(sources), *parts], "Provenance")
+    return Section("Provenance", "provenance", [Prose(sources), *map(Prose, about_trust(findings.run)), *parts], "Provenance")

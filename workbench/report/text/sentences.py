@@ -36,6 +36,12 @@ def repeated_sentence(run: RunTables) -> str:
     return f" {repeat} the text of another, {other} with other labels: {effect} (workbench dataset check lists them)."
 
 
+def about_trust(run: RunTables) -> list[str]:
+    """Name the code and the pickled weights of a run. Empty without any."""
+    code = [f"This run executed code named in the experiment: {', '.join(run.code)}."] if run.code else []
+    return code + [f"The weights of {model} were loaded from pickles: {', '.join(files)}." for model, files in run.pickles.items()]
+
+
 def about_primary(run: RunTables) -> str:
     """Describe the primary metric and whether it compares configurations at equal context."""
     metric = run.primary

@@ -1,0 +1,28 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.core.code import imported, require_permission
+from workbench.errors import InputError
+
+
+def test_functions_need_a_permission_and_are_all_named() -> None:
+    require_permission((), allow_code=False)
+    require_permission(("os:system",), allow_code=True)
+    with pytest.raises(InputError) as caught:
+        require_permission(("os:system", "json:loads"), allow_code=False)
+    (line,) = caught.value.lines
+    assert line.startswith("the experiment runs code: os:system, json:loads; add --allow-code")
+
+
+def test_a_module_of_the_working_directory_is_found_but_hides_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"found_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text("class Cutter:\n    def cut(text):\n        return [text]\n")
+    (tmp_path / "json.py").write_text("loads = None\n")
+    before = list(sys.path)
+    assert imported(f"{name}:Cutter.cut")("a") == ["a"]
+    assert imported("json:loads")("1") == 1
+    assert sys.path == before
+    monkeypatch.delitem(sys.modules, name)

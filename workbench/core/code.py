@@ -1,0 +1,50 @@
+"""Functions that an experiment names as `package.module:function`. They are imported only with permission, since an import runs code."""
+
+import builtins
+import functools
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from workbench.core.formatting import meant
+from workbench.errors import InputError, error_line
+
+# The form of a function's name. Reading an experiment checks no more than this.
+FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+
+# Never a key of an experiment file: a file must not permit itself to run code.
+PERMISSION = "add --allow-code (in Python allow_code=True) if you trust it as you would a program"
+
+
+def require_permission(functions: Sequence[str], allow_code: bool) -> None:
+    """Raise InputError if an experiment names functions and nobody allowed it to run code."""
+    if functions and not allow_code:
+        raise InputError(f"the experiment runs code: {', '.join(functions)}", PERMISSION)
+
+
+def imported(name: str) -> Callable[..., Any]:
+    """Import the function `package.module:function`, also from the working directory. Raises InputError if there is none."""
+    module_name, _, attributes = name.partition(":")
+    folder = os.getcwd()
+    # Append it, so that a file there hides no package. The command's own path lacks the working directory.
+    sys.path.append(folder)
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # importing a stranger's module may raise anything
+        reason = error_line(error)[:200]
+        raise InputError(f"the module {module_name!r} cannot be imported ({reason})", f"it is looked for in {folder} too") from error
+    finally:
+        sys.path.remove(folder)
+    try:
+        function = functools.reduce(getattr, attributes.split("."), module)
+    except AttributeError:
+        known = [known for known, value in vars(module).items() if inspect.isroutine(value)]
+        raise InputError(f"the module {module_name!r} has no {attributes!r}{meant(attributes, known)}") from None
+    if not builtins.callable(function):
+        raise InputError(f"{name} is a {type(function).__name__}, not a function")
+    return function
