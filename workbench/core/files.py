@@ -12,7 +12,7 @@ from workbench.errors import StoreError, WorkbenchError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # SQLite and numpy raise this error without an error number.
 _SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
-_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR)
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 @contextmanager
