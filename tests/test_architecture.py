@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
 # A module imports only from stages before its own. A row is one stage.
 STAGES = [
+    ("printable",),
     ("errors",),
     ("__init__",),
     ("core",),

@@ -16,23 +16,25 @@ WorkbenchError             exit 3, the problem and its fix
 
 from collections.abc import Sequence
 
+from workbench.printable import printable
+
 
 def error_line(error: BaseException) -> str:
     """Format an error of any kind as one line."""
     line = "; ".join(error.lines) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
-    return " ".join(line.split())
+    return " ".join(printable(line).split())
 
 
 class WorkbenchError(Exception):
-    """An error whose message gives, on one line, what happened, where, and the fix."""
+    """An error whose message gives, on one line, what happened, where, and the fix. Its text is safe to print (`workbench.printable`)."""
 
     exit_code = 3
 
     def __init__(self, what: str, fix: str = "") -> None:
+        self.what = printable(what)
+        self.fix = printable(fix)
         # Another process unpickles the error from these arguments.
-        super().__init__(what, fix)
-        self.what = what
-        self.fix = fix
+        super().__init__(self.what, self.fix)
 
     def __str__(self) -> str:
         return f"{self.what}; {self.fix}" if self.fix else self.what
@@ -54,9 +56,9 @@ class FaultsError(InputError):
 
     def __init__(self, source: str, faults: Sequence[str]) -> None:
         super().__init__("\n".join(faults))
-        self.source = source
-        self.faults = tuple(faults)
-        self.args = (source, self.faults)
+        self.source = printable(source)
+        self.faults = tuple(map(printable, faults))
+        self.args = (self.source, self.faults)
 
     @property
     def lines(self) -> list[str]:

@@ -169,8 +169,19 @@ def test_an_unknown_window_or_vocabulary_is_an_error(make: Make) -> None:
     assert make().window() == 64
 
 
-@pytest.mark.parametrize("address", ["ftp://localhost", "http://my box/v1", "http://me:secret@localhost:80/v1"])
-def test_an_address_is_one_without_a_password(make: Make, address: str) -> None:
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://localhost",
+        "http://my box/v1",
+        "http://me:secret@localhost:80/v1",
+        "http://localhost/v1?token=secret",
+        "http://localhost/v1#secret",
+        "http://localhost:secret",
+        "http://[secret",
+    ],
+)
+def test_an_address_is_one_without_a_password_or_a_query(make: Make, address: str) -> None:
     with pytest.raises(ValidationError, match="base_url") as caught:
         make(base_url=address)
     assert all("secret" not in detail["msg"] and detail["loc"] == () for detail in caught.value.errors())

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from workbench import printable
 from workbench.context import packing
 from workbench.errors import InputError
 from workbench.execution.local import Outcome, run_experiment
@@ -143,9 +144,10 @@ def test_every_question_gets_the_hits_that_the_sweep_delivered(outcome: Outcome,
         assert [score for _, score in found[one]] == pytest.approx([score for _, score in hits], abs=2e-6)
 
 
-def test_the_packing_rule_is_exported_as_it_is(exported: Callable[[str], Path]) -> None:
+def test_the_packing_rule_and_the_printing_of_text_are_exported_as_they_are(exported: Callable[[str], Path]) -> None:
     folder = exported("hierarchical-64-256-bm25")
-    assert (folder / "packing.py").read_bytes() == Path(packing.__file__).read_bytes()
+    for module in (packing, printable):
+        assert (folder / Path(str(module.__file__)).name).read_bytes() == Path(str(module.__file__)).read_bytes()
 
 
 def test_a_question_without_a_match_has_no_answer(outcome: Outcome) -> None:

@@ -1,16 +1,21 @@
 """A store under a URL, on a real FTP server: a process of its own on loopback."""
 
 import json
+import re
 import shutil
+import traceback
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
 
+import fsspec
 import numpy as np
 import pytest
+from fsspec.spec import AbstractFileSystem
 
 from workbench.errors import InputError, StoreError
 from workbench.storage.entry_manifest import EntryManifest
-from workbench.storage.remote_store import RemoteStore, is_url, mirror_of, shown
+from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Draft, Entry
 
 
@@ -159,7 +164,6 @@ def test_urls_are_known_from_paths_and_a_password_decides_nothing(tmp_path, monk
     assert is_url("s3://bucket/store")
     assert not is_url("/a/path")
     assert not is_url("C:/a/path")
-    assert shown("ftp://user:word@host:21/store") == "ftp://host:21/store"
     assert mirror_of("ftp://user:word@host/store") == mirror_of("ftp://host/store")
     assert mirror_of("ftp://host/store") != mirror_of("ftp://host/other")
 
@@ -167,6 +171,30 @@ def test_urls_are_known_from_paths_and_a_password_decides_nothing(tmp_path, monk
 def test_an_unknown_protocol_is_reported_in_one_line(tmp_path):
     with pytest.raises((InputError, StoreError), match="nonsense"):
         RemoteStore("nonsense://host/store", tmp_path).has("kind", "key")
+
+
+class TalkativeFileSystem(AbstractFileSystem):
+    """A file system whose errors repeat what it was given, as those of GitHub and others do."""
+
+    protocol = "talkative"
+
+    @staticmethod
+    def _get_kwargs_from_urls(path: str) -> dict[str, str]:
+        return {"given": path}
+
+    def cat_file(self, path: str, **_: object) -> bytes:
+        parts = urlsplit(self.storage_options["given"])
+        raise ConnectionError(f"no answer to /{parts.username}/{parts.password}/{quote(parts.password or '')}?{parts.query} of {path}")
+
+
+@pytest.mark.parametrize("password", ["hunter2", "b", "pa%20ss"])
+def test_a_password_that_a_file_system_repeats_is_not_in_its_error_and_its_traceback(tmp_path, password):
+    fsspec.register_implementation("talkative", TalkativeFileSystem, clobber=True)
+    with pytest.raises(StoreError) as caught:
+        RemoteStore(f"talkative://a:{password}@host/x?versionId=7&token=t0k", tmp_path).has("kind", "key")
+    text = "".join(traceback.format_exception(caught.value))
+    assert "talkative://host/x?versionId=7&token=… cannot be used (ConnectionError: no answer to /a/…/…?versionId=7&token=… of" in text
+    assert not re.search(rf"\b({re.escape(password)}|{quote(password)}|{unquote(password)}|t0k)\b", text.split("StoreError: ")[1])
 
 
 def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(server, tmp_path, handbook_few, run_python, cache_with_models):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 import yaml
-from tqdm.auto import tqdm
 
 from workbench.api.arguments import require
 from workbench.api.pipeline import Pipeline
@@ -17,7 +16,7 @@ from workbench.core.component import Component
 from workbench.core.display import table_html
 from workbench.core.files import write_text
 from workbench.core.formatting import listed, plural
-from workbench.core.progress import ProgressBar
+from workbench.core.progress import ProgressBar, say_above
 from workbench.datasets.sources import SOURCES, Source, recognise
 from workbench.errors import InputError
 from workbench.execution.local import run_experiment
@@ -214,13 +213,13 @@ def sweep(
     spec = replace(spec, allow_code=allow_code)
     precompute = on_workers(jobs, scheduler)
     if screen:
-        spec = screen_experiment(spec, Path(outputs), tqdm.write)
+        spec = screen_experiment(spec, Path(outputs), say_above)
     track = functools.partial(ProgressBar, desc=spec.name, unit="configuration")
-    outcome = run_experiment(spec, Path(outputs), tqdm.write, precompute, track)
+    outcome = run_experiment(spec, Path(outputs), say_above, precompute, track)
     with ProgressBar(total=len(outcome.results) + 1) as bar:
         page, _, errors = publish(outcome, functools.partial(_advance, bar))
     for line in [*errors, f"report: {page}"]:
-        tqdm.write(line)
+        say_above(line)
     return load(outcome.folder)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.core.formatting import plural
+from workbench.core.terminal import say
 
 if TYPE_CHECKING:
     from workbench.datasets.draft import DatasetDraft
@@ -40,11 +41,11 @@ def check(path: str, split: str | None, **options: str | None) -> None:
     draft = recognise(path, split, **options).read()
     problems = faults(draft)
     for note in notes(draft):
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
     for fault in problems:
-        click.echo(fault)
+        say(fault)
     pieces = {(row.query_id, row.need) for row in draft.evidence}
-    click.echo(f"{path}: {_counted(draft, len(pieces), len(draft.evidence))}; {plural(len(problems), 'fault')}")
+    say(f"{path}: {_counted(draft, len(pieces), len(draft.evidence))}; {plural(len(problems), 'fault')}")
     sys.exit(1 if problems else 0)
 
 
@@ -68,9 +69,9 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
     imported = source.dataset(draft)
     write_golden(imported, folder)
     for note in notes(draft):
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
     spans = sum(len(need.alternatives) for need in imported.needs)
-    click.echo(f"{folder}: {_counted(imported, len(imported.needs), spans)}")
+    say(f"{folder}: {_counted(imported, len(imported.needs), spans)}")
 
 
 def _counted(read: "DatasetDraft | Dataset", pieces: int, spans: int) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import click
 
 from workbench.core.environment import advice
+from workbench.core.terminal import say_aside
 from workbench.errors import InputError
 
 _EXECUTED = Path("notebooks", "comparison.ipynb")
@@ -56,7 +57,7 @@ def _executed(target: Path, outputs: Path) -> Path | None:
     executed = outputs / read_experiment(target).name / _EXECUTED
     if executed.is_file():
         return executed
-    click.echo(f"workbench: {target} was not swept into {outputs} yet: workbench sweep {target}", err=True)
+    say_aside(f"workbench: {target} was not swept into {outputs} yet: workbench sweep {target}")
     return None
 
 
@@ -79,4 +80,4 @@ def _copy(source: Path, target: Path) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
-    click.echo(f"workbench: copied {target}", err=True)
+    say_aside(f"workbench: copied {target}")

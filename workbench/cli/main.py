@@ -2,6 +2,8 @@
 
 import tempfile
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -11,7 +13,9 @@ from workbench.cli.dataset import dataset
 from workbench.cli.lab import lab
 from workbench.cli.sweep import export, plan, report, sweep
 from workbench.core.environment import skip_schema_grammar
+from workbench.core.terminal import print_messages_safely, say_aside
 from workbench.errors import WorkbenchError, error_line
+from workbench.printable import printable, printable_line
 
 _SHOWN_FAULTS = 100
 
@@ -19,31 +23,49 @@ _SHOWN_FAULTS = 100
 class Commands(click.Group):
     """A group whose commands report errors as lines with an exit code, without a traceback."""
 
+    def make_context(self, *values: Any, **options: Any) -> click.Context:
+        """Read the group's own arguments."""
+        with _printable_usage():
+            return super().make_context(*values, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command and turn errors into lines and exit codes."""
         try:
-            return super().invoke(ctx)
+            with _printable_usage():
+                return super().invoke(ctx)
         except WorkbenchError as error:
             for line in error.lines[:_SHOWN_FAULTS]:
-                click.echo(f"workbench: {line}", err=True)
+                say_aside(f"workbench: {line}")
             if len(error.lines) > _SHOWN_FAULTS:
-                click.echo(f"workbench: and {len(error.lines) - _SHOWN_FAULTS} more", err=True)
+                say_aside(f"workbench: and {len(error.lines) - _SHOWN_FAULTS} more")
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            click.echo("\nworkbench: interrupted; finished results are kept, run the same command again to resume", err=True)
+            say_aside("")
+            say_aside("workbench: interrupted; finished results are kept, run the same command again to resume")
             ctx.exit(130)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:  # tracebacks go to a file, not to the terminal
-            click.echo(f"workbench: unexpected {error_line(error)}; finished results are kept{_details()}", err=True)
+            say_aside(f"workbench: unexpected {error_line(error)}; finished results are kept{_details()}")
             ctx.exit(3)
+
+
+@contextmanager
+def _printable_usage() -> Iterator[None]:
+    """Make click's errors printable: they repeat arguments, which can be names of files."""
+    try:
+        yield
+    except click.UsageError as error:
+        if printable(error.message) == error.message:
+            raise
+        raise click.UsageError(printable_line(error.format_message()), error.ctx) from None
 
 
 def _details() -> str:
     """Write the traceback to a file and return where it is, or an empty text if the file cannot be written."""
     try:
         with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
-            file.write(traceback.format_exc())
+            file.write(printable(traceback.format_exc()))
     except OSError:
         return ""
     return f", details are in {file.name}"
@@ -62,4 +84,5 @@ for _command in (sweep, plan, report, dataset, export, lab):
 def run() -> None:
     """Run the command in this process, as its entry point."""
     skip_schema_grammar()
+    print_messages_safely()
     main()

@@ -1,6 +1,5 @@
 """The commands `sweep`, `plan`, `report` and `export`."""
 
-import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.execution.local import Outcome
-
-
-# Progress goes to stderr, apart from a command's output.
-_say = functools.partial(click.echo, err=True)
 
 
 _allow_code = click.option(
@@ -61,10 +57,10 @@ def sweep(
     precompute = on_workers(jobs, scheduler)
     spec = read_experiment(experiment, overrides, allow_code)
     if screening or screen_queries is not None:
-        spec = screen(spec, outputs, _say, QUERIES if screen_queries is None else screen_queries)
+        spec = screen(spec, outputs, say_aside, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
-            _say(line)
-    _publish(run_experiment(spec, outputs, _say, precompute))
+            say_aside(line)
+    _publish(run_experiment(spec, outputs, say_aside, precompute))
 
 
 @click.command()
@@ -82,25 +78,26 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_co
         from workbench.notebook_runner.run_notebooks import write_trends
         from workbench.pipeline.context import Workspace
 
-        click.echo(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).page_store)}")
+        say(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).page_store)}")
         return
     check_code(spec)
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
         raise InputError(f"{outputs} lacks results of {experiment}, or data or code changed since", f"run workbench sweep {experiment}")
-    _publish(run_experiment(spec, outputs, _say), remember=False)
+    _publish(run_experiment(spec, outputs, say_aside), remember=False)
 
 
 def _publish(outcome: "Outcome", remember: bool = True) -> None:
     """Write the files of a run and print its summary. Exits with 3 if a part of the run failed."""
     from workbench.execution.outputs import publish
 
-    page, lines, errors = publish(outcome, _say, remember)
+    page, lines, errors = publish(outcome, say_aside, remember)
     for line in errors:
-        _say(f"workbench: {line}")
+        say_aside(f"workbench: {line}")
     for line in lines:
-        click.echo(line)
-    click.echo(f"\nreport: {page}")
+        say(line)
+    say()
+    say(f"report: {page}")
     if outcome.failures or errors:
         sys.exit(3)
 
@@ -113,7 +110,7 @@ def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_code
     from workbench.experiment.read import read_experiment
 
     for line in plan_lines(plan_experiment(read_experiment(experiment, overrides, allow_code), outputs)):
-        click.echo(line)
+        say(line)
 
 
 @click.command()
@@ -126,4 +123,4 @@ def export(output: Path, configuration: str | None, folder: Path | None, allow_c
     from workbench.export.export import export_configuration
 
     target = export_configuration(output, configuration, folder, allow_code)
-    click.echo(f"{target}: pip install -r requirements.txt, then python retrieve.py 'a question'")
+    say(f"{target}: pip install -r requirements.txt, then python retrieve.py 'a question'")

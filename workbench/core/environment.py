@@ -6,6 +6,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from string import Template
 
+from workbench.errors import InputError
+
 # On PyPI, `workbench` is another package; only the import name is workbench.
 NAME = "rag-workbench"
 
@@ -51,12 +53,18 @@ def data_folder() -> Path:
 
 def cache_folder() -> Path:
     """Return the folder for downloads: WORKBENCH_CACHE, or the user's cache by default."""
-    return Path(os.environ.get("WORKBENCH_CACHE", Path.home() / ".cache" / "workbench"))
+    if place := os.environ.get("WORKBENCH_CACHE"):
+        return Path(place)
+    try:
+        return Path.home() / ".cache" / "workbench"
+    except RuntimeError:
+        raise InputError("there is no home directory for downloads", "set WORKBENCH_CACHE to a folder") from None
 
 
 def expand(path: str) -> Path:
     """Expand `~` and environment variables in a path. `$WORKBENCH_DATA` has a default."""
-    return Path(Template(path).safe_substitute(os.environ | {"WORKBENCH_DATA": str(data_folder())})).expanduser()
+    # Unlike Path.expanduser, this leaves `~name` of an unknown user as it is.
+    return Path(os.path.expanduser(Template(path).safe_substitute(os.environ | {"WORKBENCH_DATA": str(data_folder())})))
 
 
 def find_upwards(path: str | Path) -> Path | None:

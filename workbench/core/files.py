@@ -12,9 +12,9 @@ from workbench.errors import StoreError, WorkbenchError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # SQLite and numpy raise this error without an error number.
 _SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
-_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR)
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR, errno.ENAMETOOLONG)
 # A broken disk, or one that was unplugged or unmounted.
-_BROKEN = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.ESTALE, errno.EREMOTEIO)
+_BROKEN = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.ESTALE)
 
 
 @contextmanager

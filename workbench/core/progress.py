@@ -1,9 +1,11 @@
-"""Progress bars in terminals and notebooks, and lines beside them."""
+"""Progress bars in terminals and notebooks, and lines above them."""
 
 import sys
 from typing import Any
 
 from tqdm.auto import tqdm
+
+from workbench.printable import printable_line
 
 _WIDGETS = any(base.__module__ == "tqdm.notebook" for base in tqdm.__mro__)
 
@@ -16,11 +18,17 @@ class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type c
 
     def __init__(self, iterable: Any = None, **options: Any) -> None:
         widget: dict[str, Any] = {"display": False} if _WIDGETS else {}
+        if options.get("desc"):
+            options["desc"] = printable_line(options["desc"])
         super().__init__(iterable, **options, **widget, leave=False)
         if _WIDGETS and not self.disable:
             from IPython.display import display
 
             self._output = display(self.container, display_id=True)
+
+    def set_description_str(self, desc: str | None = None, refresh: bool | None = True) -> None:
+        """Set the text beside the bar."""
+        super().set_description_str(printable_line(desc or ""), refresh)
 
     def close(self) -> None:
         """Remove the bar."""
@@ -30,6 +38,11 @@ class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type c
             self._output = None
 
 
+def say_above(line: str) -> None:
+    """Print a line above all bars, with visible control characters and without secrets."""
+    tqdm.write(printable_line(line))
+
+
 def notice(line: str) -> None:
-    """Print a line on stderr, above any progress bar."""
-    ProgressBar.write(f"workbench: {line}", file=sys.stderr)
+    """Print a line on stderr, above all bars, with visible control characters and without secrets."""
+    tqdm.write(f"workbench: {printable_line(line)}", file=sys.stderr)

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import importlib.metadata
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ import numpy as np
 
 from workbench.core.environment import cache_folder
 from workbench.core.fingerprint import fingerprint
+from workbench.core.terminal import say_aside
 from workbench.embedding import openvino_model
 from workbench.embedding.openvino_model import Precision
 from workbench.embedding.torch_model import model_modules, model_settings, positions, read
@@ -102,7 +102,7 @@ def _conversion(model: str, output: Output, cache: Path) -> Conversion:
     entry = store.obtain("openvino", key, lambda draft: _convert(model, output, draft))
     verdict = entry.values("verdict")
     if entry.computed and verdict["refused"]:
-        print(f"workbench: {model} is embedded with torch, not with openvino: {verdict['refused']}", file=sys.stderr)
+        say_aside(f"workbench: {model} is embedded with torch, not with openvino: {verdict['refused']}")
     return Conversion(entry.folder / _GRAPH, cast(Precision, verdict["precision"]), verdict["refused"])
 
 

@@ -19,6 +19,7 @@ from workbench.embedding.checks import shown_text
 from workbench.errors import ModelError, RunError, WorkbenchError
 from workbench.models.files import MINILM
 from workbench.models.tokenizers import CHARACTERS, CL100K, Ints, input_lengths, special_tokens, tokenise, vocabulary_digest
+from workbench.printable import printable
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
@@ -54,9 +55,16 @@ class RemoteEmbedder(Embedder, ABC):
     @model_validator(mode="after")
     def _plain_address(self) -> "RemoteEmbedder":
         # Validate the whole model: an error of the field alone would print its value, which may contain a password.
-        parts = urlsplit(self.address)
+        try:
+            parts = urlsplit(self.address)
+            _ = parts.port
+        except ValueError:
+            raise ValueError("base_url is not an address such as http://localhost:8000/v1") from None
         if "@" in parts.netloc:
             raise ValueError("base_url contains a user or password; put a key into an environment variable")
+        # A query often contains a key, and manifest, report and keys of results contain the address.
+        if re.search(r"[?#]", f"{self.base_url} {self.address}"):
+            raise ValueError("base_url contains a query (?…) or fragment (#…); leave it out, and put a key into an environment variable")
         if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.address):
             raise ValueError(f"base_url {self.address!r} is not an address such as http://localhost:8000/v1")
         return self
@@ -160,7 +168,7 @@ class RemoteEmbedder(Embedder, ABC):
         except openai.APIStatusError as error:
             message = error.body if isinstance(error.body, str) else error.message
             # Not `from error`: its traceback goes to a file, and a server may repeat the key.
-            raise self._failed(error.status_code, message.replace(key, "…") if key else message) from None
+            raise self._failed(error.status_code, printable(message, [key])) from None
         except openai.APIConnectionError as error:
             raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
         except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:

@@ -16,6 +16,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
+from workbench.printable import printable
 from workbench.records import Dataset
 
 _WITHOUT_SPANS = "ndcg@10"
@@ -111,7 +112,7 @@ def run_experiment(
             outcome.failures[name] = error_line(error)
             # The disk may be the cause of the failure, and the one-line error is kept in any case.
             with contextlib.suppress(OSError, StoreError):
-                write_text(outcome.folder / "errors" / f"{name}.txt", traceback.format_exc())
+                write_text(outcome.folder / "errors" / f"{name}.txt", printable(traceback.format_exc()))
             message = f"FAILED, {outcome.failures[name]}"
         say(f"[{number}/{total}] {name}: {message}")
     return outcome

@@ -1,6 +1,7 @@
 """Expand `sweep:` into configurations: the product of its axes, where a list in a field is an axis too."""
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from workbench.pipeline.configuration import Configuration
 from workbench.retrieval.registry import RETRIEVERS
 
 STAGES: dict[str, Mapping[str, type[BaseModel]]] = {"chunking": CHUNKERS, "embedding": EMBEDDERS, "retrieval": RETRIEVERS}
+# Each has a notebook and rows in every table. A few short lists multiply to millions.
+MOST_CONFIGURATIONS = 10_000
 DEFAULTS: dict[str, Settings] = {
     "chunking": {"kind": "fixed", "size": 256},
     "embedding": {"kind": "sentence-transformers"},
@@ -30,6 +33,10 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
             return ()
         faults += [unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
     chunkings, embeddings, retrievals = (_axis(stage, pipeline, sweep, faults) for stage in STAGES)
+    number = len(chunkings) * len(embeddings) * len(retrievals)
+    if number > MOST_CONFIGURATIONS:
+        faults.append(f"the experiment has {number} configurations; at most {MOST_CONFIGURATIONS} can be compared")
+        return ()
     configurations = []
     for chunking, (number, embedding), retrieval in itertools.product(chunkings, enumerate(embeddings), retrievals):
         # A retriever without vectors makes one configuration, no matter how many embedders are swept.
@@ -55,6 +62,19 @@ def alternatives(swept: Any, default: Settings) -> list[Settings]:
     return choices
 
 
+def _choices(place: str, swept: Any, default: Settings, faults: list[str]) -> list[Settings]:
+    """Return the alternatives of a stage, or add a fault and return none if a list is empty or their number is too large."""
+    number = 0
+    for item in as_list(swept):
+        settings = item if "kind" in item else default | item
+        empty = [key for key, value in settings.items() if value == []]
+        faults += [f"{place} has the empty list {key}; give it a value, or leave it out for the default" for key in empty]
+        number += math.prod(len(as_list(value)) for value in settings.values())
+    if number > MOST_CONFIGURATIONS:
+        faults.append(f"{place} has {number} alternatives; at most {MOST_CONFIGURATIONS} can be compared")
+    return alternatives(swept, default) if number <= MOST_CONFIGURATIONS else []
+
+
 def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) -> list[Any]:
     default = pipeline.get(stage, DEFAULTS[stage])
     swept = sweep.get(stage, default)
@@ -64,10 +84,11 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
     usual, table = {"kind": DEFAULTS[stage]["kind"]}, STAGES[stage]
     if stage in sweep:
         # A wrong value is an error even if every item of the axis replaces it.
-        for choice in alternatives(default, {}):
+        for choice in _choices(f"pipeline.{stage}", default, {}, faults):
             component(stage, usual | choice, table, faults, partial=True)
     else:
         lists = [key for key, value in default.items() if isinstance(value, list)]
         faults += [f"pipeline.{stage}.{key} is a list; what varies belongs under sweep" for key in lists]
-    made = [component(stage, usual | choice, table, faults) for choice in alternatives(swept, default)]
+    choices = _choices(f"sweep.{stage}" if stage in sweep else f"pipeline.{stage}", swept, default, faults)
+    made = [component(stage, usual | choice, table, faults) for choice in choices]
     return [component for component in made if component is not None and usable(component, faults)]

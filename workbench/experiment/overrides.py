@@ -9,6 +9,10 @@ from workbench.core.formatting import listed, plural
 from workbench.errors import InputError
 from workbench.experiment.expand import as_list
 from workbench.experiment.validate import Settings, is_mapping
+from workbench.experiment.yaml_file import plain_value
+
+# More steps than any setting has.
+_DEEPEST = 16
 
 
 def apply_overrides(settings: Settings, overrides: Sequence[str]) -> list[str]:
@@ -20,10 +24,10 @@ def apply_overrides(settings: Settings, overrides: Sequence[str]) -> list[str]:
 def _apply(settings: Settings, override: str) -> list[str]:
     dotted, equals, text = override.partition("=")
     path = dotted.strip().split(".")
-    if not equals or not all(path):
+    if not equals or not all(path) or len(path) > _DEEPEST:
         raise InputError(f"--set {override!r} is not path.to.key=value", "write for example --set dataset.path=data/mine")
     try:
-        value = yaml.safe_load(text)
+        value = plain_value(text)
     except yaml.YAMLError:
         raise InputError(f"--set {override!r} has a value that is not YAML", "put it in quotes, and close its brackets") from None
     _set(settings, path, value, f"--set {override!r}")
@@ -37,7 +41,7 @@ def _set(settings: Settings, path: Sequence[str], value: Any, owner: str) -> Non
         above = ".".join(path[:depth])
         key: Any = step
         if isinstance(place, list):
-            if not step.isdecimal() or int(step) >= len(place):
+            if not step.isdecimal() or len(step) > 6 or int(step) >= len(place):
                 example = ".".join([*path[:depth], "0", *([] if step.isdecimal() else [step]), *path[depth + 1 :]])
                 fix = f"address an item by its number from 0, as in --set {example}=…"
                 raise InputError(f"{owner} has {step!r}, but {above} is a list of {plural(len(place), 'item')}", fix)

@@ -1,6 +1,5 @@
 """Read an experiment from YAML and validate every configuration before anything runs, with all faults in one report."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import ExperimentError
 from workbench.experiment.expand import configurations_of
 from workbench.experiment.overrides import apply_overrides
-from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown
+from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown, unusable
 from workbench.experiment.yaml_file import read_yaml
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
@@ -72,6 +71,8 @@ def read_experiment(path: Path, overrides: Sequence[str] = (), allow_code: bool 
 
 def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> ExperimentSpec:
     """Make an experiment from its settings. The report of faults names `where` and begins with the `known` faults."""
+    if unusable_values := list(unusable(settings)):
+        raise ExperimentError(where, unusable_values)
     strange = [key for key in settings if key not in KEYS]
     faults = [*known, *(unknown("the experiment", key, tuple(KEYS)) for key in strange)]
     misspelt = {nearest_word(key, KEYS) for key in strange}
@@ -90,7 +91,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     if average not in ("questions", "documents"):
         faults.append(f"average is {average!r}, not 'questions' or 'documents'{meant(str(average), ('questions', 'documents'))}")
     smallest = settings.get("smallest_difference", SMALLEST_DIFFERENCE)
-    if isinstance(smallest, bool) or not isinstance(smallest, int | float) or not 0 < smallest < math.inf:
+    if isinstance(smallest, bool) or not isinstance(smallest, int | float) or smallest <= 0:
         faults.append(f"smallest_difference is {smallest!r}, not a number above 0; write for example 0.02")
     dataset = None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults)
     metrics, primary = metrics_of(settings, DEFAULT_METRICS, faults)

@@ -1,6 +1,7 @@
 """Build components and metrics from settings and report faults as sentences. Reads the settings of models but loads none."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -13,6 +14,12 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 
 Settings = dict[str, Any]
+# Deeper than any experiment, and far from Python's limit of recursion.
+_DEEPEST = 32
+# Beyond this, numbers do not fit into the columns of a table.
+_LARGEST = 2.0**63
+# No path, file or table can contain these.
+_UNUSABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def component(
@@ -28,7 +35,7 @@ def component(
     if kind is None:
         faults.append(f"{stage} needs 'kind'; kinds are {', '.join(table)}")
         return None
-    if kind not in table:
+    if not isinstance(kind, str) or kind not in table:
         faults.append(f"{stage} has no kind {kind!r}{meant(str(kind), table)}; kinds are {', '.join(table)}")
         return None
     owner = f"{stage} {kind!r}"
@@ -47,6 +54,31 @@ def component(
     ]
     faults += [f"{owner} {key} is {settings[key]}, not a number" for key in flags]
     return None if strange or flags else made
+
+
+def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield the fault of each value that no setting has and no output can contain, such as infinity, NUL or a date."""
+    if depth > _DEEPEST:
+        yield f"{place[:80]}… is nested more than {_DEEPEST} deep"
+    elif isinstance(value, Mapping):
+        yield from (
+            f"{place or 'the experiment'} has the key {key!r}, which is not a text; put it in quotes"
+            for key in value
+            if not isinstance(key, str)
+        )
+        for key, part in value.items():
+            yield from unusable(part, f"{place}.{key}" if place else str(key), depth + 1)
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from unusable(part, f"{place}.{number}", depth + 1)
+    elif isinstance(value, str):
+        if _UNUSABLE.search(value) or _UNUSABLE.search(place):
+            yield f"{place} is {value!r}, a text with the character NUL or half a character"
+    elif isinstance(value, int | float):
+        if not abs(value) < _LARGEST:
+            yield f"{place} is {'not finite' if isinstance(value, float) else 'a number of too many digits'}; write a smaller number"
+    elif value is not None:
+        yield f"{place} is of the type {type(value).__name__}; write a text, a number, true or false, a list or a mapping"
 
 
 def usable(made: BaseModel, faults: list[str]) -> bool:

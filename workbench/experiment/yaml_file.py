@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -12,14 +12,46 @@ from workbench.errors import InputError
 from workbench.experiment.validate import Settings, is_mapping
 
 _LARGEST = 200_000
+# Fixes by words of the problem.
+_FIXES = {
+    "is repeated": "remove one of the two",
+    "nested more than": "an experiment needs a few levels",
+    "could not determine a constructor": "write the value without a tag (!…)",
+    "not a value of the type": "correct the value, or write it without a tag (!…)",
+    "digits": "write a shorter number, or put it in quotes",
+    "unhashable key": "write a plain key",
+    "for merging": "leave out <<, and write the keys out",
+}
 _SUFFIXES = (".yaml", ".yml", ".json")
 # White space that YAML does not count as indentation, though it looks like it.
 _INDENT = re.compile(r"^[ \t]*[^\S \t\r\n]", re.MULTILINE)
+# Line breaks as YAML counts them.
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _NO_SPACE = re.compile(r"(?:^|[\s{,-])[A-Za-z_]\w*:[^\s/\\]")
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """A safe loader that rejects repeated keys in a mapping, where YAML would keep only the last value."""
+# Deeper than any experiment, and far from Python's limit of recursion.
+_DEEPEST = 32
+_PLAIN = ("null", "bool", "int", "float", "str", "seq", "map")
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """A safe loader of the values that JSON has. Repeated keys, of which YAML would keep the last, are rejected, and a date is a text."""
+
+    yaml_constructors = {  # noqa: RUF012  # declared by PyYAML
+        tag: make for tag, make in yaml.SafeLoader.yaml_constructors.items() if tag is None or tag.rpartition(":")[2] in _PLAIN
+    }
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        letter: [(tag, form) for tag, form in resolvers if not tag.endswith(":timestamp")]
+        for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError) as error:
+            problem = "a number of too many digits" if "digits" in str(error) else f"not a value of the type {node.tag}"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         first: dict[str, int] = {}
@@ -35,16 +67,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 def read_yaml(path: Path, keys: tuple[str, ...]) -> Settings:
     """Return the mapping in an experiment file. Raises InputError if there is no file, no YAML or no mapping, of which `keys` are named."""
     example = "give the path of a YAML file, such as experiments/quickstart.yaml"
-    if path.is_dir():
-        inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
-        raise InputError(f"the experiment {path} is a folder", f"give a YAML file, such as {inside[0]}" if inside else example)
-    if not path.is_file():
-        raise InputError(*missing(path, "the experiment file", example))
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"the experiment file {path} is not called .yaml", example)
-    if path.stat().st_size > _LARGEST:
-        raise InputError(f"{path} has {path.stat().st_size} bytes", f"an experiment file has at most {_LARGEST}")
-    text, fault = decoded(path.read_bytes())
+    text, fault = decoded(_content(path, example))
     what, _, fix = fault.partition("; ")
     if fault:
         raise InputError(f"{path}{what}", fix)
@@ -55,20 +78,60 @@ def read_yaml(path: Path, keys: tuple[str, ...]) -> Settings:
     return dict(settings)
 
 
+def _content(path: Path, example: str) -> bytes:
+    try:
+        return _file(path, example).read_bytes()
+    except (OSError, ValueError) as error:
+        raise InputError(f"the experiment file {path} cannot be read ({getattr(error, 'strerror', error)})", example) from None
+
+
+def _file(path: Path, example: str) -> Path:
+    """Return the path of an experiment file if it is a small regular file, or raise InputError."""
+    if path.is_dir():
+        inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
+        raise InputError(f"the experiment {path} is a folder", f"give a YAML file, such as {inside[0]}" if inside else example)
+    if path.exists() and not path.is_file():
+        raise InputError(f"the experiment {path} is not a regular file", example)
+    if not path.is_file():
+        raise InputError(*missing(path, "the experiment file", example))
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InputError(f"the experiment file {path} is not called .yaml", example)
+    if path.stat().st_size > _LARGEST:
+        raise InputError(f"{path} has {path.stat().st_size} bytes", f"an experiment file has at most {_LARGEST}")
+    return path
+
+
+def plain_value(text: str) -> Any:
+    """Return the value of a YAML text, made of what JSON has. Raises YAMLError, also for aliases, deep nesting and infinite numbers."""
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        mark = cast(yaml.Mark | None, event.start_mark)
+        # Aliases can expand a few lines into gigabytes, and no experiment needs them.
+        if isinstance(event, yaml.AliasEvent):
+            raise _AliasError(problem="an alias", problem_mark=mark)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise yaml.MarkedYAMLError(problem=f"nested more than {_DEEPEST} deep", problem_mark=mark)
+    return yaml.load(text, _PlainLoader)  # a SafeLoader
+
+
+class _AliasError(yaml.MarkedYAMLError):
+    """An alias, which refers to a value elsewhere."""
+
+
 def _parsed(path: Path, text: str) -> Any:
     if indent := _INDENT.search(text):
         line = text.count("\n", 0, indent.start()) + 1
         raise InputError(f"{path}:{line}:1 begins with white space that is neither a space nor a tab", "indent with spaces")
     try:
-        # Aliases can expand a few lines into gigabytes, and no experiment needs them.
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise InputError(f"{path} uses YAML aliases (*name)", "write the values out")
-        return yaml.load(text, _UniqueKeyLoader)  # a SafeLoader
+        return plain_value(text)
+    except _AliasError:
+        raise InputError(f"{path} uses YAML aliases (*name)", "write the values out") from None
     except yaml.YAMLError as error:
         problem, mark = getattr(error, "problem", None) or str(error), getattr(error, "problem_mark", None)
         if mark is None:
             raise InputError(f"{path} is not YAML ({problem})", "fix the file") from None
-        lines = [*text.split("\n"), ""]
+        lines = [*_BREAK.split(text), ""]
         row, column, fix = _fix(problem, lines, mark, getattr(error, "context_mark", None) or mark)
         shown = repr(lines[row].strip()[:80]) if lines[row].strip() else "the end of the file"
         raise InputError(f"{path}:{row + 1}:{column + 1} is not YAML ({problem}): {shown}", fix) from None
@@ -77,8 +140,9 @@ def _parsed(path: Path, text: str) -> Any:
 def _fix(problem: str, lines: list[str], mark: yaml.Mark, opened: yaml.Mark) -> tuple[int, int, str]:
     """Return the line and column that are probably wrong, counted from 0, and how to mend them. YAML may name a later line."""
     row, line = mark.line, lines[mark.line]
-    if problem.startswith("the key"):
-        return row, mark.column, "remove one of the two"
+    for words, fix in _FIXES.items():
+        if words in problem:
+            return row, mark.column, fix
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return row, mark.column, "indent with spaces, not tabs"
     if problem.startswith(("mapping values", "could not find expected ':'")):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench import printable
 from workbench.context import packing
 from workbench.core.files import store_errors
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -124,7 +125,8 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
     (folder / "requirements.txt").write_text("".join(pinned))
     shutil.copyfile(Path(__file__).with_name(_PROGRAM), folder / _PROGRAM)
-    shutil.copyfile(packing.__file__, folder / "packing.py")
+    for module in (packing, printable):
+        shutil.copy(str(module.__file__), folder)
 
 
 def _passages(run: RunContext, chunks: Sequence[Chunk]) -> Iterator[dict[str, Any]]:

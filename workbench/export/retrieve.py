@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from packing import BEYOND_K, OVER_BUDGET, pack
+from printable import printable
 
 Array = np.ndarray[Any, Any]
 HERE = Path(__file__).resolve().parent
@@ -101,4 +102,5 @@ if __name__ == "__main__":
     if not question.strip():
         parser.error("the question is empty")
     for number, passage in enumerate(retrieve(question), 1):
-        print(f"[{number}] {passage['doc_id']}:{passage['start']}-{passage['end']}  {passage['score']:.3f}\n{passage['text'].strip()}\n")
+        place = f"{passage['doc_id']}:{passage['start']}-{passage['end']}"
+        print(printable(f"[{number}] {place}  {passage['score']:.3f}\n{passage['text'].strip()}\n"))

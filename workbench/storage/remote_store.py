@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from workbench.core.environment import advice, cache_folder
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import InputError, StoreError, WorkbenchError
+from workbench.printable import passwords_of, printable
 from workbench.storage.entry_manifest import MANIFEST, EntryManifest
 from workbench.storage.layout import MARK, StoreMark, check_mark
 from workbench.storage.result_store import Draft, Entry, Store
@@ -32,13 +33,8 @@ def is_url(place: str) -> bool:
 
 def mirror_of(url: str) -> Path:
     """Return the path of this machine's copy of a store, in WORKBENCH_CACHE, which does not depend on the URL's password."""
-    return cache_folder() / "stores" / fingerprint(shown(url))
-
-
-def shown(url: str) -> str:
-    """Return the URL without user and password."""
     parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return cache_folder() / "stores" / fingerprint(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl())
 
 
 class RemoteStore(Store):
@@ -100,7 +96,7 @@ class RemoteStore(Store):
         if self._remote_layout_known:
             return
         with suppress(FileNotFoundError):
-            check_mark(fs.cat_file(f"{top}/{MARK}"), shown(self.url))
+            check_mark(fs.cat_file(f"{top}/{MARK}"), self.url)
             self._remote_layout_known = True
 
     def _fetch(self, kind: str, key: str, manifest: EntryManifest) -> None:
@@ -116,7 +112,7 @@ class RemoteStore(Store):
         self._uploaded(kind, key).touch()
 
     def _corrupt(self, entry: str, fault: str) -> StoreError:
-        place = f"{shown(self.url)}/{entry}"
+        place = f"{self.url}/{entry}"
         return StoreError(f"the store entry {place} is corrupt ({fault})", f"delete {place} and run again to recompute it")
 
     def _fetch_file(self, entry: str, name: str, target: Path, digest: str) -> None:
@@ -175,12 +171,15 @@ class RemoteStore(Store):
             fs.invalidate_cache()
             yield fs, path.rstrip("/")
         except ImportError as error:
-            raise InputError(f"WORKBENCH_STORE {shown(self.url)} needs a package: {error}", "install it") from error
+            raise InputError(f"WORKBENCH_STORE {self.url} needs a package: {error}", "install it") from error
         except (WorkbenchError, FileNotFoundError):
             raise
         except Exception as error:  # each file system raises its own errors
-            what = f"the store {shown(self.url)} cannot be used ({type(error).__name__}: {error})"
-            raise StoreError(what, "check that it can be reached and written, then run again: finished results are kept") from error
+            reason = printable(str(error), passwords_of(self.url))
+            what = f"the store {self.url} cannot be used ({type(error).__name__}: {reason})"
+            fix = "check that it can be reached and written, then run again: finished results are kept"
+            # Not `from error`: its traceback goes to a file, and its message may repeat the password.
+            raise StoreError(what, fix) from None
 
 
 def _named(name: str, digest: str) -> str:

@@ -1,0 +1,92 @@
+import ast
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench
+from workbench.errors import ExperimentError, InputError, error_line
+from workbench.printable import passwords_of, printable, printable_line
+
+PACKAGE = Path(workbench.__file__).parent
+BIDI = [0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+CONTROLS = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *BIDI]
+
+
+@pytest.mark.parametrize("code", CONTROLS, ids=hex)
+def test_every_control_character_becomes_visible(code: int) -> None:
+    shown = printable(f"a{chr(code)}b")
+    assert shown == "a" + chr(code).encode("unicode_escape").decode("ascii").replace("\\r", "\\x0d") + "b"
+    assert printable(shown) == shown
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=80))
+def test_a_line_is_one_line_that_every_terminal_can_encode(text: str) -> None:
+    shown = printable_line(text)
+    assert len(shown.splitlines()) <= 1
+    assert not {ord(letter) for letter in shown} & set(CONTROLS)
+    shown.encode("utf-8")
+
+
+def test_layout_and_ordinary_text_of_every_script_stay() -> None:
+    text = "a\tb\nauthorization failed: the token of the bearer is unknown\nnaïve 😀 👩‍👩‍👧 می‌خواهم שלום – “x” https://example.com/a?page=2&q=cats#top mail me@example.com"
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ftp://me:hunter2@host:21/a is down", "ftp://host:21/a is down"),
+        ("'ftp://me:hun/ter2@host/a'", "'ftp://host/a'"),
+        ("https://token@host/a", "https://host/a"),
+        ("https://medium.com/@user", "https://medium.com/@user"),
+        ("http://h/v1?token=hunter2&page=1", "http://h/v1?token=…&page=1"),
+        ("http://h/v1?page=1&X-Amz-Signature=hunter2)", "http://h/v1?page=1&X-Amz-Signature=…)"),
+        ("http://h/v1?API_KEY=hunter2#top", "http://h/v1?API_KEY=…#top"),
+        ("{'Authorization': 'Bearer hunter2'}", "{'Authorization': 'Bearer …'}"),
+        ("authorization: Basic aHVudGVyMg==", "authorization: Basic …"),
+        ('"authorization": "hunter2"', '"authorization": "…"'),
+        ("you sent Bearer hunter2.x-y", "you sent Bearer …"),
+    ],
+)
+def test_secrets_in_text_are_left_out(text: str, shown: str) -> None:
+    assert printable(text) == shown
+    assert printable(shown) == shown
+    assert str(InputError(text, "try again")) == f"{shown}; try again"
+    assert error_line(ValueError(text)) == f"ValueError: {shown}"
+    assert ExperimentError(text, [text]).lines == [f"{shown}: {shown}"]
+
+
+def test_a_known_secret_is_left_out_in_the_forms_that_urls_have() -> None:
+    assert printable("key sk-a/b=c, sk-a%2Fb%3Dc", ["sk-a/b=c"]) == "key …, …"
+    # A short one is replaced only as a word of its own.
+    assert printable("/repos/a/b/trees about b_2", ["b"]) == "/repos/a/…/trees about …_2"
+    assert printable("plain", [""]) == "plain"
+    assert passwords_of("github://a:b@x?versionId=1&sig=c") == ["b", "c"]
+
+
+def test_long_hostile_text_takes_no_time() -> None:
+    dice = random.Random(0)
+    parts = ["://", "?", "&", "key", "=", "@", ":", "bearer ", "authorization:", "'", "x", "\x1b"]
+    for text in ("://" * 100_000, "?" + "key" * 100_000, "authorization" * 20_000, "".join(dice.choices(parts, k=200_000))):
+        printable(text)
+
+
+def test_everything_is_printed_by_two_functions() -> None:
+    """So that nothing reaches a terminal past `printable`. retrieve.py is a program of its own, in an exported folder."""
+    allowed = {"core/terminal.py", "core/progress.py", "export/retrieve.py"}
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {
+                "print",
+                "click.echo",
+                "click.secho",
+                "tqdm.write",
+                "sys.stdout.write",
+                "sys.stderr.write",
+            }:
+                found.add(path.relative_to(PACKAGE).as_posix())
+    assert found == allowed
