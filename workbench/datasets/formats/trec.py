@@ -13,6 +13,7 @@ from typing import TypeVar
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows, check_split
 from workbench.datasets.fields import text_field
+from workbench.datasets.file_access import FileAccess, readable
 from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
@@ -36,9 +37,9 @@ class ScoredDoc:
     score: float
 
 
-def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None) -> DatasetDraft:
+def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None, files: FileAccess) -> DatasetDraft:
     """Read topics, qrels and documents. `path` is the topics file, or a folder with the usual names for all files not given."""
-    draft = DatasetDraft(path.stem)
+    draft = DatasetDraft(path.stem, files=files)
     folder, topics = path.parent, require(path, "the dataset")
     if path.is_dir():
         folder, topics = path, find_in(path, TOPICS, "topics")
@@ -119,7 +120,8 @@ def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
 
 def _whole(path: Path, read: Callable[[Path, DatasetDraft], Iterator[tuple[Row, str]]]) -> tuple[Row, ...]:
     draft = DatasetDraft(path.stem)
-    rows = tuple(row for row, _ in read(require(path, "the TREC file"), draft))
+    with readable():
+        rows = tuple(row for row, _ in read(require(path, "the TREC file"), draft))
     if draft.faults:
         raise DatasetError(str(path), draft.faults)
     return rows
