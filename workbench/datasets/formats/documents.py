@@ -63,7 +63,7 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
             try:
                 draft.documents.append((document_of_html(doc_id, read_text(file, draft)), str(file)))
             except ValueError as error:
-                draft.fault(str(file), f"is not HTML ({error}); fix it or move it away")
+                draft.fault(str(file), f"cannot be read as HTML ({error}); fix it or move it away")
             # Spans refer to the extracted text, in which nothing shifts.
             draft.marked.discard(str(file))
         elif not file.name.startswith("."):
