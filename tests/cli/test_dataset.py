@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import workbench
 from tests.dataset_tables import write_table
 from workbench.cli.main import main
-from workbench.datasets.anchoring import with_recurrences
 from workbench.datasets.formats.trec import write_qrels
 from workbench.datasets.sources import GoldenSource, NfcorpusSource, recognise
 from workbench.records import Dataset
@@ -26,7 +26,7 @@ def imported(loaded: Dataset, to: Path, *words: object) -> Result:
     """Import; what then loads from the folder must be what was loaded, but for its name."""
     done = dataset("import", *words, "--to", to)
     assert done.exit_code == 0, done.output
-    assert GoldenSource(path=str(to)).load() == dataclasses.replace(with_recurrences(loaded), name=to.stem)
+    assert GoldenSource(path=str(to)).load() == dataclasses.replace(loaded, name=to.stem)
     return done
 
 
@@ -39,7 +39,6 @@ def in_lines(folder: Path) -> None:
 def test_the_handbook_is_the_same_after_an_import(tmp_path: Path) -> None:
     done = imported(GoldenSource(path=str(HANDBOOK)).load(), tmp_path / "new", HANDBOOK)
     assert done.stdout.startswith(f"{tmp_path}/new: ")
-    assert " pieces of evidence with " in done.stdout
 
 
 @pytest.mark.parametrize("name", ["covid-qa", "chroma-chunking", "clapnq", "nfcorpus"])
@@ -92,6 +91,26 @@ def test_relevant_chunks_are_written_as_spans_and_what_is_not_understood_is_name
     assert [(span["start"], span["text"]) for span in row["evidence"][0]] == [(0, "Ada"), (14, "Ada")]
     assert row["note"] == "kept"
     assert dataset("check", tmp_path).stdout.splitlines()[0] == note
+
+
+def test_recurrences_are_added_where_they_are_asked_for_by_an_import_as_by_a_direct_load(tmp_path: Path) -> None:
+    in_lines(tmp_path)
+    evidence = [[{"doc_id": "d", "start": 0, "end": 3}]]
+    (tmp_path / "questions.jsonl").write_text(json.dumps({"query": "Who?", "evidence": evidence}))
+    plain, recurring = (GoldenSource(path=str(tmp_path), recurrences=wanted).load().needs for wanted in (False, True))
+    assert len(plain[0].alternatives) == 1
+    assert len(recurring[0].alternatives) == 2
+    assert workbench.load_dataset(tmp_path, recurrences=True).needs == recurring
+    for options, needs in (((), plain), (("--no-recurrences",), plain), (("--recurrences",), recurring)):
+        to = tmp_path / f"new{''.join(options)}"
+        assert dataset("import", tmp_path, "--to", to, *options).exit_code == 0
+        assert GoldenSource(path=str(to)).load().needs == needs
+
+
+def test_a_kind_without_evidence_refuses_recurrences(tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").write_text("q\twho\n")
+    done = dataset("import", tmp_path / "topics.tsv", "--recurrences", "--to", tmp_path / "new")
+    assert (done.exit_code, done.stderr.count("has no use for --recurrences")) == (2, 1)
 
 
 def test_a_dataset_with_faults_is_not_imported(tmp_path: Path) -> None:

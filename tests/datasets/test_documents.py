@@ -24,7 +24,7 @@ def test_a_folder_holds_markdown_text_and_html(tmp_path: Path) -> None:
     assert [document for document, _ in draft.documents][:2] == [Document("a", "# A"), Document("b", "B")]
     assert draft.documents[-1][0] == Document("web/Page", "# Head\n\nCaf\u00e9", "T")
     broken, latin, docx = draft.faults
-    assert broken.startswith(f"{tmp_path}/broken.html is not HTML (")
+    assert broken.startswith(f"{tmp_path}/broken.html cannot be read as HTML (")
     assert docx == f"{tmp_path}/c.docx is not read: documents are .md, .markdown, .txt, .html, .htm; convert it or move it away"
     assert latin == f"{tmp_path}/latin.html:1 is not UTF-8 (byte 0xe9); save the file as UTF-8"
 

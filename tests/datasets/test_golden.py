@@ -308,7 +308,7 @@ def test_what_is_missing_or_unreadable_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no questions; expected questions\.jsonl or questions\.json; it contains documents"):
         GoldenSource(path=str(tmp_path)).load()
     (tmp_path / "questions.jsonl").mkdir()
-    with pytest.raises(InputError, match=r"questions\.jsonl cannot be read \(Is a directory\)"):
+    with pytest.raises(InputError, match=r"questions\.jsonl is a folder, not a file; put a file in its place"):
         GoldenSource(path=str(tmp_path)).load()
     with pytest.raises(InputError, match="File name too long"):
         GoldenSource(path="a" * 5000).load()

@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.datasets.formats.trec import ScoredDoc, read_qrels, read_run, write_qrels, write_run
+from workbench.datasets.formats.trec import ScoredDoc, escaped, read_qrels, read_run, unescaped, write_qrels, write_run
 from workbench.datasets.sources import BeirSource, TrecSource
 from workbench.errors import DatasetError, InputError
 from workbench.records import Qrel
 
-IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n"), min_size=1, max_size=6).filter(
-    lambda text: not text.startswith("\ufeff")
-)
+IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6) | st.text(" %20ABCF_\u2028\u00a0", min_size=1, max_size=8)
 QRELS = st.lists(st.builds(Qrel, IDS, IDS, st.integers(-3, 10**9)))
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 RUNS = st.lists(st.builds(ScoredDoc, IDS, IDS, st.integers(0, 10**6), SCORES), unique_by=lambda row: (row.query_id, row.doc_id))
@@ -46,15 +44,35 @@ def test_trec_eval_reads_what_is_written(tmp_path: Path) -> None:
     assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == pytest.approx(0.75)
 
 
-@pytest.mark.parametrize("wrong", ["", "a b", "a\tb", "a\nb", "\ufeffa"])
-def test_an_id_that_the_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(InputError, match="cannot be written to a TREC file"):
-        write_qrels(tmp_path / "qrels", [Qrel("q", "d", 1), Qrel("q", wrong, 1)])
-    with pytest.raises(InputError, match="cannot be written to a TREC file"):
-        write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, 1.0)], wrong)
+def test_ids_that_differ_only_in_blanks_stay_different_and_others_stay_as_they_are(tmp_path: Path) -> None:
+    import ir_measures
+
+    ids = ["a b", "a  b", "a_b", "a\tb", "a%20b", "50%", "\u00e9%2f", "\ufeffa", "a\u2028b", "%C3%BC"]
+    written = [escaped(identity) for identity in ids]
+    assert written == ["a%20b", "a%20%20b", "a_b", "a%09b", "a%2520b", "50%", "\u00e9%2f", "%EF%BB%BFa", "a%E2%80%A8b", "%25C3%25BC"]
+    assert [unescaped(field) for field in written] == ids
+    assert unescaped("http://x/%C3%BC%2F") == "http://x/%C3%BC%2F"
+    write_qrels(tmp_path / "qrels", [Qrel("a b", "a b", 1), Qrel("a b", "a_b", 0)])
+    write_run(tmp_path / "run", [ScoredDoc("a b", "a_b", 1, 0.9), ScoredDoc("a b", "a b", 2, 0.1)], "my run")
+    qrels, run = ir_measures.read_trec_qrels(str(tmp_path / "qrels")), ir_measures.read_trec_run(str(tmp_path / "run"))
+    assert ir_measures.calc_aggregate([ir_measures.RR], list(qrels), list(run))[ir_measures.RR] == pytest.approx(0.5)
+
+
+def test_what_the_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="an empty id cannot be written to a TREC file"):
+        write_qrels(tmp_path / "qrels", [Qrel("q", "d", 1), Qrel("q", "", 1)])
+    with pytest.raises(InputError, match="an empty id cannot be written to a TREC file"):
+        write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, 1.0)], "")
     with pytest.raises(InputError, match="the score inf cannot be written"):
         write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, float("inf"))], "tag")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_qrels_name_documents_as_they_are_or_percent_encoded(folder: Path) -> None:
+    (folder / "documents" / "a b.txt").write_text("Cid kept it.")
+    (folder / "documents" / "a%20c.txt").write_text("Dan lost it.")
+    (folder / "qrels.txt").write_text("1 0 a%20b 1\n1 0 a%20c 0\n2 0 d2 1\n")
+    assert TrecSource(path=str(folder)).load().qrels == (Qrel("1", "a b", 1), Qrel("1", "a%20c", 0), Qrel("2", "d2", 1))
 
 
 @pytest.mark.parametrize(

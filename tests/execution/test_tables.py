@@ -8,9 +8,11 @@ import pytest
 import pytrec_eval
 
 from workbench.analysis.standings import verdict_of
-from workbench.execution.local import Outcome
-from workbench.execution.outputs import strictly_descending
+from workbench.datasets.formats.trec import escaped, read_run
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import strictly_descending, write_outputs
 from workbench.execution.tables import configuration_row, timings_table
+from workbench.experiment.read import read_experiment
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 
@@ -38,8 +40,8 @@ def trec_eval_means(outcome: Outcome, configuration: str) -> dict[str, float]:
         run.setdefault(query, {})[document] = float(np.float32(score))
     qrels: dict[str, dict[str, int]] = {}
     for qrel in outcome.context.dataset.qrels:
-        qrels.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
-    answerable = {query.query_id for query in outcome.context.dataset.queries if query.answerable}
+        qrels.setdefault(escaped(qrel.query_id), {})[escaped(qrel.doc_id)] = qrel.relevance
+    answerable = {escaped(query.query_id) for query in outcome.context.dataset.queries if query.answerable}
     found = pytrec_eval.RelevanceEvaluator({query: qrels[query] for query in answerable}, set(MEASURES.values()) | {"recip_rank"}).evaluate(
         run
     )
@@ -53,6 +55,26 @@ def test_trec_eval_on_the_run_files_gives_the_metrics(outcome):
     for result in outcome.results:
         for metric, value in trec_eval_means(outcome, result.configuration.name).items():
             assert metrics[result.configuration.name, metric] == pytest.approx(value, abs=1e-9)
+
+
+def test_ids_that_differ_only_in_blanks_stay_different_in_run_files(tmp_path):
+    texts = {"a b": "Dogs like cats.", "a  b": "Dogs bark at dogs.", "a_b": "Dogs chase birds.", "50%": "Dogs swim."}
+    documents = "\n".join(json.dumps({"doc_id": doc_id, "text": text}) for doc_id, text in texts.items())
+    (tmp_path / "documents.jsonl").write_text(documents)
+    asked = [{"query_id": "q 1", "query": "do dogs bark", "relevant_doc_ids": ["a_b"]}, {"query": "cats", "relevant_doc_ids": ["a b"]}]
+    (tmp_path / "questions.json").write_text(json.dumps(asked))
+    (tmp_path / "blanks.yaml").write_text(
+        f"name: blanks\ndataset: {{kind: golden, path: {tmp_path}}}\nmetrics: [{', '.join(MEASURES)}, mrr@10]\n"
+        "pipeline: {chunking: {kind: whole}, retrieval: {kind: bm25, k: 4}}\n"
+    )
+    outcome = run_experiment(read_experiment(tmp_path / "blanks.yaml"), tmp_path / "outputs", lambda _: None)
+    write_outputs(outcome)
+    (path,) = (outcome.folder / "runs").glob("*.trec")
+    rows = read_run(path)
+    assert {row.doc_id for row in rows if row.query_id == "q 1"} == set(texts)
+    means = trec_eval_means(outcome, path.stem)
+    metrics = table(outcome, "metrics").query("slice == 'all'").set_index("metric")["value"]
+    assert {metric: metrics[metric] for metric in means} == pytest.approx(means, abs=1e-9)
 
 
 def test_scores_of_run_files_are_strictly_decreasing_as_32_bit_floats(outcome):

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,6 +26,9 @@ def dataset() -> None:
 def _place(command: Callable[..., None]) -> Callable[..., None]:
     command = click.option("--qrels", help="The judgements of TREC topics, if stored elsewhere.")(command)
     command = click.option("--documents", help="The documents, if stored elsewhere: a folder, a JSON Lines file or a table.")(command)
+    command = click.option(
+        "--max-file-mb", type=click.IntRange(min=1), help="The largest file that is read, in megabytes; by default 1024."
+    )(command)
     command = click.option("--split", help="Read only the questions of this split.")(command)
     command = click.option("--kind", type=click.Choice(KINDS), help="The format; by default it is recognised from the path.")(command)
     return click.argument("path")(command)
@@ -33,7 +36,7 @@ def _place(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataset.command()
 @_place
-def check(path: str, split: str | None, **options: str | None) -> None:
+def check(path: str, split: str | None, **options: Any) -> None:
     """Report every fault of a dataset at once, whatever its kind. Exit 1 if it has any."""
     from workbench.datasets.checks import faults, notes
     from workbench.datasets.sources import recognise
@@ -52,19 +55,17 @@ def check(path: str, split: str | None, **options: str | None) -> None:
 @dataset.command("import")
 @_place
 @click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write; it must be new or empty.")
-@click.option("--recurrences/--no-recurrences", default=True, show_default=True, help="Accept recurrences of evidence as alternatives.")
-def import_(path: str, folder: Path, split: str | None, recurrences: bool, **options: str | None) -> None:
+@click.option("--recurrences/--no-recurrences", default=False, show_default=True, help="Accept recurrences of evidence as alternatives.")
+def import_(path: str, folder: Path, split: str | None, recurrences: bool, **options: Any) -> None:
     """Read a dataset of any kind and write it as a golden folder: documents.jsonl and questions.jsonl.
 
-    Texts given as relevant chunks become evidence spans, and verbatim recurrences of evidence become alternatives.
+    Texts given as relevant chunks become evidence spans. The folder gives the same scores as the dataset that was read.
     """
     from workbench.datasets.checks import notes
     from workbench.datasets.formats.golden import write_golden
     from workbench.datasets.sources import recognise
 
-    source = recognise(path, split, **options)
-    if "recurrences" in type(source).model_fields:
-        source = source.model_copy(update={"recurrences": recurrences})
+    source = recognise(path, split, recurrences=recurrences or None, **options)
     draft = source.read()
     imported = source.dataset(draft)
     write_golden(imported, folder)

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from workbench.core.formatting import listed, meant
+from workbench.datasets.file_access import FileAccess, RefusedFileError
 from workbench.errors import InputError
 from workbench.records import Document, Qrel, Query, Span
 
@@ -51,11 +53,22 @@ class DatasetDraft:
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
     faulty: set[str] = field(default_factory=set)
     marked: set[str] = field(default_factory=set)
+    files: FileAccess = field(default_factory=FileAccess)
 
     def fault(self, where: str, what: str) -> None:
         """Add a fault that leaves the content of a place incomplete. Faults that only follow from it are not reported."""
         self.faults.append(f"{where} {what}")
         self.faulty.add(where)
+
+    def read_bytes(self, path: Path) -> bytes:
+        """Return a file's content. A file that cannot or must not be read is a fault, and empty."""
+        try:
+            return self.files.read(path)
+        except RefusedFileError as error:
+            self.fault(str(path), str(error))
+        except OSError as error:
+            self.fault(str(path), f"cannot be read ({error.strerror}); give a readable file")
+        return b""
 
     def leave(self, row: dict[str, Any], known: Collection[str], file: object) -> None:
         """Count the fields of a row that are neither `known` nor empty."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.core.formatting import listed, nearest_word, same_letters
+from workbench.datasets.file_access import readable, special_kind
 from workbench.errors import InputError
 
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
@@ -28,8 +29,12 @@ def require(path: Path, what: str) -> Path:
         raise InputError(f"{what} {path} cannot be read", fix)
     if _ADDRESS.match(str(path)):
         raise InputError(f"{what} {path} is an address, not a path", "download it, and give its folder")
-    if not path.exists():
+    with readable():
+        found = path.exists()
+    if not found:
         raise InputError(*missing(path, what, "give its path (dataset.path in an experiment)"))
+    if (kind := special_kind(path)) and not path.is_dir():
+        raise InputError(f"{what} {path} is {kind}, not a file", "give a file or a folder")
     return path
 
 

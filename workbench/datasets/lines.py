@@ -48,8 +48,8 @@ def decoded(raw: bytes) -> tuple[str, str]:
 
 
 def read_text(path: Path, draft: DatasetDraft) -> str:
-    """Read a text file, without its byte order mark. Bytes that are not UTF-8 are a fault."""
-    raw = path.read_bytes()
+    """Read a text file, without its byte order mark. Bytes that are not UTF-8 are a fault, and so is a file that cannot be read."""
+    raw = draft.read_bytes(path)
     text, fault = decoded(raw)
     if raw.startswith(codecs.BOM_UTF8):
         draft.marked.add(str(path))

@@ -2,16 +2,17 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from workbench.core.component import Component
+from workbench.core.component import Component, field_fault
 from workbench.core.environment import expand
 from workbench.core.formatting import meant
 from workbench.datasets.anchoring import anchor, with_recurrences
 from workbench.datasets.checks import dataset_of
 from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.file_access import MAX_FILE_MB, FileAccess, readable
 from workbench.datasets.files import first_file, require
 from workbench.datasets.formats.beir import read_beir
 from workbench.datasets.formats.golden import read_golden
@@ -29,6 +30,8 @@ class Source(Component, ABC):
 
     split: str | None = Field(default=None, description="The split to read, with the questions that have none; by default all.")
 
+    max_file_mb: int = Field(default=MAX_FILE_MB, ge=1, description="The largest file that is read, in megabytes.")
+
     @abstractmethod
     def _draft(self) -> DatasetDraft: ...
 
@@ -38,10 +41,8 @@ class Source(Component, ABC):
 
     def read(self) -> DatasetDraft:
         """Read all rows and their faults, and find relevant chunks given as text. Raises InputError if a file cannot be read."""
-        try:
+        with readable():
             draft = self._draft()
-        except OSError as error:
-            raise InputError(f"{error.filename} cannot be read ({error.strerror})", "give a readable file or folder") from error
         match_unicode(draft)
         anchor(draft)
         return draft
@@ -49,6 +50,12 @@ class Source(Component, ABC):
     def dataset(self, draft: DatasetDraft) -> Dataset:
         """Make the dataset of a draft. Raises DatasetError with every fault."""
         return dataset_of(draft)
+
+    def _files(self) -> FileAccess:
+        """Return what may be read: the places given, and for a file those beside it."""
+        given = (getattr(self, name, None) for name in ("path", "documents", "qrels"))
+        named = [expand(path) for path in given if path]
+        return FileAccess((*named, *(path.parent for path in named if path.is_file())), self.max_file_mb)
 
 
 class EvidenceSource(Source):
@@ -70,7 +77,7 @@ class GoldenSource(EvidenceSource):
     documents: str | None = Field(default=None, description="The documents, if they are in another place: a folder or a JSON Lines file.")
 
     def _draft(self) -> DatasetDraft:
-        return read_golden(expand(self.path), _place(self.documents), self.split)
+        return read_golden(expand(self.path), _place(self.documents), self.split, self._files())
 
 
 class ListSource(EvidenceSource):
@@ -81,7 +88,7 @@ class ListSource(EvidenceSource):
     documents: str = Field(description="The documents: a folder or a JSON Lines file.")
 
     def _draft(self) -> DatasetDraft:
-        return read_golden(expand(self.path), expand(self.documents), self.split)
+        return read_golden(expand(self.path), expand(self.documents), self.split, self._files())
 
 
 class BeirSource(EvidenceSource):
@@ -92,7 +99,7 @@ class BeirSource(EvidenceSource):
     split: str | None = Field(default="test", description="The split to read: qrels/SPLIT.tsv.")
 
     def _draft(self) -> DatasetDraft:
-        return read_beir(expand(self.path), self.split)
+        return read_beir(expand(self.path), self.split, self._files())
 
 
 class NfcorpusSource(Source):
@@ -104,7 +111,7 @@ class NfcorpusSource(Source):
     subset: Literal["five"] | None = Field(default=None, description="`five` keeps five named questions.")
 
     def _draft(self) -> DatasetDraft:
-        return read_nfcorpus(_place(self.path), self.split, self.subset == "five")
+        return read_nfcorpus(_place(self.path), self.split, self.subset == "five", self._files())
 
 
 class TrecSource(Source):
@@ -116,7 +123,7 @@ class TrecSource(Source):
     documents: str | None = Field(default=None, description="The documents, if `path` is a file.")
 
     def _draft(self) -> DatasetDraft:
-        return read_trec(expand(self.path), _place(self.qrels), _place(self.documents), self.split)
+        return read_trec(expand(self.path), _place(self.qrels), _place(self.documents), self.split, self._files())
 
 
 class TableSource(EvidenceSource):
@@ -127,7 +134,7 @@ class TableSource(EvidenceSource):
     documents: str | None = Field(default=None, description="The documents, if `path` is a file: a table, a JSON Lines file or a folder.")
 
     def _draft(self) -> DatasetDraft:
-        return read_table(expand(self.path), _place(self.documents), self.split)
+        return read_table(expand(self.path), _place(self.documents), self.split, self._files())
 
 
 SOURCES: dict[str, type[Source]] = {
@@ -144,7 +151,7 @@ def _place(path: str | None) -> Path | None:
     return expand(path) if path else None
 
 
-def recognise(path: str, split: str | None, **given: str | None) -> Source:
+def recognise(path: str, split: str | None, *, kind: str | None = None, **given: str | int | None) -> Source:
     """Return the source at a path, of the given `kind` or of the kind that the path looks like.
 
     A folder with corpus.jsonl or a folder `qrels` is BEIR, one with topics and qrels TREC, one with a table of questions a table. A file
@@ -152,16 +159,23 @@ def recognise(path: str, split: str | None, **given: str | None) -> Source:
     which may refuse them.
     """
     place = require(expand(path), "the dataset")
-    kind = given.pop("kind", None) or _looks_like(place, bool(given.get("qrels")))
+    with readable():
+        kind = kind or _looks_like(place, bool(given.get("qrels")))
     if kind not in SOURCES:
         raise InputError(f"there is no kind of dataset {kind!r}{meant(kind, SOURCES)}", f"the kinds are {', '.join(SOURCES)}")
     options = {name: value for name, value in given.items() if value is not None}
     try:
         return SOURCES[kind].model_validate({"path": path, "split": split} | options)
     except ValidationError as error:
-        details = [(str(detail["loc"][0]), detail["type"]) for detail in error.errors()]
-        wrong = [f"needs --{name}" if why == "missing" else f"has no use for --{name}" for name, why in details]
-        raise InputError(f"a dataset of the kind {kind!r} {' and '.join(wrong)}", f"kinds are {', '.join(SOURCES)}") from None
+        wrong = " and ".join(_option(dict(detail)) for detail in error.errors())
+        raise InputError(f"a dataset of the kind {kind!r} {wrong}", f"kinds are {', '.join(SOURCES)}") from None
+
+
+def _option(detail: dict[str, Any]) -> str:
+    """Return what is wrong with an option, from an error of pydantic."""
+    option = f"--{str(detail['loc'][0]).replace('_', '-')}"
+    whys = {"missing": f"needs {option}", "extra_forbidden": f"has no use for {option}"}
+    return whys.get(detail["type"]) or f"needs another {field_fault(option, detail | {'loc': ()})}"
 
 
 def _looks_like(place: Path, judged: bool) -> str:

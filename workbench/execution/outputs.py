@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
+from workbench.datasets.formats.trec import escaped
 from workbench.errors import RunError, WorkbenchError
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, Say
@@ -108,11 +109,10 @@ def run_lines(context: RunContext, result: Result) -> str:
     """Format the document ranking as a TREC run.
 
     Scores are the cosines, lowered to the next 32-bit float at ties, so that trec_eval, which reads 32-bit floats and breaks ties
-    in its own way, sees exactly our ranks. Blanks in ids, which the format does not allow, become `_`.
+    in its own way, sees exactly our ranks. Ids are written as in `workbench.datasets.formats.trec.escaped`.
     """
     ranking = result.ranked("ranking")
-    queries = ["_".join(query_id.split()) for query_id in context.query_ids]
-    documents = ["_".join(doc_id.split()) for doc_id in context.doc_ids]
+    queries, documents = [escaped(query_id) for query_id in context.query_ids], [escaped(doc_id) for doc_id in context.doc_ids]
     rank = ranking["rank"].to_numpy(np.int64)
     scores = strictly_descending(ranking["score"].to_numpy(np.float64), rank)
     texts = pa.string()
@@ -122,7 +122,7 @@ def run_lines(context: RunContext, result: Result) -> str:
         pa.array(documents, texts).take(pa.array(ranking["doc"])),
         pa.array(rank).cast(texts),
         pa.array(scores.astype(np.float64)).cast(texts),
-        result.configuration.name,
+        escaped(result.configuration.name),
     ]
     # Work by columns: line by line takes three times as long, as much as all tables together.
     lines = pc.binary_join_element_wise(*columns, " ").to_pylist()

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split
 from workbench.datasets.fields import check_fields, text_field
+from workbench.datasets.file_access import FileAccess
 from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.documents import read_documents
 from workbench.datasets.lines import json_kind, json_lines, tabbed_lines
@@ -18,9 +19,9 @@ from workbench.records import Qrel, Query, Span
 _SPAN = ("doc_id", "start", "end", "text")
 
 
-def read_beir(folder: Path, split: str | None) -> DatasetDraft:
+def read_beir(folder: Path, split: str | None, files: FileAccess) -> DatasetDraft:
     """Read a BEIR folder. A split limits the queries to those that it judges and the unanswerable ones."""
-    draft = DatasetDraft(folder.name)
+    draft = DatasetDraft(folder.name, files=files)
     require(folder, "the BEIR folder")
     read_documents(find_in(folder, ("corpus.jsonl",), "corpus"), draft)
     judgements = _judgements(find_in(folder, ("qrels/",), "folder of judgements"))

@@ -1,7 +1,8 @@
 """Read documents from a folder of Markdown, text and HTML, a JSON Lines file, or a table with doc_id, title and text."""
 
+import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from workbench.core.formatting import plural
@@ -26,7 +27,9 @@ def documents_of(folder: Path, suffixes: tuple[str, ...] = (".jsonl",)) -> Path:
 def read_documents(path: Path, draft: DatasetDraft) -> None:
     """Read all documents at the path into the draft. A file of another kind is a fault."""
     require(path, "the file or folder of documents")
-    if path.is_dir():
+    if outside := draft.files.outside(path):
+        draft.fault(str(path), outside)
+    elif path.is_dir():
         _read_folder(path, draft)
     elif is_table(path):
         columns, rows = read_rows(path, draft)
@@ -51,7 +54,7 @@ def read_document_rows(rows: Rows, file: Path, draft: DatasetDraft) -> None:
 
 def _read_folder(folder: Path, draft: DatasetDraft) -> None:
     unread = defaultdict[str, list[Path]](list)
-    for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+    for file in sorted(_files(folder, draft)):
         doc_id = file.relative_to(folder).with_suffix("").as_posix()
         suffix = file.suffix.lower()
         if suffix in _TEXT:
@@ -60,15 +63,41 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
             try:
                 draft.documents.append((document_of_html(doc_id, read_text(file, draft)), str(file)))
             except ValueError as error:
-                draft.fault(str(file), f"is not HTML ({error}); fix it or move it away")
+                draft.fault(str(file), f"cannot be read as HTML ({error}); fix it or move it away")
             # Spans refer to the extracted text, in which nothing shifts.
             draft.marked.discard(str(file))
         elif not file.name.startswith("."):
             unread[suffix].append(file)
     for suffix, files in unread.items():
         _refuse(files, suffix, draft)
-    if not draft.documents and not unread:
+    if not draft.documents and not unread and not draft.faults:
         draft.faults.append(f"{folder} has no documents; put {', '.join(_TEXT + _HTML)} files into it")
+
+
+def _files(folder: Path, draft: DatasetDraft) -> Iterator[Path]:
+    """Yield the files below a folder. Links to folders are not followed: a note if their documents are read anyway, else a fault."""
+    for place, folders, names in os.walk(folder, onerror=_stop):
+        for name in folders:
+            if (path := Path(place, name)).is_symlink():
+                _leave_link(path, folder, draft)
+        for name in names:
+            path = Path(place, name)
+            if (shown := os.fsencode(path).decode("utf-8", "replace")) == str(path):
+                yield path
+            else:
+                draft.fault(shown, "has a name that is not UTF-8; rename it")
+
+
+def _leave_link(path: Path, folder: Path, draft: DatasetDraft) -> None:
+    target = Path(os.path.realpath(path))
+    if target.is_relative_to(os.path.realpath(folder)):
+        draft.notes.append(f"{path} is a link to the folder {target}, whose documents are read once, under that path")
+    else:
+        draft.fault(str(path), draft.files.outside(path) or f"is a link to the folder {target}; put a copy in its place")
+
+
+def _stop(error: OSError) -> None:
+    raise error
 
 
 def _refuse(files: Sequence[Path], suffix: str, draft: DatasetDraft) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.fields import check_fields, misspelt
+from workbench.datasets.file_access import FileAccess
 from workbench.datasets.files import find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
 from workbench.datasets.lines import json_kind, json_lines, objects, parse_json, read_text, reason
@@ -24,9 +25,9 @@ from workbench.errors import DatasetError, InputError
 from workbench.records import Dataset, Need, Qrel
 
 
-def read_golden(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
+def read_golden(path: Path, documents: Path | None, split: str | None, files: FileAccess) -> DatasetDraft:
     """Read a golden folder or file, or a plain list with its documents."""
-    draft = DatasetDraft(path.stem)
+    draft = DatasetDraft(path.stem, files=files)
     rows = list((_folder if require(path, "the dataset").is_dir() else _file)(path, documents, draft))
     for row, where in rows:
         check_fields(row, FIELDS, where, draft)

@@ -2,17 +2,19 @@
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, Tag, XMLParsedAsHTMLWarning
-from bs4.element import NavigableString, PageElement
+from bs4.element import CData, NavigableString, PageElement
 from bs4.exceptions import ParserRejectedMarkup
 
+from workbench.core.formatting import count
 from workbench.records import Document
 
 # Not <head>: its end tag is optional, and html.parser then puts the body into it.
-_DROPPED = ["script", "style", "template", "noscript", "iframe", "object", "svg", "title"]
+_DROPPED = frozenset(("script", "style", "template", "noscript", "iframe", "object", "svg", "title"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _NAMES = """
     address article aside blockquote body button caption center dd details dialog dir div dl dt fieldset figcaption figure footer form
@@ -20,10 +22,20 @@ _NAMES = """
 """
 _BLOCKS = frozenset(_NAMES.split()) | frozenset(_HEADINGS)
 _LISTS = ("ul", "ol", "menu", "dir")
+# A table with one of these in a cell is not simple.
+_NOT_IN_CELLS = frozenset(("table", "tr", "td", "th", "pre", *_LISTS, *_HEADINGS))
+# Items of lists nested deeper are not indented further, so that a page cannot become longer than a few times its markup.
+_DEEPEST = 40
+# A tag takes about a kilobyte of memory.
+_MOST_TAGS = 1_000_000
+# Python's parser reads on to the end of the page for each of these that is never closed.
+_UNCLOSED = ((re.compile("<[a-zA-Z/!?]"), ">", "tag"), (re.compile("<!--"), "-->", "comment"), (re.compile(r"<!\["), "]>", "section"))
+_MOST_UNCLOSED = 100
 
 
 def document_of_html(doc_id: str, markup: str) -> Document:
     """Convert a page to a document with its <title>. The same page always gives the same text. Raises ValueError if it is not HTML."""
+    _check_size(markup)
     with warnings.catch_warnings():
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
@@ -31,36 +43,108 @@ def document_of_html(doc_id: str, markup: str) -> Document:
             soup = BeautifulSoup(markup, "html.parser")
         except ParserRejectedMarkup as error:
             raise ValueError(str(error).splitlines()[-1].strip()) from None
-    titles = [tag for tag in soup.find_all("title") if tag.find_parent("svg") is None]
-    title = " ".join(titles[0].get_text().split()) if titles else ""
-    for tag in soup.find_all(_DROPPED):
-        tag.extract()
-    page = _Page()
-    for event, element in _walk(soup):
+    tables = _simple_tables(soup)
+    page = _Page(tables)
+    for event, element in _walk(soup, _DROPPED, tables):
         page.take(event, element)
+    titles = (
+        element for event, element in _walk(soup, ("svg",)) if event == "open" and isinstance(element, Tag) and element.name == "title"
+    )
+    title = next((" ".join(tag.get_text().split()) for tag in titles), "")
     return Document(doc_id, page.text(), title)
 
 
-def _walk(root: Tag) -> Iterator[tuple[str, PageElement]]:
-    """Yield elements in page order, with "open" and "close" around a tag's content. Pages nest deeper than Python recurses."""
+def _check_size(markup: str) -> None:
+    """Raise ValueError for a page that would take more memory or time than is proportional to its length."""
+    if (tags := markup.count("<")) > _MOST_TAGS:
+        raise ValueError(f"it has {count(tags)} tags, more than {count(_MOST_TAGS)}; split the page")
+    for opening, closing, what in _UNCLOSED:
+        found = opening.finditer(markup, markup.rfind(closing) + 1)
+        if sum(1 for _ in islice(found, _MOST_UNCLOSED + 1)) > _MOST_UNCLOSED:
+            raise ValueError(f"more than {_MOST_UNCLOSED} {what}s are never closed")
+
+
+# The rows of each table that becomes a pipe table, by the id of its tag.
+Tables = Mapping[int, list[list[Tag]]]
+
+
+def _walk(root: Tag, dropped: Collection[str] = (), tables: Tables | None = None) -> Iterator[tuple[str, PageElement]]:
+    """Yield elements in page order, with "open" and "close" around a tag's content. Pages nest deeper than Python recurses.
+
+    `dropped` tags are left out. With `tables`, a tag that becomes one block is yielded without its content.
+    """
     waiting: list[tuple[str, PageElement]] = [("open", root)]
     while waiting:
         event, element = waiting.pop()
+        if isinstance(element, Tag) and element.name in dropped:
+            continue
         yield event, element
-        if event == "open" and isinstance(element, Tag) and not _is_whole(element):
+        if event == "open" and isinstance(element, Tag) and not (tables is not None and _is_whole(element, tables)):
             waiting.append(("close", element))
             waiting.extend(("open", child) for child in reversed(element.contents))
 
 
-def _is_whole(tag: Tag) -> bool:
+def _is_whole(tag: Tag, tables: Tables) -> bool:
     """Return whether a tag becomes one block instead of one for each tag inside it."""
-    return tag.name == "pre" or (tag.name == "table" and _is_simple(tag))
+    return tag.name == "pre" or id(tag) in tables
+
+
+def _simple_tables(soup: Tag) -> Tables:
+    """Find all simple tables in one pass, so that nested tables take no longer than others."""
+    simple: dict[int, list[list[Tag]]] = {}
+    opened: list[_TableScan] = []
+    for event, element in _walk(soup, _DROPPED):
+        if not isinstance(element, Tag):
+            continue
+        if opened:
+            opened[-1].take(event, element)
+        if element.name == "table" and event == "open":
+            opened.append(_TableScan())
+        elif element.name == "table":
+            scan = opened.pop()
+            if scan.is_simple():
+                simple[id(element)] = scan.rows
+    return simple
+
+
+@dataclass
+class _TableScan:
+    """The rows of cells of a table that is being read, and whether anything in it is not simple."""
+
+    rows: list[list[Tag]] = field(default_factory=list)
+    plain: bool = True
+    row: Tag | None = None
+    cell: Tag | None = None
+
+    def is_simple(self) -> bool:
+        """Return whether the table has two or more rows and columns, no joined cells, and only text in its cells."""
+        return self.plain and len(self.rows) > 1 and len(self.rows[0]) > 1 and len({len(row) for row in self.rows}) == 1
+
+    def take(self, event: str, tag: Tag) -> None:
+        if event == "close":
+            self.row, self.cell = (None if tag is ended else ended for ended in (self.row, self.cell))
+        elif tag.name == "table" or (self.cell is not None and tag.name in _NOT_IN_CELLS):
+            self.plain = False
+        elif tag.name == "tr":
+            self.plain = self.plain and self.row is None
+            self.row = tag
+            self.rows.append([])
+        elif tag.name in ("td", "th"):
+            self.plain = self.plain and self.row is not None and not _joined(tag)
+            self.cell = tag
+            if self.row is not None:
+                self.rows[-1].append(tag)
+
+
+def _joined(cell: Tag) -> bool:
+    return any(str(cell.get(span, "1")).strip() not in ("1", "") for span in ("rowspan", "colspan"))
 
 
 @dataclass
 class _Page:
     """The text so far: blocks (text, whether it is a list item) and the words of the open block."""
 
+    tables: Tables
     blocks: list[tuple[str, bool]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     prefix: str = ""
@@ -75,8 +159,9 @@ class _Page:
             self._end()
             if event == "close":
                 self._close(element)
-            elif _is_whole(element):
-                self.blocks += [(text, False) for text in (_fenced(element) if element.name == "pre" else _table(element)) if text]
+            elif _is_whole(element, self.tables):
+                texts = _fenced(element) if element.name == "pre" else _table(element, self.tables[id(element)])
+                self.blocks += [(text, False) for text in texts if text]
             else:
                 self._open(element)
 
@@ -105,9 +190,9 @@ class _Page:
     def _bullet(self) -> str:
         if not self.lists:
             return "- "
-        tag, count = self.lists[-1]
-        self.lists[-1] = (tag, count + 1)
-        return "  " * (len(self.lists) - 1) + (f"{count + 1}. " if tag.name == "ol" else "- ")
+        tag, items = self.lists[-1]
+        self.lists[-1] = (tag, items + 1)
+        return "  " * min(len(self.lists) - 1, _DEEPEST) + (f"{items + 1}. " if tag.name == "ol" else "- ")
 
     def _end(self) -> None:
         """Close the open block. A blank block leaves its prefix to the next one, such as the paragraph inside an item."""
@@ -120,31 +205,25 @@ class _Page:
 
 
 def _fenced(tag: Tag) -> list[str]:
-    for line_break in tag.find_all("br"):
-        line_break.replace_with("\n")
-    text = tag.get_text().strip("\n")
+    lines = ("\n" if isinstance(element, Tag) and element.name == "br" else _literal(element) for _, element in _opened(tag))
+    text = "".join(lines).strip("\n")
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}\n{text}\n{fence}"] if text.strip() else []
 
 
-def _rows(table: Tag) -> list[list[Tag]]:
-    return [row.find_all(["td", "th"]) for row in table.find_all("tr")]
+def _opened(tag: Tag) -> Iterator[tuple[str, PageElement]]:
+    return ((event, element) for event, element in _walk(tag, _DROPPED) if event == "open")
 
 
-def _is_simple(table: Tag) -> bool:
-    """Return whether a table has two or more rows and columns, no joined cells, and only text in its cells."""
-    rows = _rows(table)
-    within = ["table", "tr", "td", "th", "pre", *_LISTS, *_HEADINGS]
-    joined = any(str(cell.get(span, "1")).strip() not in ("1", "") for row in rows for cell in row for span in ("rowspan", "colspan"))
-    regular = len(rows) > 1 and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
-    return regular and not joined and not any(cell.find(within) for row in rows for cell in row)
+def _literal(element: PageElement) -> str:
+    return str(element) if type(element) in (NavigableString, CData) else ""
 
 
-def _table(table: Tag) -> list[str]:
+def _table(table: Tag, rows: list[list[Tag]]) -> list[str]:
     """Return the caption and a pipe table with the first row as its head."""
-    lines = [f"| {' | '.join(_words(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in _rows(table)]
-    lines.insert(1, f"|{' --- |' * len(_rows(table)[0])}")
+    lines = [f"| {' | '.join(_words(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    lines.insert(1, f"|{' --- |' * len(rows[0])}")
     captions = [_words(caption) for caption in table.find_all("caption")]
     return [*captions, "\n".join(lines)]
 
@@ -152,7 +231,7 @@ def _table(table: Tag) -> list[str]:
 def _words(tag: Tag) -> str:
     """Return the text of a tag on one line. Blocks and breaks separate words, other tags do not."""
     parts = []
-    for event, element in _walk(tag):
+    for event, element in _walk(tag, _DROPPED):
         if isinstance(element, Tag):
             parts.append(" " if element.name == "br" or element.name in _BLOCKS else "")
         elif event == "open" and type(element) is NavigableString:

@@ -16,6 +16,7 @@ from workbench.core.environment import cache_folder, data_folder
 from workbench.core.fingerprint import file_digest
 from workbench.core.progress import ProgressBar
 from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.file_access import FileAccess
 from workbench.datasets.formats.beir import read_beir
 from workbench.errors import InputError
 
@@ -26,9 +27,9 @@ FIVE = ("PLAIN-2630", "PLAIN-2660", "PLAIN-2510", "PLAIN-2430", "PLAIN-2690")
 _SECONDS = 30
 
 
-def read_nfcorpus(folder: Path | None, split: str | None, five: bool) -> DatasetDraft:
+def read_nfcorpus(folder: Path | None, split: str | None, five: bool, files: FileAccess) -> DatasetDraft:
     """Read NFCorpus. `five` keeps the five named questions with their documents of grade 2 (21, 20, 16, 15 and 14 of them)."""
-    draft = read_beir(folder or _found() or _obtained(), split)
+    draft = read_beir(folder or _found() or _obtained(), split, files)
     if five:
         draft.queries = [(query, where) for query, where in draft.queries if query.query_id in FIVE]
         draft.qrels = [(qrel, where) for qrel, where in draft.qrels if qrel.query_id in FIVE and qrel.relevance == 2]
@@ -82,7 +83,7 @@ def _fetch(url: str, target: Path) -> None:
 
 
 def _check_counts(folder: Path) -> None:
-    whole, test = read_beir(folder, None), read_beir(folder, "test")
+    whole, test = (read_beir(folder, split, FileAccess()) for split in (None, "test"))
     counts = dict(zip(COUNTS, (len(whole.documents), len(whole.queries), len(test.qrels)), strict=True))
     if counts != COUNTS:
         raise InputError(f"the downloaded NFCorpus has {counts}, not {COUNTS}", "give dataset.path a folder with the published one")

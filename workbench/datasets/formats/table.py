@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.file_access import FileAccess
 from workbench.datasets.files import find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
@@ -22,9 +23,9 @@ _IDS = ("relevant_doc_ids", *REFUSED)
 _PLAIN = ("query", "query_id", "answer", "split")
 
 
-def read_table(path: Path, documents: Path | None, split: str | None) -> DatasetDraft:
+def read_table(path: Path, documents: Path | None, split: str | None, files: FileAccess) -> DatasetDraft:
     """Read a table of questions with its documents, or a folder with a table `questions` and a table, lines or folder `documents`."""
-    draft = DatasetDraft(path.stem)
+    draft = DatasetDraft(path.stem, files=files)
     require(path, "the dataset")
     if path.is_dir():
         documents = documents or documents_of(path, (*SUFFIXES, ".jsonl"))

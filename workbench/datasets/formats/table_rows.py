@@ -21,6 +21,9 @@ SUFFIXES = (".csv", ".parquet")
 # As messages name them. Excel separates by semicolons where the comma is the decimal point.
 _SEPARATORS = {",": "a comma", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
+# Rows of a parquet file that are unpacked at a time.
+_BATCH = 1000
+
 
 def is_table(path: Path) -> bool:
     """Return whether a file is a table, judging by its name."""
@@ -86,19 +89,38 @@ def separator(text: str) -> str:
 
 
 def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
-    from pyarrow import ArrowException, parquet  # heavy
+    from pyarrow import ArrowException  # heavy
 
-    with path.open("rb") as file:
-        if file.read(4) != b"PAR1":
-            raise InputError(f"{path} is not a parquet file", "write it again, or name it after its format, such as .csv")
+    raw = draft.read_bytes(path)
+    if str(path) in draft.faulty:
+        return [], []
+    if not raw.startswith(b"PAR1"):
+        raise InputError(f"{path} is not a parquet file", "write it again, or name it after its format, such as .csv")
     try:
-        table = parquet.read_table(path)
-    except ArrowException as error:
-        raise InputError(f"{path} is not a parquet file ({str(error).splitlines()[0]})", "write it again, or give CSV") from None
-    rows = [({key: _plain(value) for key, value in row.items()}, f"{path} row {number}") for number, row in enumerate(table.to_pylist(), 1)]
+        columns, cells = _parquet_rows(raw, path, draft)
+    except (ArrowException, OSError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path} is not a parquet file ({reason})", "write it again, or give CSV") from None
+    rows = [({key: _plain(value) for key, value in row.items()}, f"{path} row {number}") for number, row in enumerate(cells, 1)]
     strange = {(key, type(value).__name__) for row, _ in rows for key, value in row.items() if not _is_json(value)}
     draft.faults += [f"{path} has a {kind} in column {key!r}; write it as text" for key, kind in sorted(strange)]
-    return list(table.column_names), rows
+    return columns, rows
+
+
+def _parquet_rows(raw: bytes, path: Path, draft: DatasetDraft) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the columns and rows of a parquet file. A file that unpacks to more than the size limit is a fault, without rows."""
+    from pyarrow import BufferReader, parquet  # heavy
+
+    table = parquet.ParquetFile(BufferReader(raw))
+    rows: list[dict[str, Any]] = []
+    unpacked = 0
+    for batch in table.iter_batches(_BATCH):
+        unpacked += batch.nbytes
+        if fault := draft.files.too_large(unpacked):
+            draft.fault(str(path), f"unpacked {fault}")
+            return [], []
+        rows += batch.to_pylist()
+    return list(table.schema_arrow.names), rows
 
 
 def _plain(value: Any) -> Any:

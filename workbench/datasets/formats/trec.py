@@ -1,11 +1,12 @@
 """Read and write TREC files: topics, qrels (`query_id 0 doc_id relevance`) and runs (`query_id Q0 doc_id rank score tag`).
 
 Fields are separated by blanks or tabs, as in trec_eval (https://github.com/usnistgov/trec_eval). Input that it skips or reads as 0 is a fault.
+Characters of an id that a field cannot hold are percent-encoded (`escaped`), and decoded when the file is read (`unescaped`).
 """
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +14,7 @@ from typing import TypeVar
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows, check_split
 from workbench.datasets.fields import text_field
+from workbench.datasets.file_access import FileAccess, readable
 from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
@@ -23,6 +25,12 @@ from workbench.records import Qrel
 TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
 QRELS = ("qrels.txt", "qrels.tsv", "qrels")
 _IDS, _TEXTS = ("query_id", "_id", "id"), ("query", "text")
+# What ids cannot contain: control characters, Unicode's white space and the byte order mark.
+_POINTS = (*range(0x21), *range(0x7F, 0xA1), 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
+_CODES = {chr(point): "".join(f"%{byte:02X}" for byte in chr(point).encode("utf-8")) for point in _POINTS} | {"%": "%25"}
+_CHARACTERS = {code: char for char, code in _CODES.items()}
+_UNSAFE = re.compile(f"[{re.escape(''.join(map(chr, _POINTS)))}]|%(?=[0-9A-F]{{2}})")
+_ESCAPES = re.compile("|".join(code for char, code in _CODES.items() if char != "%") + "|%25(?=[0-9A-F]{2})")
 Row = TypeVar("Row")
 
 
@@ -36,17 +44,27 @@ class ScoredDoc:
     score: float
 
 
-def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None) -> DatasetDraft:
+def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None, files: FileAccess) -> DatasetDraft:
     """Read topics, qrels and documents. `path` is the topics file, or a folder with the usual names for all files not given."""
-    draft = DatasetDraft(path.stem)
+    draft = DatasetDraft(path.stem, files=files)
     folder, topics = path.parent, require(path, "the dataset")
     if path.is_dir():
         folder, topics = path, find_in(path, TOPICS, "topics")
     read_documents(documents or documents_of(folder), draft)
     others = _read_topics(topics, split, draft)
     judgements = require(qrels, "the file of judgements") if qrels else find_in(folder, QRELS, "judgements")
-    draft.qrels += [(qrel, where) for qrel, where in _qrels(judgements, draft) if qrel.query_id not in others]
+    doc_ids = {document.doc_id for document, _ in draft.documents}
+    query_ids = {query.query_id for query, _ in draft.queries} | others
+    for qrel, where in _qrels(judgements, draft):
+        judged = Qrel(_meant(qrel.query_id, query_ids), _meant(qrel.doc_id, doc_ids), qrel.relevance)
+        if judged.query_id not in others:
+            draft.qrels.append((judged, where))
     return draft
+
+
+def _meant(field: str, ids: Collection[str]) -> str:
+    """Return the id of a field: the field itself if that is an id, else what it encodes if that is one."""
+    return field if field in ids or (decoded := unescaped(field)) not in ids else decoded
 
 
 def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]:
@@ -74,23 +92,40 @@ def _tabbed_topics(path: Path, draft: DatasetDraft) -> Rows:
 
 
 def read_qrels(path: Path) -> tuple[Qrel, ...]:
-    """Read the judgements of a qrels file. Raises DatasetError with every malformed line."""
-    return _whole(path, _qrels)
+    """Read the judgements of a qrels file, with ids as in `unescaped`. Raises DatasetError with every malformed line."""
+    return tuple(Qrel(unescaped(row.query_id), unescaped(row.doc_id), row.relevance) for row in _whole(path, _qrels))
 
 
 def read_run(path: Path) -> tuple[ScoredDoc, ...]:
-    """Read the lines of a run. Raises DatasetError with every malformed line and every repeated document of a query."""
-    return _whole(path, _run)
+    """Read the lines of a run, with ids as in `unescaped`. Raises DatasetError with every malformed line and every repeated document of a query."""
+    rows = _whole(path, _run)
+    return tuple(ScoredDoc(unescaped(row.query_id), unescaped(row.doc_id), row.rank, row.score) for row in rows)
 
 
 def write_qrels(path: Path, qrels: Iterable[Qrel]) -> None:
-    """Write a qrels file. Raises InputError for an id that the format does not allow."""
-    _write(path, (f"{_id(row.query_id)} 0 {_id(row.doc_id)} {row.relevance}" for row in qrels))
+    """Write a qrels file, with ids as in `escaped`. Raises InputError for an empty id."""
+    _write(path, (f"{escaped(row.query_id)} 0 {escaped(row.doc_id)} {row.relevance}" for row in qrels))
 
 
 def write_run(path: Path, run: Iterable[ScoredDoc], tag: str) -> None:
-    """Write a run with all digits of its scores. Raises InputError for an id or a score that the format does not allow."""
-    _write(path, (f"{_id(row.query_id)} Q0 {_id(row.doc_id)} {row.rank} {_score(row.score)} {_id(tag)}" for row in run))
+    """Write a run with all digits of its scores, with ids as in `escaped`. Raises InputError for an empty id or a score that is not finite."""
+    _write(path, (f"{escaped(row.query_id)} Q0 {escaped(row.doc_id)} {row.rank} {_score(row.score)} {escaped(tag)}" for row in run))
+
+
+def escaped(text: str) -> str:
+    """Percent-encode the characters of an id that a field of a TREC file cannot hold, so that different ids stay different.
+
+    These are white space and control characters, as `%20`, and a `%` before two hexadecimal digits, as `%25`. Raises InputError for an
+    empty id.
+    """
+    if not text:
+        raise InputError("an empty id cannot be written to a TREC file", "give every question, document and run an id")
+    return _UNSAFE.sub(lambda match: _CODES[match[0]], text)
+
+
+def unescaped(field: str) -> str:
+    """Decode an id that `escaped` wrote. Other percent signs stay, such as those of addresses with `%C3%BC` or `%2F`."""
+    return _ESCAPES.sub(lambda match: _CHARACTERS[match[0]], field) if "%" in field else field
 
 
 def _qrels(path: Path, draft: DatasetDraft) -> Iterator[tuple[Qrel, str]]:
@@ -119,7 +154,8 @@ def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
 
 def _whole(path: Path, read: Callable[[Path, DatasetDraft], Iterator[tuple[Row, str]]]) -> tuple[Row, ...]:
     draft = DatasetDraft(path.stem)
-    rows = tuple(row for row, _ in read(require(path, "the TREC file"), draft))
+    with readable():
+        rows = tuple(row for row, _ in read(require(path, "the TREC file"), draft))
     if draft.faults:
         raise DatasetError(str(path), draft.faults)
     return rows
@@ -140,12 +176,6 @@ def _whole_number(cell: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", cell):
         raise ValueError(cell)
     return int(cell)
-
-
-def _id(text: str) -> str:
-    if not text or re.search(r"[ \t\r\n]", text) or text.startswith("\ufeff"):
-        raise InputError(f"{text!r} cannot be written to a TREC file", "give ids and tags without blanks")
-    return text
 
 
 def _score(score: float) -> str:
