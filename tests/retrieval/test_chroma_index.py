@@ -3,6 +3,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import chromadb
 import numpy as np
@@ -10,7 +11,17 @@ import pytest
 
 from workbench.errors import IndexBuildError
 from workbench.records import Chunk, Document
-from workbench.retrieval.chroma_index import COLLECTION, SPACE, _client, build_index, folder_bytes, index_recipe, open_collection
+from workbench.retrieval.chroma_index import (
+    COLLECTION,
+    SPACE,
+    _client,
+    build_index,
+    check_index,
+    ensure_index,
+    folder_bytes,
+    index_recipe,
+    open_collection,
+)
 from workbench.storage.vector_cache import Vectors
 
 # Builds the index of the vectors in a file and prints whether it did.
@@ -74,8 +85,9 @@ def test_an_index_holds_the_vectors_with_their_ids_space_and_metadata(built: Pat
 
 def test_the_manifest_tells_what_was_built(built: Path) -> None:
     manifest = json.loads((built / "workbench.json").read_text())
-    assert (manifest["vectors"], manifest["space"]) == (1_200, "cosine")
-    assert manifest["files"]["chroma.sqlite3"] > 0
+    assert (manifest["key"], manifest["vectors"], manifest["recipe"]) == ("key", 1_200, index_recipe())
+    assert manifest["recipe"]["space"] == "cosine"
+    assert manifest["files"].keys() == {path.relative_to(built).as_posix() for path in built.rglob("*.*")} - {"workbench.json"}
     assert folder_bytes(built) == sum(path.stat().st_size for path in built.rglob("*") if path.is_file()) > 1_200 * 32 * 4
 
 
@@ -126,7 +138,7 @@ def test_a_killed_build_leaves_nothing_that_is_believed(folder: Path, tmp_path: 
     child.kill()
     child.wait()
     assert not folder.exists()
-    with pytest.raises(IndexBuildError, match="is incomplete"):
+    with pytest.raises(IndexBuildError, match="is damaged"):
         nearest(folder, like_embeddings(1))
     assert build_index(folder, chunks(300), like_embeddings(300))
     assert nearest(folder, like_embeddings(300)) == [chunk.chunk_id for chunk in chunks(300)]
@@ -146,7 +158,7 @@ def test_of_two_processes_one_builds_and_every_vector_finds_itself(
 def test_an_index_that_lost_a_vector_is_refused(built: Path) -> None:
     with _client(built) as client:
         client.get_collection(COLLECTION, embedding_function=None).delete(ids=["d7:7-17"])
-    with pytest.raises(IndexBuildError, match=r"key has 1199 of 1200 vectors; delete the folder and run again"), open_collection(built):
+    with pytest.raises(IndexBuildError, match=r"key is damaged \(chroma.sqlite3 has changed since it was built\)"), open_collection(built):
         pass
 
 
@@ -154,6 +166,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "gone": shutil.rmtree,
     "no manifest": lambda folder: (folder / "workbench.json").unlink(),
     "half a manifest": lambda folder: (folder / "workbench.json").write_text('{"vectors": 1'),
+    "an empty manifest": lambda folder: (folder / "workbench.json").write_text("{}"),
     "another manifest": lambda folder: (folder / "workbench.json").write_text("[]"),
     "no database": lambda folder: (folder / "chroma.sqlite3").unlink(),
     "no database but text": lambda folder: (folder / "chroma.sqlite3").write_bytes(b"x" * (folder / "chroma.sqlite3").stat().st_size),
@@ -171,6 +184,77 @@ def test_a_damaged_index_is_refused_in_one_line(built: Path, damage: Callable[[P
     (line,) = caught.value.lines
     assert str(built) in line
     assert line.endswith("delete the folder and run again to rebuild it")
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_index_is_rebuilt_and_the_line_says_so(
+    built: Path, damage: Callable[[Path], object], like_embeddings: Callable, caplog: pytest.LogCaptureFixture
+) -> None:
+    damage(built)
+    assert check_index(built)
+    ensure_index(built, chunks(1_200), like_embeddings(1_200))
+    (line,) = caplog.messages
+    assert line.startswith(f"the index {built} was damaged (")
+    assert check_index(built) == ""
+    assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+
+
+def test_a_flipped_bit_in_any_file_is_noticed(built: Path) -> None:
+    random = Random(15)
+    for path in sorted(path for path in built.rglob("*.*") if path.is_file() and path.name != "workbench.json"):
+        content = path.read_bytes()
+        for _ in range(4):
+            flipped, bit = bytearray(content), random.randrange(8 * len(content))
+            flipped[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(flipped)
+            assert check_index(built) == f"{path.relative_to(built).as_posix()} has changed since it was built"
+        path.write_bytes(content)
+    assert check_index(built) == ""
+
+
+@pytest.mark.parametrize("forged", [(), ("key",), ("key", "content")], ids=str)
+def test_an_index_in_the_place_of_another_is_rebuilt(
+    built: Path, like_embeddings: Callable, forged: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    own = json.loads((built / "workbench.json").read_text())
+    other = built.with_name("other")
+    build_index(other, chunks(1_100), like_embeddings(1_100, seed=9))
+    shutil.rmtree(built)
+    other.rename(built)
+    manifest = json.loads((built / "workbench.json").read_text())
+    (built / "workbench.json").write_text(json.dumps(manifest | {name: own[name] for name in forged}))
+    ensure_index(built, chunks(1_200), like_embeddings(1_200))
+    reason = {0: "it is the index other", 1: "it was built from other vectors", 2: "it has 1100 of 1200 vectors"}[len(forged)]
+    assert caplog.messages == [f"the index {built} was damaged ({reason}), so it was rebuilt"]
+    assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+
+
+def test_a_collection_whose_vectors_do_not_find_themselves_is_rebuilt(
+    built: Path, like_embeddings: Callable, caplog: pytest.LogCaptureFixture
+) -> None:
+    manifest = json.loads((built / "workbench.json").read_text())
+    shutil.rmtree(built)
+    build_index(built, chunks(1_200), like_embeddings(1_200, seed=9))
+    other = json.loads((built / "workbench.json").read_text())
+    (built / "workbench.json").write_text(json.dumps(other | {"content": manifest["content"]}))
+    ensure_index(built, chunks(1_200), like_embeddings(1_200))
+    assert "of the sampled vectors find themselves" in caplog.text
+    assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+
+
+@pytest.mark.parametrize("n", [300, 1_200])
+def test_searching_changes_no_file_of_an_index_and_a_sound_one_stays(
+    folder: Path, like_embeddings: Callable, n: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    build_index(folder, chunks(n), like_embeddings(n))
+    before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+    # The journal of a stranger's killed process is not part of the index.
+    (folder / "chroma.sqlite3-journal").write_bytes(bytes.fromhex("d9d505f920a163d7") + bytes(600))
+    for _ in range(2):
+        ensure_index(folder, chunks(n), like_embeddings(n))
+        nearest(folder, like_embeddings(n))
+    assert {path: path.read_bytes() for path in before} == before
+    assert caplog.messages == []
 
 
 def test_vectors_that_do_not_find_themselves_are_not_kept(folder: Path, like_embeddings: Callable) -> None:

@@ -1,11 +1,14 @@
 """Build one Chroma collection per (chunks, embedding), each in its own folder: built once, audited, renamed, then only read.
 
 Two processes that write to one collection lose vectors, and builds are not reproducible. So a build uses a temporary folder and a lock.
+Chroma trusts its files, so an index is checked before it is searched, and rebuilt from the stored vectors if it is damaged.
 """
 
-import json
+import logging
 import os
 import shutil
+import sqlite3
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.metadata import version
@@ -17,14 +20,15 @@ from filelock import FileLock
 
 from workbench.core import batching
 from workbench.core.files import store_errors, sync
-from workbench.errors import IndexBuildError
+from workbench.errors import IndexBuildError, StoreError, error_line
 from workbench.records import Chunk
+from workbench.retrieval.index_manifest import FILE, content_digest, file_damage, read_manifest, sizes, write_manifest
 from workbench.storage.vector_cache import Vectors
 
 VERSION = 3
 COLLECTION = "chunks"
 SPACE = "cosine"
-_MANIFEST = "workbench.json"
+_DATABASE, _GRAPH = "chroma.sqlite3", "index_metadata.pickle"
 _SELF_RECALL = 0.95
 _AUDITED = 200
 # Ids to request from Chroma at once.
@@ -39,71 +43,92 @@ def index_recipe() -> dict[str, Any]:
 
 def is_built(folder: Path) -> bool:
     """Return whether the folder contains a finished index. Its content is checked on opening."""
-    return (folder / _MANIFEST).is_file()
+    return (folder / FILE).is_file()
 
 
 def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool:
     """Build the index in `folder` unless it exists, and return whether this call built it. Raises IndexBuildError if its audit fails."""
     if is_built(folder):
         return False
+    with _locked(folder):
+        if is_built(folder):
+            return False
+        _build(folder, chunks, vectors)
+    return True
+
+
+def ensure_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+    """Check that an index contains these chunks and finds their vectors. If not, rebuild it and say so."""
+    if not (fault := _damage(folder, chunks, vectors)):
+        return
+    with _locked(folder):
+        # Another process may have rebuilt it in the meantime.
+        if _damage(folder, chunks, vectors):
+            _build(folder, chunks, vectors)
+    # Without handlers, Python prints the bare line to stderr.
+    logging.getLogger(__name__).warning("the index %s was damaged (%s), so it was rebuilt", folder, fault)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
     with store_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_name(f"{folder.name}.lock")):
-            if is_built(folder):
-                return False
-            _check_space(folder.parent, vectors)
-            # Under this lock, a folder without a manifest and a temporary folder were left by a killed process.
-            aside = folder.with_name(f"{folder.name}.tmp")
-            shutil.rmtree(aside, ignore_errors=True)
-            shutil.rmtree(folder, ignore_errors=True)
-            try:
-                _fill(aside, chunks, vectors)
-                (aside / _MANIFEST).write_text(json.dumps({"vectors": len(chunks), "space": SPACE, "files": _sizes(aside)}))
-                for path in (*aside.rglob("*"), aside):
-                    sync(path)
-                os.rename(aside, folder)
-                sync(folder.parent)
-            finally:
-                shutil.rmtree(aside, ignore_errors=True)
-    return True
+            yield
+
+
+def _build(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+    """Build an index in place of whatever the folder contains. The caller must have its lock."""
+    _check_space(folder.parent, vectors)
+    aside = folder.with_name(f"{folder.name}.tmp")
+    # A temporary folder was left by a killed process.
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        _fill(aside, chunks, vectors)
+        write_manifest(aside, folder.name, index_recipe(), chunks, vectors)
+        if folder.is_symlink():
+            folder.unlink()
+        elif folder.exists():
+            shutil.rmtree(folder)
+        os.rename(aside, folder)
+        sync(folder.parent)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 @contextmanager
 def open_collection(folder: Path) -> Iterator[Any]:
     """Open the collection of a finished index for reading. Raises IndexBuildError if the index has changed since it was built."""
-    expected = _expected(folder)
-    with store_errors(folder), _client(folder) as client:
-        collection = client.get_collection(COLLECTION, embedding_function=None)
-        if collection.count() != expected:
-            raise IndexBuildError(f"the index {folder} has {collection.count()} of {expected} vectors", _REBUILD)
-        yield collection
+    if fault := file_damage(folder):
+        raise IndexBuildError(f"the index {folder} is damaged ({fault})", _REBUILD)
+    with store_errors(Path(tempfile.gettempdir())), _copied(folder) as copy, _client(copy, folder) as client:
+        yield client.get_collection(COLLECTION, embedding_function=None)
 
 
-def _expected(folder: Path) -> int:
-    """Return how many vectors an index should contain. Raises IndexBuildError if one of its files is missing or shorter than it was."""
-    try:
-        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
-        # Chroma silently searches the rest of a damaged index. Reading changes its files but never makes them smaller.
-        cut = [name for name, size in manifest["files"].items() if (folder / name).stat().st_size < size]
-        expected = int(manifest["vectors"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise IndexBuildError(f"the index {folder} is incomplete ({type(error).__name__})", _REBUILD) from error
-    if cut:
-        raise IndexBuildError(f"the index {folder} is incomplete ({cut[0]} is truncated)", _REBUILD)
-    return expected
+@contextmanager
+def _copied(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder with the index, since Chroma writes into a folder that it opens. Large files are links."""
+    manifest = read_manifest(folder)
+    with tempfile.TemporaryDirectory(prefix="workbench-index-") as copy:
+        for name in manifest.files if manifest else ():
+            source, target = folder / name, Path(copy, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # Chroma only reads a graph that it has finished. That of fewer than 1,000 vectors it writes anew at every opening.
+            if source.with_name(_GRAPH).exists():
+                target.symlink_to(source.resolve())
+            else:
+                shutil.copyfile(source, target)
+        yield Path(copy)
 
 
 def folder_bytes(folder: Path) -> int:
     """Return the size of an index on disk in bytes."""
-    return sum(_sizes(folder).values())
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
+    return sum(sizes(folder).values())
 
 
 @contextmanager
-def _client(folder: Path) -> Iterator[Any]:
+def _client(folder: Path, index: Path | None = None) -> Iterator[Any]:
+    """Open Chroma's client of a folder, which can be a copy of an `index`."""
     # Set both the setting and the variable: versions of Chroma differ in which one they obey.
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
     import chromadb
@@ -113,10 +138,12 @@ def _client(folder: Path) -> Iterator[Any]:
     try:
         with closing(chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))) as client:
             yield client
-    except ChromaError as error:
-        if "disk is full" in str(error):
+    except BaseException as error:
+        # A panic of Chroma's Rust code is not an Exception, and its class cannot be imported.
+        if not (isinstance(error, ChromaError) or type(error).__name__ == "PanicException") or "disk is full" in str(error):
             raise
-        raise IndexBuildError(f"Chroma cannot use the index {folder} ({error})", f"check that the disk has room; {_REBUILD}") from error
+        what = f"Chroma cannot use the index {index or folder} ({error})"
+        raise IndexBuildError(what, f"check that the disk has room; {_REBUILD}") from error
 
 
 def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -128,6 +155,9 @@ def _fill(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
             about = [{"doc_id": chunk.doc_id, "start": chunk.delivered[0], "end": chunk.delivered[1]} for chunk in some]
             collection.add(ids=[chunk.chunk_id for chunk in some], embeddings=np.asarray(vectors[part]), metadatas=about)
         _audit(collection, chunks, vectors)
+    # Chroma leaves the space of its log empty: six sevenths of the file, which every opening copies.
+    with closing(sqlite3.connect(folder / _DATABASE)) as database:
+        database.execute("VACUUM")
 
 
 def _audit(collection: Any, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -137,15 +167,21 @@ def _audit(collection: Any, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     if not stored == collection.count() == len(chunks):
         what = f"the index has {stored} of the {len(chunks)} ids that were added, and {collection.count()} in all"
         raise IndexBuildError(what, "run again and report it if it persists")
-    sample = np.linspace(0, len(chunks) - 1, min(_AUDITED, len(chunks))).astype(int)
-    answer = collection.query(query_embeddings=np.asarray(vectors[sample]), n_results=1, include=["distances"])
+    if fault := _recall_fault(collection, _sample(vectors)):
+        raise IndexBuildError(fault, "run again and report it if it persists")
+
+
+def _sample(vectors: Vectors) -> Vectors:
+    return np.asarray(vectors[np.linspace(0, len(vectors) - 1, min(_AUDITED, len(vectors))).astype(int)])
+
+
+def _recall_fault(collection: Any, sample: Vectors) -> str:
+    """Return what is wrong if too few of the sampled vectors find themselves, or an empty text."""
+    answer = collection.query(query_embeddings=sample, n_results=1, include=["distances"])
     nearest = np.array([distances[0] if distances else np.inf for distances in answer["distances"]])
     # Duplicate texts share a vector, so a vector has found itself if its nearest is at distance 0.
     recall = float(np.mean(nearest < 1e-4))
-    if recall < _SELF_RECALL:
-        raise IndexBuildError(
-            f"only {recall:.0%} of the sampled vectors find themselves in the index", "run again and report it if it persists"
-        )
+    return "" if recall >= _SELF_RECALL else f"only {recall:.0%} of the sampled vectors find themselves in the index"
 
 
 def _check_space(folder: Path, vectors: Vectors) -> None:
@@ -155,3 +191,37 @@ def _check_space(folder: Path, vectors: Vectors) -> None:
     if free < needed:
         fix = "free space and run again: finished results are kept"
         raise IndexBuildError(f"the index needs about {needed / 1e6:.0f} MB and {folder} has {free / 1e6:.0f} MB free", fix)
+
+
+def check_index(folder: Path) -> str:
+    """Return what is wrong with an index, compared with its manifest and its own vectors, or an empty text if it is sound."""
+    fault, manifest = file_damage(folder), read_manifest(folder)
+    # Chroma reads only files of its own version.
+    if fault or manifest is None or manifest.recipe != index_recipe():
+        return fault
+    return _collection_damage(folder, manifest.vectors)
+
+
+def _damage(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> str:
+    """Return what is wrong with an index of these chunks, or an empty text."""
+    fault, manifest = file_damage(folder), read_manifest(folder)
+    if fault or manifest is None:
+        return fault
+    if manifest.recipe != index_recipe() or manifest.content != content_digest(chunks, vectors):
+        return "it was built from other vectors"
+    return _collection_damage(folder, len(chunks), _sample(vectors))
+
+
+def _collection_damage(folder: Path, expected: int, sample: Vectors | None = None) -> str:
+    """Return what is wrong with the collection of an index whose files are unchanged. The sample is read from it by default."""
+    try:
+        with open_collection(folder) as collection:
+            if collection.count() != expected:
+                return f"it has {collection.count()} of {expected} vectors"
+            if sample is None:
+                sample = np.asarray(collection.get(limit=_AUDITED, include=["embeddings"])["embeddings"], dtype=np.float32)
+            return _recall_fault(collection, sample)
+    except StoreError:
+        raise
+    except Exception as error:  # Chroma raises errors of many kinds, and each means that the index cannot be used
+        return error_line(error)

@@ -10,7 +10,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
-from workbench.retrieval.chroma_index import folder_bytes
+from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.rank import SEED, tie_breakers
 from workbench.storage.result_store import Draft
 
@@ -63,9 +63,15 @@ def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
 
 
 def corpus_of(run: RunContext, entries: Entries) -> Corpus:
-    """Return the chunks to search from the finished stages `chunks` and, for retrieval with vectors, `vectors` and `index`."""
+    """Return the chunks to search from the finished stages `chunks` and, for retrieval with vectors, `vectors` and `index`.
+
+    A damaged index is rebuilt.
+    """
     chunks, table = run.chunks(entries["chunks"][""]), entries["chunks"][""].table("chunks")
     embedded = {"vectors": np.asarray(entries["vectors"][""].array("vectors"))} if "vectors" in entries else {}
+    index = entries["index"][""].folder if "index" in entries else None
+    if index is not None:
+        ensure_index(index, chunks, embedded["vectors"])
     return Corpus(
         ids=chunks.ids,
         doc=table["doc"].to_numpy(np.int64),
@@ -74,7 +80,7 @@ def corpus_of(run: RunContext, entries: Entries) -> Corpus:
         chunk_breakers=tie_breakers(chunks.ids),
         document_breakers=tie_breakers([document.doc_id for document in run.dataset.documents]),
         texts=chunks.inputs,
-        index=entries["index"][""].folder if "index" in entries else None,
+        index=index,
         **embedded,
     )
 
