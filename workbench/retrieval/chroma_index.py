@@ -24,7 +24,7 @@ from workbench.storage.vector_cache import Vectors
 VERSION = 3
 COLLECTION = "chunks"
 SPACE = "cosine"
-_MANIFEST = "workbench.json"
+MANIFEST = "workbench.json"
 _SELF_RECALL = 0.95
 _AUDITED = 200
 # Ids to request from Chroma at once.
@@ -39,7 +39,7 @@ def index_recipe() -> dict[str, Any]:
 
 def is_built(folder: Path) -> bool:
     """Return whether the folder contains a finished index. Its content is checked on opening."""
-    return (folder / _MANIFEST).is_file()
+    return (folder / MANIFEST).is_file()
 
 
 def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool:
@@ -58,7 +58,7 @@ def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool
             shutil.rmtree(folder, ignore_errors=True)
             try:
                 _fill(aside, chunks, vectors)
-                (aside / _MANIFEST).write_text(json.dumps({"vectors": len(chunks), "space": SPACE, "files": _sizes(aside)}))
+                (aside / MANIFEST).write_text(json.dumps({"vectors": len(chunks), "space": SPACE, "files": _sizes(aside)}))
                 for path in (*aside.rglob("*"), aside):
                     sync(path)
                 os.rename(aside, folder)
@@ -82,7 +82,7 @@ def open_collection(folder: Path) -> Iterator[Any]:
 def _expected(folder: Path) -> int:
     """Return how many vectors an index should contain. Raises IndexBuildError if one of its files is missing or shorter than it was."""
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         # Chroma silently searches the rest of a damaged index. Reading changes its files but never makes them smaller.
         cut = [name for name, size in manifest["files"].items() if (folder / name).stat().st_size < size]
         expected = int(manifest["vectors"])
@@ -155,3 +155,12 @@ def _check_space(folder: Path, vectors: Vectors) -> None:
     if free < needed:
         fix = "free space and run again: finished results are kept"
         raise IndexBuildError(f"the index needs about {needed / 1e6:.0f} MB and {folder} has {free / 1e6:.0f} MB free", fix)
+
+
+def check_index(folder: Path) -> str:
+    """Return what is damaged in the finished index of a folder, or an empty text."""
+    try:
+        with open_collection(folder):
+            return ""
+    except IndexBuildError as error:
+        return error.what
