@@ -10,6 +10,7 @@ import click
 
 from workbench import __version__
 from workbench.cli.dataset import dataset
+from workbench.cli.doctor import doctor
 from workbench.cli.lab import lab
 from workbench.cli.sweep import export, plan, report, sweep
 from workbench.core.environment import skip_schema_grammar
@@ -77,7 +78,7 @@ def main() -> None:
     """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
-for _command in (sweep, plan, report, dataset, export, lab):
+for _command in (sweep, plan, report, dataset, export, doctor, lab):
     main.add_command(_command)
 
 

@@ -1,5 +1,7 @@
 """The layout of a store, in a file at its top, so that a store of another version of Workbench is refused by name."""
 
+from pathlib import Path
+
 from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import StoreError
@@ -15,6 +17,12 @@ class StoreMark(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True)
 
     layout: int = LAYOUT
+
+
+def layout_of(root: Path) -> int:
+    """Return the layout of the store in a folder. Raises ValueError for a mark that cannot be read."""
+    mark = root / MARK
+    return StoreMark.model_validate_json(mark.read_bytes()).layout if mark.is_file() else LAYOUT
 
 
 def check_mark(text: bytes, place: str) -> None:

@@ -1,0 +1,83 @@
+"""Verify the store, the vector cache and the indexes of an outputs folder, and delete or rebuild what is damaged or unused."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from workbench.core.files import write_text
+from workbench.errors import InputError
+from workbench.pipeline.context import Workspace
+from workbench.retrieval.chroma_index import check_index
+from workbench.retrieval.index_manifest import FILE as INDEX_MANIFEST
+from workbench.storage.entry_manifest import MANIFEST, entry_fault
+from workbench.storage.findings import Finding
+from workbench.storage.folder_check import FolderCheck
+from workbench.storage.layout import LAYOUT, MARK, StoreMark, layout_of
+from workbench.storage.vector_check import check_vectors
+
+_INDEXES = "indexes"
+# A process on another machine that shares the folder may be writing a younger file.
+_WRITING_SECONDS = 3_600
+
+
+def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
+    """Yield everything that is damaged or unused in a workspace, after its repair if `repair`. Raises InputError without a store."""
+    roots = [root for root in dict.fromkeys((workspace.store_root, workspace.page_store.root)) if root.is_dir()]
+    if not roots and not workspace.indexes.is_dir():
+        raise InputError(f"{workspace.outputs} has no store", "give the --outputs of a sweep")
+    for root in roots:
+        yield from _check_root(root, repair)
+    for folder in dict.fromkeys((workspace.indexes, workspace.store_root / _INDEXES)):
+        yield from FolderCheck(folder, "index", INDEX_MANIFEST, check_index).findings(repair)
+    yield from _unfinished_files(workspace.outputs, repair)
+
+
+def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
+    """Check the entries and vectors of a store on this machine. A store of another layout is left alone."""
+    try:
+        layout = layout_of(root)
+    except ValueError:
+        layout = LAYOUT
+        if repair:
+            write_text(root / MARK, StoreMark().model_dump_json())
+        yield Finding("damage", f"{root / MARK} cannot be read", "written again")
+    if layout != LAYOUT:
+        what = f"the store {root} was written by another version of Workbench (layout {layout}; this one uses {LAYOUT})"
+        yield Finding("stuck", what, "use that version")
+        return
+    for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name != _INDEXES):
+        yield from FolderCheck(folder, "store entry", MANIFEST, lambda path: entry_fault(path, path.parent.name, path.name)).findings(
+            repair
+        )
+    yield from check_vectors(root / "vectors.sqlite", repair)
+
+
+def _unfinished_files(outputs: Path, repair: bool) -> Iterator[Finding]:
+    """Yield files that a killed process was writing: `.<name>.<process>.tmp`."""
+    for path in sorted(path for pattern in ("", "*/", "*/*/") for path in outputs.glob(f"{pattern}.*.tmp")):
+        process = path.name.split(".")[-2]
+        if not process.isdecimal() or psutil.pid_exists(int(process)) or time.time() - path.stat().st_mtime < _WRITING_SECONDS:
+            continue
+        if repair:
+            path.unlink(missing_ok=True)
+        yield Finding("unused", f"{path} was left by a process that was killed", "deleted")
+
+
+def exit_code(findings: list[Finding], repair: bool) -> int:
+    """Return 0 if all is good or repaired, 1 if a check without repair found damage, 3 if something could not be repaired."""
+    states = {finding.state for finding in findings}
+    if not repair:
+        return 1 if states & {"damage", "stuck"} else 0
+    return 3 if "stuck" in states else 0
+
+
+def summary(findings: list[Finding], repair: bool) -> str:
+    """Summarise the findings in a sentence."""
+    damaged, unused, stuck = (sum(finding.state == state for finding in findings) for state in ("damage", "unused", "stuck"))
+    if not findings:
+        return "no damage, nothing unused"
+    if not repair:
+        return f"{damaged + stuck} damaged, {unused} unused; nothing was changed"
+    return f"{damaged} damaged and repaired, {unused} unused and deleted, {stuck} not repaired"

@@ -1,0 +1,86 @@
+"""Check a folder of finished results: `<key>/` with a manifest, `<key>.tmp/` while it is written, `<key>.lock` while it is computed."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from workbench.core.progress import ProgressBar
+from workbench.storage.findings import Finding
+
+# A process that has just created a lock file may not have locked it yet.
+_LOCK_SECONDS = 3_600
+
+
+@dataclass(frozen=True)
+class FolderCheck:
+    """The results in a folder: what one is called, the file that a finished one has, and what is wrong with a finished one."""
+
+    folder: Path
+    name: str
+    manifest: str
+    fault: Callable[[Path], str]
+
+    def findings(self, repair: bool) -> Iterator[Finding]:
+        """Yield what is damaged or unused, after deleting it if `repair`. What a running sweep has locked is left alone."""
+        if not self.folder.is_dir():
+            return
+        folders = sorted(path for path in self.folder.iterdir() if path.is_dir())
+        for path in ProgressBar(folders, desc=f"check {self.folder.name}", unit=self.name, disable=None):
+            if self._finding(path) and (finding := self._settle(path, repair)):
+                yield finding
+        yield from self._unused_files(repair)
+
+    def _finding(self, path: Path) -> Finding | None:
+        if path.suffix == ".tmp" or not (path / self.manifest).is_file():
+            return Finding("unused", f"{path} was left by a process that was killed", "deleted")
+        if fault := self.fault(path):
+            return Finding("damage", f"the {self.name} {path} is corrupt ({fault})", "deleted, the next sweep makes it again")
+        return None
+
+    def _settle(self, path: Path, repair: bool) -> Finding | None:
+        """Delete a folder under its lock if `repair`, and return what was wrong, or None for the work of a running sweep."""
+        with _locked(_lock_of(path)) as free:
+            # A sweep may have made it again in the meantime.
+            finding = self._finding(path)
+            if finding and free and repair:
+                shutil.rmtree(path)
+            elif finding and not free:
+                in_use = Finding("stuck", f"{finding.what}, and a sweep is using it", "run doctor again when it has ended")
+                return in_use if finding.state == "damage" else None
+        return finding
+
+    def _unused_files(self, repair: bool) -> Iterator[Finding]:
+        """Yield locks that no process has and uploads' marks, of results that are gone."""
+        for path in sorted((*self.folder.glob("*.lock"), *self.folder.glob("*.uploaded"))):
+            key = path.name.split(".")[0]
+            if (self.folder / key).exists() or (self.folder / f"{key}.tmp").exists() or time.time() - path.stat().st_mtime < _LOCK_SECONDS:
+                continue
+            with _locked(path if path.suffix == ".lock" else self.folder / f"{key}.lock") as free:
+                if free:
+                    if repair:
+                        path.unlink(missing_ok=True)
+                    yield Finding("unused", f"{path} belongs to nothing", "deleted")
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f"{path.name.removesuffix('.tmp')}.lock")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Take a lock without waiting and yield whether that succeeded."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
