@@ -106,6 +106,19 @@ def test_one_configuration_that_fails_leaves_the_others_and_is_named(corner: wb.
         wb.sweep(alone, tmp_path, allow_code=True)
 
 
+def test_named_code_runs_with_allow_code_and_in_a_pipeline_made_in_python(corner: wb.Dataset, tmp_path: Path) -> None:
+    chunker = wb.CallableChunker(callable="builtins:str.splitlines")
+    experiment = wb.Experiment("lines", corner, pipeline={"chunking": chunker, "retrieval": wb.BM25Retriever()})
+    with pytest.raises(wb.InputError, match=r"the experiment runs code: builtins:str\.splitlines; add --allow-code"):
+        wb.sweep(experiment, tmp_path)
+    assert experiment.plan(tmp_path).configurations[0].named_code == ("builtins:str.splitlines",)
+    assert experiment.plan(tmp_path, allow_code=True).configurations[0].chunks > 0
+    pipeline = wb.Pipeline(chunking=chunker, retrieval=wb.BM25Retriever())
+    assert len(pipeline.index(corner, tmp_path).search("taxi")) > 0
+    with pytest.raises(wb.InputError, match=r"has no 'str\.splitlynes'"):
+        wb.Pipeline(chunking=wb.CallableChunker(callable="builtins:str.splitlynes"))
+
+
 def test_the_display_of_an_experiment_names_its_configurations(built: wb.Experiment) -> None:
     html = built._repr_html_()
     assert all(name in html for name in built.names)

@@ -1,3 +1,7 @@
+import inspect
+from pathlib import Path
+
+import chonkie
 import pytest
 from pydantic import ValidationError
 
@@ -67,6 +71,19 @@ def test_a_chunker_that_repeats_a_tables_header_is_refused() -> None:
 def test_settings_that_cannot_work_are_refused_when_they_are_read(settings: dict[str, object], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         ChonkieChunker.model_validate(settings)
+
+
+def test_a_chunker_that_loads_a_model_by_its_own_rules_needs_permission_and_loads_nothing_when_it_is_read(tmp_path: Path) -> None:
+    chunker = ChonkieChunker(chunker="SemanticChunker", size=64, arguments={"embedding_model": str(tmp_path / "absent")})
+    assert chunker.named_code == ("chonkie:SemanticChunker",)
+    with pytest.raises(InputError, match="chonkie SemanticChunker: "):
+        chunker.load_code()
+    assert ChonkieChunker(chunker="SentenceChunker", size=64).named_code == ()
+
+
+def test_every_class_with_a_model_among_its_arguments_needs_permission() -> None:
+    parameters = {name: inspect.signature(getattr(chonkie, name)).parameters for name in ChonkieChunker.names()}
+    assert {name for name in parameters if {"model", "embedding_model"} & set(parameters[name])} == set(ChonkieChunker.loads_model)
 
 
 def test_names_and_identity() -> None:

@@ -119,6 +119,14 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyP
         LangChainChunker(splitter=RECURSIVE, size=64)
 
 
+def test_a_splitter_that_loads_a_model_by_its_own_rules_needs_permission_and_takes_no_trust_from_its_arguments() -> None:
+    splitter = {"splitter": "SentenceTransformersTokenTextSplitter", "size": 64}
+    assert LangChainChunker.model_validate(splitter).named_code == ("langchain_text_splitters:SentenceTransformersTokenTextSplitter",)
+    assert LangChainChunker(splitter=RECURSIVE, size=64).named_code == ()
+    with pytest.raises(ValidationError, match=r"arguments\.model_kwargs can make the library run a model's code; leave it out"):
+        LangChainChunker.model_validate(splitter | {"arguments": {"model_kwargs": {"trust_remote_code": True}}})
+
+
 def test_names_are_short_and_tell_the_splitters_apart() -> None:
     assert LangChainChunker(splitter=RECURSIVE, size=256).name == "langchain-recursive-256-0"
     kept = LangChainChunker(splitter=RECURSIVE, size=256, overlap=64, arguments={"keep_separator": False})
