@@ -26,11 +26,12 @@ def error_line(error: BaseException) -> str:
 
 
 class WorkbenchError(Exception):
-    """An error whose message gives, on one line, what happened, where, and the fix. Its text is safe to print (`workbench.printable`)."""
+    """An error whose message gives, on one line, what happened, where, and the fix."""
 
     exit_code = 3
 
     def __init__(self, what: str, fix: str = "") -> None:
+        # Messages repeat names of files and answers of servers.
         self.what = printable(what)
         self.fix = printable(fix)
         # Another process unpickles the error from these arguments.

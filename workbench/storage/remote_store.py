@@ -33,7 +33,10 @@ def is_url(place: str) -> bool:
 
 def mirror_of(url: str) -> Path:
     """Return the path of this machine's copy of a store, in WORKBENCH_CACHE, which does not depend on the URL's password."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise InputError(f"the store {url} is not a URL ({error})", "correct WORKBENCH_STORE") from None
     return cache_folder() / "stores" / fingerprint(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl())
 
 
