@@ -140,9 +140,8 @@ def objects(values: Iterable[tuple[Any, str]], draft: DatasetDraft) -> Rows:
         if isinstance(value, dict):
             yield value, where
         else:
-            draft.fault(
-                where, f"is {json_kind(value)}, not an object" + ("; write each object on a line of its own" if value == [*value] else "")
-            )
+            fix = "; write each object on a line of its own" if isinstance(value, list) else ""
+            draft.fault(where, f"is {json_kind(value)}, not an object{fix}")
 
 
 def _several_lines(lines: list[str]) -> bool:
