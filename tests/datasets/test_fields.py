@@ -1,7 +1,13 @@
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from workbench.datasets.checks import faults, notes
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.fields import check_fields, misspelt, probable_label, text_field
+from workbench.datasets.sources import recognise
 
 
 @pytest.mark.parametrize(
@@ -50,3 +56,79 @@ def test_the_text_of_a_field_or_its_fault(row: dict[str, object], text: str | No
     draft = DatasetDraft("d")
     assert text_field(row, ("_id", "id"), "f:1", draft) == text
     assert draft.faults == ([] if fault is None else [f"f:1 {fault}"])
+
+
+DOCUMENT, SPAN = {"doc_id": "d", "text": "Ada wrote it."}, {"doc_id": "d", "start": 0, "end": 3}
+ASKED = {"query_id": "q", "query": "Who?", "relevant_doc_ids": ["d"]}
+TOPIC = {"query_id": "q", "query": "Who?"}
+JUDGED = "query-id\tcorpus-id\tscore\nq\td\t1\n"
+
+
+def golden(question: dict[str, Any], document: dict[str, Any] = DOCUMENT) -> dict[str, Any]:
+    return {"documents.jsonl": document, "questions.jsonl": question}
+
+
+def beir(query: dict[str, Any], **files: Any) -> dict[str, Any]:
+    corpus = {"_id": "d", "text": "Ada wrote it."}
+    more = {name.replace("__", "/").replace("_", "."): content for name, content in files.items()}
+    return {"corpus.jsonl": corpus, "queries.jsonl": {"_id": "q", "text": "Who?"} | query, "qrels/test.tsv": JUDGED} | more
+
+
+def trec(topic: dict[str, Any]) -> dict[str, Any]:
+    return {"documents.jsonl": DOCUMENT, "topics.jsonl": TOPIC | topic, "qrels.txt": "q 0 d 1\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            golden(ASKED | {"evidences": [[SPAN]]}),
+            "questions.jsonl:1 has no use for field 'evidences' (did you mean 'evidence'?); rename it",
+        ),
+        (
+            golden(ASKED | {"evidence": [[SPAN]], "evidences": [[SPAN]]}),
+            "note: questions.jsonl has 'evidences', which looks like 'evidence' and is kept as metadata, in 1 row(s)",
+        ),
+        (
+            golden(ASKED | {"evidence": [[SPAN | {"quotation": "Ada"}]]}),
+            "note: questions.jsonl has 'quotation' in 1 row(s), which is unknown and ignored",
+        ),
+        (
+            golden(ASKED | {"evidence": [[SPAN | {"text": ["Ada"]}]]}),
+            "questions.jsonl:1 has a list as 'text' in evidence of question q, not a text",
+        ),
+        (golden(ASKED, DOCUMENT | {"url": "x"}), "note: documents.jsonl has 'url' in 1 row(s), which is unknown and ignored"),
+        (golden(ASKED, DOCUMENT | {"titel": "x"}), "documents.jsonl:1 has no use for field 'titel' (did you mean 'title'?); rename it"),
+        (
+            {"documents.jsonl": DOCUMENT, "questions.json": {"questions": [ASKED], "documents": [DOCUMENT]}},
+            "note: questions.json has 'documents' in 1 row(s), which is unknown and ignored",
+        ),
+        (beir({"evidences": [1]}), "note: queries.jsonl has 'evidences' in 1 row(s), which is unknown and ignored"),
+        (
+            beir({"metadata": {"answers": "x"}}),
+            "note: queries.jsonl has 'answers', which looks like 'answer' and is kept as metadata, in 1 row(s)",
+        ),
+        (
+            beir({}, evidence_jsonl={"query_id": "q", "needs": 1} | SPAN),
+            "evidence.jsonl:1 has no use for field 'needs' (did you mean 'need'?); rename it",
+        ),
+        (beir({}, evidence_jsonl={"query_id": "q2"} | SPAN), "evidence.jsonl:1 evidence of question 'q2' belongs to no question"),
+        (beir({}, qrels__dev_txt=JUDGED), "note: qrels/dev.txt is not read; name it after its split, such as qrels/test.tsv"),
+        (trec({"answerabel": False}), "topics.jsonl:1 has no use for field 'answerabel' (did you mean 'answerable'?); rename it"),
+        (
+            trec({"evidences": [1]}),
+            "note: topics.jsonl has 'evidences', which TREC topics have no use for and is kept as metadata, in 1 row(s)",
+        ),
+        (
+            {"documents.jsonl": DOCUMENT, "questions.csv": "query,relevant_doc_ids,evidence,evidences\nWho?,d,,x\n"},
+            "note: questions.csv has 'evidences', which looks like 'evidence' and is kept as metadata, in 1 row(s)",
+        ),
+    ],
+)
+def test_no_field_and_no_file_of_a_dataset_vanishes_in_silence(tmp_path: Path, files: dict[str, Any], expected: str) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content if isinstance(content, str) else json.dumps(content))
+    draft = recognise(str(tmp_path), "test" if "corpus.jsonl" in files else None).read()
+    lines = [*faults(draft), *(f"note: {note}" for note in notes(draft))]
+    assert expected in [line.replace(f"{tmp_path}/", "") for line in lines]

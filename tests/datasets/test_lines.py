@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.lines import decoded, json_kind, json_lines, parse_json, reason
+from workbench.datasets.lines import decoded, json_kind, json_lines, parse_json, reason, tabbed_lines
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,31 @@ def test_an_object_over_several_lines_is_one_fault(tmp_path: Path) -> None:
     file.write_text(json.dumps({"a": 1, "b": 2}, indent=1))
     assert list(json_lines(file, draft)) == []
     assert draft.faults == [f"{file}:1 begins a JSON value of several lines; write each object on a line of its own"]
+
+
+@pytest.mark.parametrize(("line", "kind"), [("null", "null"), ("1", "a number"), ("[1]", "a list"), ('"a"', "a text")])
+def test_a_line_that_is_no_object_is_a_fault(tmp_path: Path, line: str, kind: str) -> None:
+    file, draft = tmp_path / "x.jsonl", DatasetDraft("d")
+    file.write_text(line)
+    assert list(json_lines(file, draft)) == []
+    assert draft.faults[0].startswith(f"{file}:1 is {kind}, not an object")
+
+
+def test_a_key_that_an_object_repeats_is_named() -> None:
+    with pytest.raises(ValueError, match="the key 'evidence' appears more than once"):
+        parse_json('{"query": "?", "evidence": [1], "x": {"a": 1, "b": 2}, "evidence": []}')
+
+
+def test_a_header_in_another_order_is_a_fault_and_a_row_that_looks_like_one_is_read(tmp_path: Path) -> None:
+    file, draft = tmp_path / "x.tsv", DatasetDraft("d")
+    columns = ("query-id", "doc-id", "relevance")
+    for header in ("query-id\tcorpus-id\tscore", "qid\tdocno\trel", "Query_ID\tx\ty", "id\td\t1"):
+        file.write_text(f"{header}\nq\td\t2\n")
+        lines = [line for line, _ in tabbed_lines(file, columns, draft)]
+        assert lines == [*(["id\td\t1"] if header.endswith("1") else []), "q\td\t2"]
+    assert draft.faults == []
+    file.write_text("query-id\tscore\tcorpus-id\n1\t2\t3\n")
+    assert list(tabbed_lines(file, columns, draft)) == []
+    assert draft.faults == [
+        f"{file}:1 has the columns query-id, score, corpus-id, not query-id, doc-id, relevance; write them in this order"
+    ]

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +102,47 @@ def test_every_word_of_a_page_is_in_its_text_in_order(words: list[str], tag: str
 @given(st.text())
 def test_any_text_is_read_twice_alike(markup: str) -> None:
     assert text_of(markup) == text_of(markup)
+
+
+def calls(page: str) -> int:
+    """The number of function calls of a conversion, which unlike its time is the same on a busy machine."""
+    made = 0
+
+    def count(*_: object) -> None:
+        nonlocal made
+        made += 1
+
+    sys.setprofile(count)
+    try:
+        text_of(page)
+    finally:
+        sys.setprofile(None)
+    return made
+
+
+@pytest.mark.parametrize("piece", ["<table><tr><td>x", "<tr><td>a<td>b", "<ul><li>x", "<p>x</p><script>1</script>", "<svg><g><title>x"])
+def test_the_work_on_a_nested_page_is_proportional_to_its_length(piece: str) -> None:
+    small, large = (calls("<table>" + piece * depth) for depth in (40, 160))
+    assert large < 5 * small
+
+
+def test_items_of_deep_lists_are_not_indented_without_end() -> None:
+    assert len(text_of("<ul><li>x" * 1000)) < 100 * 1000
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        ("<a " * 1000, "more than 100 tags are never closed"),
+        ("<!-- >" * 1000, "more than 100 comments are never closed"),
+        ("<![CDATA[>" * 1000, "more than 100 sections are never closed"),
+        ("<b>" * 1_000_001, "it has 1,000,001 tags, more than 1,000,000; split the page"),
+    ],
+)
+def test_a_page_that_would_take_too_long_is_refused_before_it_is_parsed(page: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        document_of_html("d", page)
+
+
+def test_signs_that_open_no_tag_are_text() -> None:
+    assert text_of("<p>" + "1 < 2 and " * 300).count("1 < 2 and") == 300

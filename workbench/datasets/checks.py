@@ -49,12 +49,13 @@ def _merged(file: str, fault: str, numbers: Sequence[str]) -> str:
 
 
 def notes(draft: DatasetDraft) -> list[str]:
-    """Return remarks on a draft that are not faults, one line each: unknown fields, ambiguous quotes, repeated questions."""
+    """Return remarks on a draft that are not faults, one line each: unknown and doubtful fields, ambiguous quotes, repeated questions."""
     unread = [
         f"{file} has {key if key.startswith('(') else repr(key)} in {rows:,} row(s), which is unknown and ignored"
         for (file, key), rows in draft.unread.items()
     ]
-    return unread + list(dict.fromkeys(draft.notes)) + _repeats(draft)
+    doubtful = [f"{file} has {remark} in {rows:,} row(s)" for (file, remark), rows in draft.doubtful.items()]
+    return unread + doubtful + list(dict.fromkeys(draft.notes)) + _repeats(draft)
 
 
 def _repeats(draft: DatasetDraft) -> list[str]:

@@ -1,5 +1,6 @@
 """The unchecked content of a dataset's files: rows with their places, and the faults found while reading."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -38,7 +39,8 @@ class Quote:
 class DatasetDraft:
     """The rows from a reader, each with its place `file:line`, for `checks.faults`.
 
-    `unread` counts the rows with unknown fields, by file and field; `notes` are remarks that are not faults. `faulty` are the places
+    `unread` counts the rows with unknown fields, by file and field, and `doubtful` those with metadata that looks like a label, by file and
+    remark; `notes` are remarks that are not faults. `faulty` are the places
     whose content is incomplete because of a fault, and `marked` the files of documents that begin with a byte order mark.
     """
 
@@ -51,6 +53,7 @@ class DatasetDraft:
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
+    doubtful: Counter[tuple[str, str]] = field(default_factory=Counter)
     faulty: set[str] = field(default_factory=set)
     marked: set[str] = field(default_factory=set)
     files: FileAccess = field(default_factory=FileAccess)
@@ -70,9 +73,15 @@ class DatasetDraft:
             self.fault(str(path), f"cannot be read ({error.strerror}); give a readable file")
         return b""
 
-    def leave(self, row: dict[str, Any], known: Collection[str], file: object) -> None:
-        """Count the fields of a row that are neither `known` nor empty."""
-        self.unread.update((str(file), key) for key, value in row.items() if key not in known and value not in (None, "", {}, []))
+    def leave(self, row: dict[str, Any], known: Collection[str], where: object) -> None:
+        """Count the fields of a row that are neither `known` nor empty. `where` is its place or its file."""
+        file = file_of(str(where))
+        self.unread.update((file, key) for key, value in row.items() if key not in known and value not in (None, "", {}, []))
+
+
+def file_of(where: str) -> str:
+    """Return the file of a row's place, such as `questions.json` of `questions.json question 3`."""
+    return re.sub(r"(:| row | question | document )\d+$", "", where)
 
 
 Rows = Iterable[tuple[dict[str, Any], str]]

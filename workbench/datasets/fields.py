@@ -5,9 +5,11 @@ from functools import cache
 from typing import Any
 
 from workbench.core.formatting import listed, nearest_word, same_letters
-from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.draft import DatasetDraft, file_of
 from workbench.datasets.lines import json_kind
 
+# The fields of a question that label documents or passages.
+LABEL_FIELDS = ("relevant_doc_ids", "irrelevant_doc_ids", "judged_doc_ids", "evidence", "relevant_chunks")
 # Names that other tools give to a field. They count only in a row without the field.
 _USUAL = {
     "questions": ("queries", "data", "items", "examples"),
@@ -59,6 +61,13 @@ def check_fields(row: dict[str, Any], known: tuple[str, ...], where: str, draft:
     for field, name in wrong.items():
         draft.fault(where, rename("field", field, name))
     return not wrong
+
+
+def doubt_fields(row: dict[str, Any], known: tuple[str, ...], fate: str, where: str, draft: DatasetDraft) -> None:
+    """Count metadata that looks like one of these fields, whether or not the row has that too. `fate` says what becomes of it."""
+    given = tuple(field for field in row if field not in known)
+    for field, name in misspelt(given, known).items():
+        draft.doubtful[file_of(where), f"{field!r}, which looks like {name!r} and {fate},"] += 1
 
 
 def rename(what: str, written: str, name: str) -> str:

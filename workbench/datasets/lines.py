@@ -3,13 +3,22 @@
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workbench.datasets.draft import DatasetDraft, Rows
 
 _HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
+Column = Literal["query-id", "text", "iteration", "doc-id", "relevance", "rank", "score", "tag"]
+# The columns that names in headers mean, without hyphens.
+_COLUMNS: dict[str, Column] = {
+    **dict.fromkeys(("queryid", "qid", "id", "topicid"), "query-id"),
+    **dict.fromkeys(("corpusid", "docid", "docno", "documentid", "pid"), "doc-id"),
+    **dict.fromkeys(("relevance", "rel", "relevant", "grade", "label", "judgement", "judgment"), "relevance"),
+    **dict.fromkeys(("text", "query", "question", "title"), "text"),
+    "rank": "rank",
+}
 _KINDS = {
     b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx and .odt files are",
     b"\xd0\xcf\x11\xe0": "an old Office file, as .doc and .xls files are",
@@ -60,9 +69,9 @@ def read_text(path: Path, draft: DatasetDraft) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON. Raises ValueError also for NaN, half a surrogate pair and nesting beyond Python's limit."""
+    """Parse JSON. Raises ValueError also for NaN, a repeated key, half a surrogate pair and nesting beyond Python's limit."""
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_distinct)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError:
@@ -91,9 +100,22 @@ def text_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
             yield line.removesuffix("\r"), f"{path}:{number}"
 
 
-def tabbed_lines(path: Path, draft: DatasetDraft) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a tabular file without its header."""
-    return ((line, where) for line, where in text_lines(path, draft) if not (where == f"{path}:1" and _HEADER.match(line)))
+def tabbed_lines(path: Path, columns: Sequence[Column], draft: DatasetDraft) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a tabular file without its header. A header whose columns have another order is a fault, and the file is empty."""
+    for line, where in text_lines(path, draft):
+        if where != f"{path}:1" or not _is_header(line):
+            yield line, where
+        elif [column for column, cell in zip(columns, line.split("\t"), strict=False) if _COLUMNS.get(_plain(cell), column) != column]:
+            draft.fault(where, f"has the columns {', '.join(line.split())}, not {', '.join(columns)}; write them in this order")
+            return
+
+
+def _is_header(line: str) -> bool:
+    return bool(_HEADER.match(line)) and not re.search(r"\t[+-]?\d+\s*$", line)
+
+
+def _plain(cell: str) -> str:
+    return re.sub("[-_ ]", "", cell).lower()
 
 
 def json_lines(path: Path, draft: DatasetDraft) -> Rows:
@@ -118,9 +140,8 @@ def objects(values: Iterable[tuple[Any, str]], draft: DatasetDraft) -> Rows:
         if isinstance(value, dict):
             yield value, where
         else:
-            draft.fault(
-                where, f"is {json_kind(value)}, not an object" + ("; write each object on a line of its own" if value == [*value] else "")
-            )
+            fix = "; write each object on a line of its own" if isinstance(value, list) else ""
+            draft.fault(where, f"is {json_kind(value)}, not an object{fix}")
 
 
 def _several_lines(lines: list[str]) -> bool:
@@ -134,6 +155,15 @@ def _several_lines(lines: list[str]) -> bool:
             return False
         return end > len(lines[0])
     return False
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object. Python's parser would keep only the last value of a repeated key."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in made if keys.count(key) > 1)!r} appears more than once")
+    return made
 
 
 def _refuse(constant: str) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 from workbench.core.fingerprint import fingerprint
 from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split
-from workbench.datasets.fields import check_fields, text_field
-from workbench.datasets.formats.beir import append_evidence, query_of
+from workbench.datasets.fields import LABEL_FIELDS, check_fields, doubt_fields, text_field
+from workbench.datasets.formats.beir import SPAN, append_evidence, query_of
 from workbench.datasets.lines import json_kind
 from workbench.records import Qrel
 
 REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
-LABELS = ("query", "query_id", "relevant_doc_ids", *REFUSED, "evidence", "relevant_chunks")
+LABELS = ("query", "query_id", *LABEL_FIELDS)
 # Null in these fields is the same as no such field.
 _OPTIONAL = (*LABELS[1:], "answerable")
 FIELDS = (*LABELS, "answer", "answerable", "type", "split")
@@ -38,6 +38,8 @@ def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:
         query_id = f"q-{fingerprint(text)[:8]}" if unnamed else text_field(row, ("query_id",), where, draft)
         if query_id is None:
             continue
+        if where not in draft.faulty:
+            doubt_fields(row, LABEL_FIELDS, "is kept as metadata", where, draft)
         metadata = {key: value for key, value in row.items() if key not in LABELS}
         query = query_of(query_id, text, metadata, where, draft)
         draft.queries.append((query, where))
@@ -64,6 +66,7 @@ def _read_labels(row: dict[str, Any], query_id: str, where: str, draft: DatasetD
     for number, need in enumerate(_listed(row.get("evidence", []), "evidence", where, draft)):
         for span in need if isinstance(need, list) else [need]:
             if isinstance(span, dict):
+                draft.leave(span, SPAN, where)
                 append_evidence(span, query_id, str(number), where, draft)
             else:
                 fix = "; give texts in 'relevant_chunks'" if isinstance(span, str) else ""
@@ -87,7 +90,7 @@ def _read_chunk(chunk: Any, query_id: str, need: str, where: str, draft: Dataset
     if not (isinstance(text, str) and text.strip()) or isinstance(doc_id, bool) or not isinstance(doc_id, str | int | None):
         draft.fault(where, f"question {query_id!r} has {chunk!r} in 'relevant_chunks', which is neither a text nor {{doc_id, text}}")
         return
-    draft.leave(given, ("text", "doc_id"), where.rpartition(":")[0] or where)
+    draft.leave(given, ("text", "doc_id"), where)
     draft.quotes.append(Quote(query_id, need, text, None if doc_id is None else str(doc_id), where))
 
 
@@ -95,9 +98,9 @@ def _ids(value: Any, key: str, where: str, draft: DatasetDraft) -> list[str]:
     """Return document ids. A number is an id written without quotes."""
     listed = _listed(value, key, where, draft)
     for item in listed:
-        if not isinstance(item, str | int):
+        if not isinstance(item, str | int) or isinstance(item, bool):
             draft.fault(where, f"has {item!r} in {key!r}, which is not a document id; write ids as texts in quotes")
-    return [str(item) for item in listed if isinstance(item, str | int)]
+    return [str(item) for item in listed if isinstance(item, str | int) and not isinstance(item, bool)]
 
 
 def _listed(value: Any, key: str, where: str, draft: DatasetDraft) -> list[Any]:

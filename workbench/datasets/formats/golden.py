@@ -41,6 +41,8 @@ def _folder(folder: Path, documents: Path | None, draft: DatasetDraft) -> Rows:
     if file.suffix == ".jsonl":
         return json_lines(file, draft)
     content = _json_file(file, draft)
+    if isinstance(content, dict) and check_fields(content, ("questions",), str(file), draft):
+        draft.leave(content, ("questions",), file)
     return _numbered(content.get("questions", content) if isinstance(content, dict) else content, f"{file} question", draft)
 
 

@@ -6,19 +6,19 @@ Characters of an id that a field cannot hold are percent-encoded (`escaped`), an
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows, check_split
-from workbench.datasets.fields import text_field
+from workbench.datasets.fields import LABEL_FIELDS, check_fields, misspelt, text_field
 from workbench.datasets.file_access import FileAccess, readable
 from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.beir import query_of
 from workbench.datasets.formats.documents import documents_of, read_documents
-from workbench.datasets.lines import json_lines, tabbed_lines
+from workbench.datasets.lines import Column, json_lines, tabbed_lines
 from workbench.errors import DatasetError, InputError
 from workbench.records import Qrel
 
@@ -77,13 +77,23 @@ def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]
         if query_id is not None and split is not None and row.get("split", split) != split:
             others.add(query_id)
         elif query_id is not None and text is not None:
+            known = tuple(next((key for key in keys if key in row), keys[0]) for keys in (_IDS, _TEXTS))
+            check_fields(row, (*known, "answer", "answerable", "type", "split"), where, draft)
             metadata = {key: value for key, value in row.items() if key not in (*_IDS, *_TEXTS)}
+            draft.doubtful.update(
+                (str(path), f"{key!r}, which TREC topics have no use for and is kept as metadata,") for key in _labels(metadata)
+            )
             draft.queries.append((query_of(query_id, text, metadata, where, draft), where))
     return others
 
 
+def _labels(metadata: dict[str, Any]) -> list[str]:
+    """Return the fields that are, or look like, labels of the golden format."""
+    return [*(key for key in metadata if key in LABEL_FIELDS), *misspelt(tuple(metadata), LABEL_FIELDS)]
+
+
 def _tabbed_topics(path: Path, draft: DatasetDraft) -> Rows:
-    for line, where in tabbed_lines(path, draft):
+    for line, where in tabbed_lines(path, ("query-id", "text"), draft):
         query_id, tab, text = line.partition("\t")
         if tab:
             yield {"query_id": query_id, "query": text}, where
@@ -129,7 +139,7 @@ def unescaped(field: str) -> str:
 
 
 def _qrels(path: Path, draft: DatasetDraft) -> Iterator[tuple[Qrel, str]]:
-    for cells, where in _cells(path, 4, "query_id 0 doc_id relevance", draft):
+    for cells, where in _cells(path, ("query-id", "iteration", "doc-id", "relevance"), "query_id 0 doc_id relevance", draft):
         try:
             yield Qrel(cells[0], cells[2], _whole_number(cells[3])), where
         except ValueError:
@@ -139,7 +149,9 @@ def _qrels(path: Path, draft: DatasetDraft) -> Iterator[tuple[Qrel, str]]:
 
 def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
     first: dict[tuple[str, str], str] = {}
-    for (query_id, _, doc_id, rank, score, _), where in _cells(path, 6, "query_id Q0 doc_id rank score tag", draft):
+    for (query_id, _, doc_id, rank, score, _), where in _cells(
+        path, ("query-id", "iteration", "doc-id", "rank", "score", "tag"), "query_id Q0 doc_id rank score tag", draft
+    ):
         try:
             line = ScoredDoc(query_id, doc_id, _whole_number(rank), float(score))
             if not math.isfinite(line.score):
@@ -161,15 +173,15 @@ def _whole(path: Path, read: Callable[[Path, DatasetDraft], Iterator[tuple[Row, 
     return rows
 
 
-def _cells(path: Path, count: int, form: str, draft: DatasetDraft) -> Iterator[tuple[list[str], str]]:
-    for line, where in tabbed_lines(path, draft):
+def _cells(path: Path, columns: Sequence[Column], form: str, draft: DatasetDraft) -> Iterator[tuple[list[str], str]]:
+    for line, where in tabbed_lines(path, columns, draft):
         # Not split(): an id may hold U+00A0 or U+0085.
         cells = re.split("[ \t]+", line.strip(" \t"))
-        if len(cells) == count:
+        if len(cells) == len(columns):
             yield cells, where
         else:
             fix = ", separated by blanks or tabs" if len(cells) == 1 else ""
-            draft.fault(where, f"has {plural(len(cells), 'field')}, not the {count} of {form}{fix}")
+            draft.fault(where, f"has {plural(len(cells), 'field')}, not the {len(columns)} of {form}{fix}")
 
 
 def _whole_number(cell: str) -> int:
