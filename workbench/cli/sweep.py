@@ -72,10 +72,12 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], trends: 
 
     spec = read_experiment(experiment, overrides)
     if trends:
+        from workbench.execution.outputs import writing
         from workbench.notebook_runner.run_notebooks import write_trends
         from workbench.pipeline.context import Workspace
 
-        click.echo(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).store)}")
+        with writing(outputs / spec.name, _say):
+            click.echo(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).store)}")
         return
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
@@ -87,13 +89,13 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
     """Write the files of a run and print its summary. Exits with 3 if a part of the run failed."""
     from workbench.execution.outputs import publish
 
-    page, lines, errors = publish(outcome, _say, remember)
-    for line in errors:
+    published = publish(outcome, _say, remember)
+    for line in published.errors:
         _say(f"workbench: {line}")
-    for line in lines:
+    for line in published.lines:
         click.echo(line)
-    click.echo(f"\nreport: {page}")
-    if outcome.failures or errors:
+    click.echo(f"\nreport: {published.report}")
+    if outcome.failures or published.errors:
         sys.exit(3)
 
 
