@@ -17,7 +17,7 @@ from workbench.execution import tables
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
-from workbench.results.history import commit
+from workbench.results.commit import commit
 from workbench.results.run_tables import RunTables, empty
 from workbench.retrieval.rank import SEED
 from workbench.schemas import SCHEMAS
