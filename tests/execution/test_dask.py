@@ -237,7 +237,7 @@ def test_a_configuration_failing_on_a_worker_is_reported_in_one_line_and_the_oth
     )
     assert found.failures[name] in alone.failures.values(), "told otherwise than by one process"
     assert any(name in line and "FAILED" in line for line in said)
-    assert "Traceback" in (found.folder / "errors" / f"{name}.txt").read_text()
+    assert "Traceback" in found.tracebacks[name]
 
 
 def test_unusable_workers_are_reported_before_anything_runs(two_workers, small_file, tmp_path, monkeypatch):

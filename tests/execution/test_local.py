@@ -100,7 +100,10 @@ def test_a_failing_configuration_is_reported_and_the_others_continue(outcome, ex
     assert (copied / "small" / "errors" / "fixed-128-0.txt").read_text().startswith("Traceback")
     assert not (copied / "small" / "runs" / "fixed-128-0.trec").exists()
     shutil.rmtree(broken.parent)
-    assert not run_experiment(read_experiment(experiment_file), copied, lambda _: None).failures
+    repaired = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
+    assert not repaired.failures
+    write_outputs(repaired)
+    assert not list((copied / "small" / "errors").iterdir())
 
 
 def test_without_evidence_the_document_metric_decides(tmp_path):

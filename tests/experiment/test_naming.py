@@ -1,5 +1,6 @@
 """Names beyond those of the contract, which test_read.py has: of fields that plugins bring, and of values that look alike."""
 
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -87,6 +88,43 @@ def test_a_plugins_retriever_is_named_by_what_varies() -> None:
     weighted = [WeightedRetriever(weights={"title": weight}) for weight in (0.5, 2.0)]
     assert names(retrievals=weighted) == ["fixed-64-0-weightstitle_0.5", "fixed-64-0-weightstitle_2.0"]
     assert names(retrievals=[BM25Retriever(), BM25Retriever(b=0.5)]) == ["fixed-64-0-b0.75", "fixed-64-0-b0.5"]
+
+
+def plain_names(*given: str) -> list[str]:
+    """Name configurations whose chunkers a plugin named."""
+    configurations = [Configuration(name, FixedChunker(size=64), None, BM25Retriever()) for name in given]
+    faults: list[str] = []
+    found = [one.name for one in named(configurations, faults)]
+    assert faults == []
+    return found
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "字"])
+def test_a_name_too_long_for_a_file_is_cut_and_told_apart_by_a_hash(letter: str, tmp_path: Path) -> None:
+    longest = 229 // len(letter.encode())
+    found = plain_names(letter * longest, letter * (longest + 1), letter * (longest + 2), letter * 9_000)
+    assert found[0] == letter * longest
+    assert len(set(found)) == 4
+    for name in found[1:]:
+        assert name.startswith(letter * 30)
+        # The longest name that a run gives to a file: that of a failed notebook while it is written.
+        (tmp_path / f".{name}.failed.ipynb.4194304.tmp").write_text("")
+
+
+def test_long_values_of_several_fields_make_names_that_files_can_have() -> None:
+    found = names(
+        [OptionsChunker(size=64, rule=letter * 90) for letter in "ab"],
+        [WeightedRetriever(weights={letter * 80: 0.5}) for letter in "ab"],
+        [SentenceTransformerEmbedder(model=f"m/{letter * 90}") for letter in "ab"],
+    )
+    assert {len(name) for name in found} == {229}
+
+
+def test_names_that_are_no_file_names_or_differ_in_capitals_alone_get_a_hash() -> None:
+    found = plain_names("page/../../etc", "page_.._.._etc", "Page", "page", "words")
+    assert [name.rpartition("-")[0] or name for name in found] == ["page_.._.._etc", "page_.._.._etc", "Page", "page", "words"]
+    assert len({name.lower() for name in found}) == 5
+    assert found[1] == "page_.._.._etc"
 
 
 def test_the_same_configuration_twice_is_a_fault() -> None:

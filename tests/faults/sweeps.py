@@ -93,14 +93,15 @@ def sweep_without_notebooks() -> None:
 
     from workbench.errors import RunError
     from workbench.execution.local import run_experiment
-    from workbench.execution.outputs import publish_report, write_outputs
+    from workbench.execution.outputs import publish_report, write_outputs, writing
     from workbench.experiment.read import read_experiment
     from workbench.results.history import append
 
     outcome = run_experiment(read_experiment(Path("small.yaml")), Path("outputs"), print)
-    run, store = write_outputs(outcome), outcome.context.workspace.store
-    append(run, Path("outputs"), datetime.now(UTC))
-    publish_report(run, outcome.folder, store)
+    with writing(outcome.folder, print):
+        run = write_outputs(outcome)
+        append(run, Path("outputs"), datetime.now(UTC))
+        publish_report(run, outcome.folder, outcome.context.workspace.page_store)
     if outcome.failures:
         raise RunError("; ".join(f"{name}: {line}" for name, line in outcome.failures.items()))
 

@@ -10,7 +10,7 @@ import yaml
 
 from workbench.api.arguments import require
 from workbench.api.pipeline import Pipeline
-from workbench.api.results import Results, load
+from workbench.api.results import Results
 from workbench.chunking.base import Chunker
 from workbench.core.component import Component
 from workbench.core.display import table_html
@@ -217,10 +217,10 @@ def sweep(
     track = functools.partial(ProgressBar, desc=spec.name, unit="configuration")
     outcome = run_experiment(spec, Path(outputs), say_above, precompute, track)
     with ProgressBar(total=len(outcome.results) + 1) as bar:
-        page, _, errors = publish(outcome, functools.partial(_advance, bar))
-    for line in [*errors, f"report: {page}"]:
+        published = publish(outcome, functools.partial(_advance, bar))
+    for line in [*published.errors, f"report: {published.report}"]:
         say_above(line)
-    return load(outcome.folder)
+    return Results(published.tables, outcome.folder)
 
 
 def _advance(bar: ProgressBar, line: str) -> None:

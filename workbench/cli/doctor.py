@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from workbench.core.terminal import say, say_aside
+
 
 @click.command()
 @click.option("--outputs", type=click.Path(path_type=Path), default="outputs", show_default=True, help="The folder for results.")
@@ -14,17 +16,16 @@ def doctor(outputs: Path, dry_run: bool) -> None:
 
     Damaged results are deleted, and the next sweep computes them again. What a running sweep uses is left alone.
     """
-    from workbench.core.progress import ProgressBar
+    from workbench.core.progress import say_above
     from workbench.execution.doctor import examine, exit_code, summary
     from workbench.pipeline.context import Workspace
-    from workbench.storage.remote_store import shown
 
     workspace, findings = Workspace.at(outputs), []
     if workspace.url:
-        click.echo(f"of the store {shown(workspace.url)}, only this machine's copy is checked; every download is checked too", err=True)
+        say_aside(f"of the store {workspace.url}, only this machine's copy is checked; every download is checked too")
     for finding in examine(workspace, repair=not dry_run):
         findings.append(finding)
         would = "would be " if dry_run and finding.state != "stuck" else ""
-        ProgressBar.write(f"{finding.what}: {would}{finding.action}")
-    click.echo(f"{outputs}: {summary(findings, not dry_run)}")
+        say_above(f"{finding.what}: {would}{finding.action}")
+    say(f"{outputs}: {summary(findings, not dry_run)}")
     sys.exit(exit_code(findings, not dry_run))

@@ -76,10 +76,12 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_co
 
     spec = read_experiment(experiment, overrides, allow_code)
     if trends:
+        from workbench.execution.outputs import writing
         from workbench.notebook_runner.run_notebooks import write_trends
         from workbench.pipeline.context import Workspace
 
-        say(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).page_store)}")
+        with writing(outputs / spec.name, say_aside):
+            say(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).page_store)}")
         return
     check_code(spec)
     spec = as_screened(spec, outputs)
@@ -92,14 +94,14 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
     """Write the files of a run and print its summary. Exits with 3 if a part of the run failed."""
     from workbench.execution.outputs import publish
 
-    page, lines, errors = publish(outcome, say_aside, remember)
-    for line in errors:
+    published = publish(outcome, say_aside, remember)
+    for line in published.errors:
         say_aside(f"workbench: {line}")
-    for line in lines:
+    for line in published.lines:
         say(line)
     say()
-    say(f"report: {page}")
-    if outcome.failures or errors:
+    say(f"report: {published.report}")
+    if outcome.failures or published.errors:
         sys.exit(3)
 
 

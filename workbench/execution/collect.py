@@ -21,7 +21,7 @@ from workbench.metrics.names import Metric
 from workbench.models.files import locate
 from workbench.models.weights import pickles
 from workbench.pipeline.configuration import Configuration
-from workbench.results.history import commit
+from workbench.results.commit import commit
 from workbench.results.run_tables import RunTables, empty
 from workbench.retrieval.rank import SEED
 from workbench.schemas import SCHEMAS

@@ -1,6 +1,5 @@
 """Run the configurations of an experiment. One that fails does not stop the others."""
 
-import contextlib
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,8 +7,7 @@ from pathlib import Path
 
 from workbench.analysis.frontier import CURVE
 from workbench.core.code import require_permission
-from workbench.core.files import write_text
-from workbench.errors import ExperimentError, InputError, StoreError, error_line
+from workbench.errors import ExperimentError, InputError, error_line
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.names import Metric
@@ -30,13 +28,14 @@ Precompute = Callable[[Graph, Sequence[Configuration], Say], Mapping[str, BaseEx
 
 @dataclass(eq=False)
 class Outcome:
-    """The results of an experiment, and the one-line error of each configuration that failed."""
+    """The results of an experiment, and the one-line error and the traceback of each configuration that failed."""
 
     experiment: ExperimentSpec
     graph: Graph
     primary: Metric
     results: list[Result] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
+    tracebacks: dict[str, str] = field(default_factory=dict)
 
     @property
     def context(self) -> RunContext:
@@ -110,9 +109,7 @@ def run_experiment(
             message = outcome.results[-1].computed_stages
         except Exception as error:  # a configuration's failure of any kind must not stop the others
             outcome.failures[name] = error_line(error)
-            # The disk may be the cause of the failure, and the one-line error is kept in any case.
-            with contextlib.suppress(OSError, StoreError):
-                write_text(outcome.folder / "errors" / f"{name}.txt", printable(traceback.format_exc()))
+            outcome.tracebacks[name] = printable(traceback.format_exc())
             message = f"FAILED, {outcome.failures[name]}"
         say(f"[{number}/{total}] {name}: {message}")
     return outcome

@@ -1,16 +1,22 @@
-"""Write the outputs of a sweep to outputs/<name>/: tables, run files, history, notebooks and report."""
+"""Write the outputs of a sweep to outputs/<name>/: tables, run files, history, notebooks and report.
+
+One process at a time writes to the folder, so all of its files come from one sweep.
+"""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from workbench.core.files import write_atomically, write_text
+from workbench.core.files import store_errors, write_atomically, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.datasets.formats.trec import escaped
 from workbench.errors import RunError, WorkbenchError
@@ -21,7 +27,7 @@ from workbench.models.tokenizers import Ints
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.pipeline.context import RunContext
 from workbench.results.history import append
-from workbench.results.run_tables import RunTables, write_table
+from workbench.results.run_tables import MANIFEST, RunTables, write_table
 from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import Draft, Store
@@ -32,23 +38,51 @@ _TERMINAL = "terminal"
 _ALWAYS_WRITTEN = "timings"
 
 
-def publish(outcome: Outcome, say: Say, remember: bool = True) -> tuple[Path, Sequence[str], Sequence[str]]:
-    """Write all outputs of a run, and its history if `remember`. Returns the report, the terminal's lines, and errors that stop nothing.
+class PublishedRun(NamedTuple):
+    """The report, the terminal's lines, the errors that stopped nothing, and the tables as they were written."""
+
+    report: Path
+    lines: Sequence[str]
+    errors: Sequence[str]
+    tables: RunTables
+
+
+def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
+    """Write all outputs of a run, and its history if `remember`. Waits for another process that writes to the folder.
 
     Raises RunError, after the tables are written, if every configuration failed.
     """
-    if not outcome.results:
-        write_outputs(outcome)
-        name, error = next(iter(outcome.failures.items()))
-        raise RunError(f"every configuration failed; the first, {name}: {error}")
-    run, store, folder, errors = write_outputs(outcome), outcome.context.workspace.page_store, outcome.folder, list[str]()
-    if remember:
+    with writing(outcome.folder, say):
+        run = write_outputs(outcome)
+        if not outcome.results:
+            name, error = next(iter(outcome.failures.items()))
+            raise RunError(f"every configuration failed; the first, {name}: {error}")
+        store, folder, errors = outcome.context.workspace.page_store, outcome.folder, list[str]()
+        if remember:
+            try:
+                append(run, outcome.context.workspace.outputs, datetime.now(UTC))
+            except WorkbenchError as error:
+                errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
+        errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
+        return PublishedRun(*publish_report(run, folder, store), errors, RunTables.read(folder))
+
+
+@contextmanager
+def writing(folder: Path, say: Say) -> Iterator[None]:
+    """Hold the lock of outputs/<name>, and say so if another process has it. The lock of a killed process is free."""
+    path = folder.parent / ".locks" / f"{folder.name}.lock"
+    with store_errors(folder.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path)
         try:
-            append(run, outcome.context.workspace.outputs, datetime.now(UTC))
-        except WorkbenchError as error:
-            errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
-    errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
-    return *publish_report(run, folder, store), errors
+            lock.acquire(timeout=0)
+        except Timeout:
+            say(f"waiting for another process that writes to {folder}")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Sequence[str]]:
@@ -69,25 +103,33 @@ def _render(run: RunTables, draft: Draft) -> None:
 
 
 def write_outputs(outcome: Outcome) -> RunTables:
-    """Write all tables, the run files and the manifest atomically, and delete run files of other configurations.
+    """Write all tables, the run files, tracebacks and the manifest atomically, and delete files of other configurations.
 
     If the folder holds exactly the files whose digests the store has for this outcome, only timings and manifest are written.
     """
     run, folder, store = collect(outcome), outcome.folder, outcome.context.workspace.store
     key = _key(outcome, run)
+    _write_texts(folder / "errors", "txt", outcome.tracebacks)
     written = store.get(_OUTPUTS, key)
     if written is not None and _digests(folder) == written.values("files"):
         write_table(folder, SCHEMAS[_ALWAYS_WRITTEN], run.table(_ALWAYS_WRITTEN))
         run.write_manifest(folder)
         return RunTables.read(folder)
+    # Without a manifest nobody reads a folder whose files are partly of an earlier run, also after a kill.
+    (folder / MANIFEST).unlink(missing_ok=True)
+    _write_texts(folder / "runs", "trec", {result.configuration.name: run_lines(outcome.context, result) for result in outcome.results})
     run.write(folder)
-    runs = folder / "runs"
-    for result in outcome.results:
-        write_text(runs / f"{result.configuration.name}.trec", run_lines(outcome.context, result))
-    for stale in set(runs.glob("*.trec")) - {runs / f"{name}.trec" for name in run.names}:
-        stale.unlink()
     store.obtain(_OUTPUTS, key, lambda draft: draft.values("files", _digests(folder)))
     return run
+
+
+def _write_texts(folder: Path, ending: str, texts: Mapping[str, str]) -> None:
+    """Write a text file for each configuration, and delete those of others."""
+    paths = {folder / f"{name}.{ending}": text for name, text in texts.items()}
+    for path, text in paths.items():
+        write_text(path, text)
+    for stale in set(folder.glob(f"*.{ending}")) - paths.keys():
+        stale.unlink()
 
 
 def _key(outcome: Outcome, run: RunTables) -> str:

@@ -17,22 +17,37 @@ _USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exac
 _PLAIN = ("kind", "model", "search", "backend", "pooling")
 # Fields that are named in another way, or set by the experiment.
 _OF_CHUNKERS = {"model", "enrich", "tokens"}
-# The notebook of a configuration is named after it.
 _LONGEST = 100
+# Files are named after configurations, the longest `.NAME.failed.ipynb.PROCESS.tmp`, and file systems allow 255 bytes.
+_BYTES = 255 - len("..failed.ipynb.4194304.tmp")
+# Characters that no file name can have.
+_NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
 def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[Configuration, ...]:
-    """Give configurations unique names. A repeated configuration is a fault."""
+    """Give configurations unique names that can be names of files. A repeated configuration is a fault."""
     fields = [_fields(configuration) for configuration in configurations]
     texts = {key: _texts(key, [values[key] for values in fields if key in values]) for key in dict.fromkeys(itertools.chain(*fields))}
-    chosen = []
+    names = []
     for configuration, values in zip(configurations, fields, strict=True):
         parts = [spelling[fingerprint(values[key])] for key, spelling in texts.items() if len(spelling) > 1 and key in values]
-        chosen.append(replace(configuration, name="-".join([configuration.name, *filter(None, parts)])))
-    for name, times in Counter(configuration.name for configuration in chosen).items():
+        names.append("-".join([configuration.name, *filter(None, parts)]))
+    # Some file systems do not distinguish capitals.
+    same_file = Counter(name.casefold() for name in set(names))
+    files = [_file_name(name, same_file[name.casefold()] > 1) for name in names]
+    for name, times in Counter(files).items():
         if times > 1:
             faults.append(f"configuration {name!r} occurs {times} times; remove the repetitions")
-    return tuple(chosen)
+    return tuple(replace(configuration, name=name) for configuration, name in zip(configurations, files, strict=True))
+
+
+def _file_name(name: str, ambiguous: bool) -> str:
+    """Return a name if it can name files. Otherwise replace what cannot, cut it, and append a hash of all of it."""
+    plain = _NOT_IN_FILES.sub("_", name)
+    if plain == name and not ambiguous and len(name.encode()) <= _BYTES:
+        return name
+    ending = f"-{fingerprint(name)[:8]}"
+    return plain.encode()[: _BYTES - len(ending)].decode("utf-8", "ignore") + ending
 
 
 def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:

@@ -32,7 +32,8 @@ KEYS = {
     "0.02 by default",
     "spans": "the definition of span metrics: `exact`, or `chroma` for that of the Chroma report",
 }
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_LONGEST_NAME = 64
+_NAME = re.compile(rf"[a-z0-9][a-z0-9._-]{{,{_LONGEST_NAME - 1}}}")
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,10 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     if name is None and "name" not in misspelt:
         faults.append("name is missing; write for example name: my-experiment")
     elif name is not None and not (isinstance(name, str) and _NAME.fullmatch(name)):
-        plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:64]
-        faults.append(
-            f"name is {name!r}, not lower-case letters, digits, '.', '_' or '-'" + (f"; write for example {plain!r}" if plain else "")
-        )
+        plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:_LONGEST_NAME]
+        length = f" (at most {_LONGEST_NAME})" if len(str(name)) > _LONGEST_NAME else ""
+        what = f"name is {name!r:.100}, not lower-case letters, digits, '.', '_' or '-'{length}"
+        faults.append(what + (f"; write for example {plain!r}" if plain else ""))
     spans = settings.get("spans", "exact")
     if spans not in ("exact", "chroma"):
         faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), ('exact', 'chroma'))}")

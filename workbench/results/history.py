@@ -5,7 +5,6 @@ lose nothing and a killed one leaves the old file intact. `results.question_scor
 """
 
 import json
-import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +18,7 @@ from filelock import FileLock
 from workbench.core.files import store_errors, write_atomically
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, StoreError
+from workbench.results.commit import marked_commit
 from workbench.results.question_scores import add_scores, primary_scores, scores_path
 from workbench.results.run_tables import RETRIEVED, RunTables
 
@@ -105,7 +105,7 @@ def _rows(run: RunTables, scores: Mapping[str, str], when: datetime) -> pd.DataF
     prints = pd.DataFrame([{"configuration": name, **_fingerprints(run, name)} for name in run.names])
     primary = metrics["metric"] == str(run.primary)
     named = metrics["configuration"].map(dict(scores)).where(primary & (metrics["condition"] == RETRIEVED))
-    columns = {"time": when, "commit": commit("--dirty"), "experiment": run.name, "primary": primary, SCORES: named}
+    columns = {"time": when, "commit": marked_commit(), "experiment": run.name, "primary": primary, SCORES: named}
     return metrics.assign(**columns).merge(prints, on="configuration")
 
 
@@ -119,16 +119,6 @@ def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
     fingerprints = {name: settings.pop(name, None) for name in FINGERPRINTS}
     fingerprints |= {"corpus": known["corpus"], "questions": known["questions"], "labels": labels}
     return fingerprints | {STAGES: json.dumps(settings, sort_keys=True)}
-
-
-def commit(*options: str) -> str | None:
-    """The working directory's commit, marked with `--dirty` if tracked files differ from it. None outside git."""
-    command = ["git", "--no-optional-locks", "describe", "--always", "--abbrev=40", "--exclude=*", *options]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return answer.stdout.strip() or None
 
 
 def _read(path: Path) -> Any:
