@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help quickstart test check bench soak browser docs picture wheel clean
+.PHONY: help quickstart test check bench soak mutate browser docs picture wheel clean
 
 help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
@@ -11,6 +11,7 @@ help:
 	@echo "make check       check lint, format, types and that generated docs are current"
 	@echo "make bench       run the benchmarks and write benchmarks/results/; BENCH=\"sweep\" runs only the one named"
 	@echo "make soak        run the long tests: kill and resume, simulations, the wheel in an empty environment (needs a package index)"
+	@echo "make mutate      change the code of metrics, statistics and packing in thousands of ways, and list the changes that no test notices"
 	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
 	@echo "make docs        regenerate docs/reference/ and the chart in docs/architecture.md"
 	@echo "make picture     photograph the quickstart's report for the README (needs Chromium)"
@@ -44,6 +45,12 @@ bench: $(INSTALLED)
 
 soak: $(INSTALLED)
 	$(BIN)/pytest -m soak
+
+# The results stay in mutants/: a second run tests only what changed. MUTANTS="workbench.context.*" runs only those named, again.
+mutate: $(INSTALLED)
+	$(BIN)/pip install --quiet -e '.[mutation]'
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 nice $(BIN)/mutmut run --max-children 2 $(MUTANTS)
+	$(BIN)/mutmut results
 
 # axe-core checks the accessibility of the report. It is fetched here and never shipped.
 AXE := .venv/axe/package/axe.min.js

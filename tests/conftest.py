@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from workbench.core.environment import cache_folder
 from workbench.datasets.formats.golden import write_golden
@@ -35,6 +35,8 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # No property test is about time, and a busy machine draws examples slowly.
 settings.register_profile("workbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A mutant is killed by any failing example, however long. Examples that killed one mutant are not tried on the next.
+settings.register_profile("mutation", settings.get_profile("workbench"), phases=[Phase.explicit, Phase.generate], database=None)
 settings.load_profile("workbench")
 
 FTP_SERVER = """

@@ -105,3 +105,10 @@ def test_metrics_of_chunks_are_refused(make_labels, make_retrieved) -> None:
     labels, retrieved = make_labels(["aaaa"], {"qrels": {0: 1}}), make_retrieved([(0, 0, 4)], [0])
     with pytest.raises(InputError, match="is not over documents"):
         unjudged_values(Case(labels, retrieved, "exact"), Metric.parse("hit_recall@2"))
+
+
+def test_a_query_without_a_relevant_document_has_no_bounds_over_unjudged_ones(make_labels, make_retrieved) -> None:
+    # Graded 1, the unjudged document would be its only relevant one.
+    labels, retrieved = make_labels(["aaaa"] * 2, {"qrels": {0: 0}}), make_retrieved([(0, 0, 4), (1, 0, 4)], [1, 0])
+    bounds = unjudged_values(Case(labels, retrieved, "exact"), Metric.parse("recall@2"))
+    assert np.isnan([bounds.low[0], bounds.high[0]]).all()

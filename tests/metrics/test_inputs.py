@@ -1,6 +1,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 
 from workbench.metrics.inputs import _BLANK
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
@@ -29,3 +30,10 @@ def test_token_starts_are_those_of_the_budget_vocabulary(make_labels) -> None:
     labels = make_labels(texts)
     starts = [tokens.starts.tolist() for tokens in tokenise(texts, BUDGET_VOCABULARY)]
     assert labels.token_starts.tolist() == starts[0] + [start + len(texts[0]) + 2 for start in starts[2]]
+
+
+def test_places_are_documents_and_characters_in_them(make_labels) -> None:
+    labels = make_labels(["four", "", "seven ."])
+    chunks = pd.DataFrame({"doc": [0, 2, 2], "start": [0, 0, 6], "end": [4, 5, 7]})
+    starts, ends = labels.positions(chunks, "start", "end")
+    assert list(labels.places(starts, ends)) == [(0, 0, 4), (2, 0, 5), (2, 6, 7)]

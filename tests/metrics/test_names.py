@@ -1,7 +1,7 @@
 import pytest
 
 from workbench.errors import InputError
-from workbench.metrics.names import Metric
+from workbench.metrics.names import Metric, UncutMetric
 from workbench.metrics.registry import KINDS
 
 
@@ -34,6 +34,8 @@ def test_the_cut_is_read() -> None:
         ("recal@5", "did you mean recall@5?"),
         ("nDCG@10", "did you mean ndcg@10?"),
         ("hit_rate@3", "did you mean success@3?"),
+        ("hit-rate@3", "did you mean success@3?"),
+        ("Hit Rate@3", "did you mean success@3?"),
         ("p@5", "did you mean precision@5?"),
         ("margn", "did you mean margin?"),
         ("span_recal", "did you mean span_recall@5?"),
@@ -76,3 +78,22 @@ def test_directions_and_ranges() -> None:
     assert [name for name in KINDS if not KINDS[name].higher_is_better] == ["irrelevant"]
     assert [name for name in KINDS if not KINDS[name].proportion] == ["margin", "margin_spread"]
     assert Metric.parse("ndcg@10").family == "documents"
+
+
+def test_the_cuts_in_the_fix_are_those_that_the_metric_takes() -> None:
+    for name, fix in (("recall", "recall@5"), ("span_recall", "span_recall@5 or span_recall@2000t"), ("margin", "margin")):
+        with pytest.raises(InputError) as error:
+            Metric.parse(f"{name}@five")
+        assert str(error.value).endswith(f"; write {fix}")
+
+
+def test_a_notebook_shows_the_definition_and_the_source() -> None:
+    metric = Metric.parse("recall@5")
+    assert repr(metric) == "recall@5"
+    page = metric._repr_html_()
+    assert "recall@5: share of the relevant documents among the first k documents" in page
+    assert f"Source: {KINDS['recall'].source}" in page
+    uncut = UncutMetric("recall")
+    assert repr(uncut) == "recall (needs a cut, such as recall @ 5)"
+    assert f"recall: {KINDS['recall'].definition}" in uncut._repr_html_()
+    assert "It needs a cut, such as recall @ 5." in uncut._repr_html_()

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.statistics.change_points import FEWEST_RESULTS, LEVEL, MOST_OBSERVATIONS, change_points
+from workbench.statistics.change_points import FEWEST_RESULTS, LEVEL, MOST_OBSERVATIONS, _gaps, change_points
 
 HISTORIES, RUNS = 150, 30
 
@@ -110,3 +110,30 @@ def test_a_result_that_returns_is_not_a_new_one():
 def test_unscored_runs_do_not_separate_repeats():
     values = series([0.7, np.nan, 0.7, 0.8])
     assert change_points(values, series([0, 1, 0, 2]).astype(int)).observations == 2
+
+
+def test_the_smallest_p_is_that_of_1999_permutations_in_two_tests():
+    assert change_points(series([0.7] * 15 + [0.8] * 15)).points[0].p == 2 / 2000
+
+
+def test_the_gap_is_the_standardised_difference_of_means():
+    values, starts, ends = np.random.default_rng(3).normal(size=(2, 9)), np.array([0, 2, 4]), np.array([3, 7, 9])
+    expected = []
+    for row in values:
+        parts = [(row[start:end], np.delete(row, slice(start, end))) for start, end in zip(starts, ends, strict=True)]
+        expected.append([abs(part.mean() - rest.mean()) * (len(part) * len(rest) / 9) ** 0.5 for part, rest in parts])
+    assert _gaps(values, (starts, ends)) == pytest.approx(np.array(expected))
+
+
+@pytest.mark.parametrize(
+    ("values", "runs"),
+    [
+        ([0.0] * 6 + [1.0] * 6, ["r6"]),
+        ([0.1, 0.11] + [0.7, 0.71] * 14, ["r2"]),
+        ([0.7, 0.71] * 14 + [0.1, 0.11], ["r28"]),
+        ([0.7] * 2 + [0.1] * 8 + [0.7] * 2, ["r2", "r10"]),
+        ([0.7] * 2 + [0.1] * 17 + [0.7], []),
+    ],
+)
+def test_a_level_has_two_runs_or_more_at_either_end_too(values, runs):
+    assert [point.run for point in change_points(series(values)).points] == runs

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from workbench.errors import InputError
@@ -67,3 +68,9 @@ def test_too_many_links_are_not_compared() -> None:
 def test_clusters_of_two_dimensions_are_refused() -> None:
     with pytest.raises(InputError, match="one cluster for each value"):
         Clusters.of([[1, 2]])
+
+
+def test_clusters_are_read_from_a_table_of_questions() -> None:
+    found = Clusters.of_table(pd.DataFrame({"cluster": [7, 3, 7], "documents": ["[7, 2]", "[3]", "[]"]}))
+    assert found.codes.tolist() == [1, 0, 1]
+    assert found.documents == [[7, 2], [3], []]

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from workbench.errors import InputError
-from workbench.statistics.comparison import judged_bounds, paired_difference, paired_differences
+from workbench.statistics.comparison import Comparison, judged_bounds, paired_difference, paired_differences
+from workbench.statistics.intervals import Interval
 
 
 def test_identical_runs_differ_by_0() -> None:
@@ -77,3 +78,21 @@ def test_bounds_of_a_difference_of_which_parts_are_unknown() -> None:
     assert math.isnan(judged_bounds([math.nan], [1], [0], [1]).low)
     with pytest.raises(InputError, match="different shapes"):
         judged_bounds([0, 1], [1], [0], [1])
+
+
+def test_unknown_parts_of_both_sides_widen_the_bounds() -> None:
+    # At least .5 - .75 and at most 1 - .25.
+    assert judged_bounds([0.5], [1.0], [0.25], [0.75]) == (-0.25, 0.75)
+    assert np.isnan(judged_bounds([math.nan], [1], [0], [1])).all()
+
+
+def test_a_missing_value_may_be_none() -> None:
+    assert paired_difference([None, 1, 1], [0, None, 0], [0, 1, 2]).value == 1
+    assert judged_bounds([None, 0], [1, 1], [0, 0], [0, 0]) == (0, 1)
+
+
+def test_reversed_it_is_the_comparison_of_the_other_with_the_first() -> None:
+    plain = Comparison("a", "b", Interval(0.2, 0.1, 0.4, 30, 9, "c"), 0.0, 0.5, False, 0.01, 0.02, 0.03, 0.04)
+    other = Comparison("b", "a", Interval(-0.2, -0.4, -0.1, 30, 9, "c"), -0.5, 0.0, False, 0.01, 0.02, 0.03, 0.04)
+    assert plain.reversed() == other
+    assert math.copysign(1, plain.reversed().high_adjusted) == 1  # not -0.0

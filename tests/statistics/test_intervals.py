@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 from benchmarks.verdict.coverage import SIZES, coverage, mean_interval
 from workbench.errors import InputError
 from workbench.statistics.clusters import CONDITIONAL, Clusters, weighted
-from workbench.statistics.intervals import bounds_text, mean_intervals, robust, satterthwaite
+from workbench.statistics.intervals import Interval, SimultaneousInterval, bounds_text, counts_text, mean_intervals, robust, satterthwaite
 
 VALUES = st.lists(st.floats(0, 1), min_size=20, max_size=40)
 UNIT_SIZES = [1, 2, 5, 9, 3, 7]
@@ -207,8 +207,12 @@ def test_too_many_shared_documents_make_the_interval_conditional() -> None:
 def test_bounds_are_an_interval_or_the_number_of_documents() -> None:
     assert bounds_text(0.1, 0.25, 9, digits=2) == "[0.10, 0.25]"
     assert bounds_text(0.1, 0.25, 9, CONDITIONAL, 2) == "[0.10, 0.25] this corpus"
+    assert bounds_text(0.1, 0.25, 9) == "[0.100, 0.250]"
+    assert bounds_text(math.nan, math.nan, 1) == "[documents: 1]"
     assert bounds_text(math.nan, math.nan, 4) == "[documents: 4]"
-    assert bounds_text(math.nan, math.nan, 9) == "[no interval]"
+    for documents in (0, 5, 9):
+        assert bounds_text(math.nan, math.nan, documents) == "[no interval]"
+    assert bounds_text(0.1, math.inf, 4) == "[documents: 4]"
 
 
 def test_with_equal_documents_the_mean_is_that_of_the_documents_means() -> None:
@@ -225,3 +229,16 @@ def test_with_equal_documents_unscored_queries_are_left_out_of_their_document() 
     values = np.array([[1.0, np.nan, 0, 0, 1, 0.5, 0, np.nan]])
     found = robust(values, weighted(Clusters.of([0, 0, 1, 1, 2, 3, 4, 5]), "documents"))
     assert (found.mean[0], found.n[0], found.clusters[0]) == (pytest.approx((1 + 0 + 1 + 0.5 + 0) / 5), 6, 5)
+
+
+def test_an_interval_prints_its_bounds_with_three_digits_or_as_many_as_asked() -> None:
+    plain = Interval(0.2, 0.1, 0.25, 40, 9)
+    assert (plain.bounds(), plain.bounds(2)) == ("[0.100, 0.250]", "[0.10, 0.25]")
+    assert Interval(0.2, 0.1, 0.25, 40, 9, CONDITIONAL).bounds() == "[0.100, 0.250] this corpus"
+    assert SimultaneousInterval(-0.1, -0.2, 0, 40, 9).bounds() == "[−0.200, 0.000]"
+    assert SimultaneousInterval(-0.1, -0.2, 0, 40, 9, excludes_zero=True).bounds(1) == "[−0.2, 0.0)"
+
+
+def test_counts_define_a_cluster() -> None:
+    assert counts_text(12, 5) == "12 questions in 5 clusters, each the questions about one document"
+    assert counts_text(1, 1) == "1 question in 1 cluster, each the questions about one document"

@@ -1,3 +1,6 @@
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -6,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import comparisons
 from workbench.statistics.pairs import all_pairs
-from workbench.statistics.randomisation import Totals, exact_p, randomise, sign_blocks, unrejected
+from workbench.statistics.randomisation import Totals, exact_blocks, exact_p, randomise, sign_blocks, unrejected
 
 
 def flipped(values: np.ndarray, codes: np.ndarray, seed: int = 1, flips: int = 1_999):
@@ -41,7 +44,8 @@ def test_exact_p_by_hand() -> None:
     # 1 + 2 + 3: of 8 totals only 6 and -6 are as far. 1 + 1 - 1: all are.
     assert exact_p(np.array([1.0, 0, 2, 3])) == 0.25
     assert exact_p(np.array([1.0, 1, -1])) == 1
-    assert exact_p(np.zeros(4)) == 1
+    assert exact_p(np.zeros(4)) == exact_p(np.zeros(0)) == 1
+    assert exact_p(np.array([1.0, 2, 3]) * 1e-12) == 0.25
 
 
 @pytest.mark.parametrize("change", ["none", "unscored", "next to equal"])
@@ -147,3 +151,21 @@ def test_the_level_of_simultaneous_intervals_is_between_bonferronis_and_the_plai
 def may_be_best(values: np.ndarray) -> list[int]:
     pairs, tests = flipped(values, np.arange(values.shape[1]))
     return unrejected(tests, pairs).tolist()
+
+
+@pytest.mark.parametrize("units", [0, 1, 3, 10])
+def test_exact_flips_are_all_rows_of_signs_once(units: int) -> None:
+    rows = [tuple(row) for block in exact_blocks(units) for row in block.tolist()]
+    assert len(rows) == 2**units
+    assert set(rows) == set(itertools.product([-1.0, 1.0], repeat=units))
+
+
+def test_with_few_documents_the_corrected_p_is_the_share_of_all_flips() -> None:
+    # Sums 1, 2, 3 and 4 of one sign: 2 of 16 flips are as far.
+    values = np.zeros((2, 4))
+    values[0] = [1, 2, 3, 4]
+    pairs = replace(all_pairs(values, Clusters.of(range(4))), damping=np.ones(1))
+    found = randomise(pairs, np.array([True]), 1)
+    assert (found.alone[0], found.adjusted[0]) == (2 / 16, 2 / 16)
+    # The first step counts the larger lead of either configuration: again 2 of 16.
+    assert found.unbeaten.tolist() == [1, 2 / 16]

@@ -71,3 +71,28 @@ def test_a_screening_comes_back_from_json_as_it_was(values):
     assert again.as_json() == made.as_json()
     assert again.dropped == made.dropped
     assert np.isnan(again.rows[-1].difference)
+
+
+def test_a_row_names_its_proxy_and_its_mean(values):
+    rows = screened({**values, "none": np.full(QUERIES, np.nan)}, CLUSTERS, proxies={"bad": "dense", "good": "bm25"})
+    assert [(row.configuration, row.proxy) for row in rows] == [
+        ("bad", "dense"),
+        ("near", ""),
+        ("same", ""),
+        ("good", "bm25"),
+        ("none", ""),
+    ]
+    assert [row.value for row in rows] == pytest.approx([*(row.mean() for row in values.values()), np.nan], nan_ok=True)
+
+
+def test_a_copy_of_the_first_is_kept_without_a_margin(values):
+    rows = screened({"good": values["good"], "copy": values["good"]}, CLUSTERS, proxies={}, margin=0.0)
+    assert [(row.high, row.kept) for row in rows[1:]] == [(0, True)]
+
+
+def test_missing_values_may_be_none_and_are_null_in_json(values):
+    rows = screened({"good": [None, *values["good"][1:]], "bad": values["bad"]}, CLUSTERS, proxies={})
+    assert rows[0].value == pytest.approx(values["good"][1:].mean())
+    written = Screening("m", 120, 300, 0.05, 6, tuple(rows)).as_json()["rows"]
+    assert [written[0][name] for name in ("difference", "low", "high")] == [None] * 3
+    assert written[1]["difference"] == rows[1].difference

@@ -1,4 +1,5 @@
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -6,7 +7,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters, query_slices
-from workbench.statistics.intervals import bounds_text
+from workbench.statistics.intervals import bounds_text, mean_intervals
 from workbench.statistics.summary import summarise
 
 NAN = math.nan
@@ -66,6 +67,8 @@ def test_a_margin_is_no_proportion() -> None:
     margins = pd.DataFrame({"query": range(6), "metric": "margin", "value": values, "state": "scored", "attainable": NAN})
     (row,) = summarise(margins, Clusters.of(range(6))).to_dict("records")
     assert row["low"] < row["value"] - 1
+    (expected,) = mean_intervals(np.array([values]), range(6), proportion=np.array([False]))
+    assert (row["low"], row["high"]) == (expected.low, expected.high)
 
 
 def test_a_metric_that_never_applies_keeps_its_row_for_all_queries() -> None:
@@ -86,3 +89,52 @@ def test_slices_are_fields_of_2_to_20_values() -> None:
 def test_metadata_must_fit(queries) -> None:
     with pytest.raises(InputError, match="metadata of 2 queries"):
         summarise(queries, np.arange(5), [{}, {}])
+
+
+def scored(metric: str, values: Sequence[float], attainable: Sequence[float] | float) -> pd.DataFrame:
+    return pd.DataFrame({"query": range(len(values)), "metric": metric, "value": values, "state": "scored", "attainable": attainable})
+
+
+def test_the_columns_are_those_documented(queries) -> None:
+    documented = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]
+    assert list(summarise(queries, Clusters.of(range(5))).columns) == documented
+    assert list(summarise(queries[:0], Clusters.of(range(5))).columns) == documented
+
+
+def test_no_mean_is_above_the_mean_attainable_value() -> None:
+    # One question could reach 1, the nineteen others .2: a mean of .24 at most.
+    values, attainable = [0.8, *[0.2] * 19], [1, *[0.2] * 19]
+    (row,) = summarise(scored("precision@5", values, attainable), Clusters.of(range(20))).to_dict("records")
+    assert row["attainable"] == pytest.approx(0.24)
+    assert row["low"] < row["value"] == pytest.approx(0.23)
+    assert row["high"] == row["attainable"]
+
+
+def test_where_nothing_is_attainable_the_mean_is_certain() -> None:
+    (row,) = summarise(scored("span_recall@5", [0.0] * 12, 0.0), Clusters.of(range(12))).to_dict("records")
+    assert (row["value"], row["low"], row["high"], row["attainable"]) == (0, 0, 0, 0)
+
+
+def test_each_metric_has_its_own_attainable_mean() -> None:
+    # `irrelevant` has no maximum, and one question of recall has none.
+    values = [1, 0, 0, 1, 1, 0]
+    tables = [scored("irrelevant@5", values, NAN), scored("recall@5", values, [1, 1, 0.5, 1, 1, NAN]), scored("success@5", values, 1)]
+    rows = summarise(pd.concat(tables), Clusters.of(range(6))).to_dict("records")
+    assert [row["attainable"] for row in rows] == [pytest.approx(NAN, nan_ok=True), 0.9, 1]
+    (expected,) = mean_intervals(np.array([values]), range(6), proportion=np.array([True]))
+    assert (rows[0]["low"], rows[0]["high"]) == (expected.low, expected.high)
+
+
+def test_a_slice_of_one_query_has_its_attainable_value() -> None:
+    table = summarise(scored("recall@5", [1, 0.5, 0], [1, 0.5, 0.25]), Clusters.of(range(3)), [{"type": name} for name in "abb"])
+    assert table["attainable"].tolist() == pytest.approx([1.75 / 3, 1, 0.375])
+
+
+def test_a_value_above_the_attainable_one_by_rounding_is_all_of_it() -> None:
+    (row,) = summarise(scored("precision@5", [0.1 + 0.2, 0.3, 0.3, 0.3, 0.3], 0.3), Clusters.of(range(5))).to_dict("records")
+    assert row["high"] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("distinct", "slices"), [(1, 1), (2, 3), (20, 21), (21, 1)])
+def test_a_field_has_slices_from_2_to_20_values(distinct: int, slices: int) -> None:
+    assert len(query_slices([{"type": place % distinct} for place in range(42)], 42)) == slices

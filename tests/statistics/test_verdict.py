@@ -1,4 +1,5 @@
 import math
+import re
 import time
 from dataclasses import replace
 
@@ -245,3 +246,29 @@ def test_with_a_baseline_all_pairs_are_corrected_beside_it(values) -> None:
         assert based.ranked.index(better) < based.ranked.index(name)
         assert p <= 0.05
     assert based.ahead_of(based.ranked[0]) is None
+
+
+def test_ahead_of_a_configuration_is_the_better_one_with_the_smallest_corrected_p(values) -> None:
+    for given in (values, dict(reversed(values.items()))):
+        found = verdict("margin", given, CLUSTERS)
+        for place, name in enumerate(found.ranked):
+            rows = [(found.between(name, better).p_adjusted, better) for better in found.ranked[:place]]
+            p, better = min(rows, default=(1, ""))
+            assert found.ahead_of(name) == ((better, p) if p <= 0.05 else None)
+    limit = tuple(replace(row, p_adjusted=0.05) for row in found.all_pairs)
+    assert replace(found, all_pairs=limit).ahead_of("low") is not None
+
+
+def test_a_verdict_prints_its_conclusion(values) -> None:
+    found = verdict("margin", values, CLUSTERS)
+    assert str(found) == "high wins by margin"
+    assert repr(found) == "Verdict(high wins by margin)"
+    page = found._repr_html_()
+    assert "High wins by margin" in page
+    assert "120 questions in 40 clusters, each the questions about one document." in page
+    cells = re.findall(r">(high|middle|other|low|yes|no)<", page)
+    assert dict(zip(cells[::2], cells[1::2], strict=True)) == {"high": "yes", "middle": "no", "other": "no", "low": "no"}
+    few = verdict("margin", {name: row[:20] for name, row in values.items()}, CLUSTERS[:20])
+    assert str(few) == "no winner by margin: fewer than 30 questions"
+    copied = verdict("margin", {"a": values["high"], "b": values["high"] + np.where(np.arange(120) % 2, 0.1, -0.1)}, CLUSTERS)
+    assert str(copied) == f"no winner by margin: the tie set is {', '.join(copied.best)}"

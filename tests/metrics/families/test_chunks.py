@@ -53,6 +53,7 @@ def test_chunks_are_mapped_to_documents_and_deduplicated(world, values, k: int, 
     assert values(*world, f"hit_recall@{k}") == pytest.approx([recall, 0])
     assert values(*world, f"hit_precision@{k}") == pytest.approx([precision, 0])
     assert values(*world, f"hit_recall@{k}", column="attainable")[0] == pytest.approx(attainable)
+    assert values(*world, f"hit_precision@{k}", column="attainable") == [1, 1]
 
 
 def test_k_counts_parents_once(make_labels, make_retrieved, values) -> None:

@@ -48,3 +48,7 @@ def test_answerable_auroc_is_sklearns_area(rows: list[tuple[int, bool]]) -> None
 def test_no_results_look_unanswerable() -> None:
     assert answerable_auroc([0.1, -math.inf], [True, False]) == 1
     assert answerable_auroc([0.9, 0.4, 0.5], [True, True, False]) == 0.5
+
+
+def test_answerable_may_be_0_and_1() -> None:
+    assert answerable_auroc([0.9, 0.1, 0.5], [1, 0, 1]) == 1
