@@ -1,8 +1,8 @@
 """Store results by content: a stored result is never recomputed, and an incomplete one is never visible.
 
 An entry is a folder `<root>/<kind>/<key>/` of parquet, npy and JSON files with `entry.json`, which names the entry, lists each file's
-size and BLAKE2b, and has a digest itself. It is written under a temporary name, flushed to disk and renamed, with one lock per key: if several processes need the
-same entry, one computes it and the others wait.
+size and BLAKE2b, and has a digest itself. It is written under a temporary name, flushed to disk and renamed, with one lock per key: if
+several processes need the same entry, one computes it and the others wait.
 """
 
 import json
