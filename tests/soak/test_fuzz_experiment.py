@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.wild_experiments import check_file, check_settings, wild_override, wild_settings, wild_text
 
-MANY = settings(max_examples=20_000, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=10_000, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module", autouse=True)
