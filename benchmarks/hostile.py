@@ -29,16 +29,16 @@ FILES: dict[str, tuple[str, Callable[[int], str]]] = {
     "one line of Markdown": ("documents/d.md", lambda size: "> - word " * (size // 9)),
     "one line of HTML": (
         "documents/d.html",
-        lambda size: "<p>some words <b>and</b> more of them, in one paragraph without any end" * (size // 72),
+        lambda size: "<p>Some words <b>and</b> more of them, in one paragraph of a line.</p>" * (size // 70),
     ),
     "one line of JSON": ("documents.jsonl", lambda size: json.dumps({"doc_id": "d", "text": "word " * (size // 5)})),
     "tiny lines of text": ("documents/d.txt", lambda size: "x\n" * (size // 100)),
     "tiny lines of Markdown": ("documents/d.md", lambda size: "- x\n" * (size // 100)),
-    "tiny lines of HTML": ("documents/d.html", lambda size: "<p>x\n" * (size // 100)),
+    "tiny lines of HTML": ("documents/d.html", lambda size: "<p>x</p>\n" * (size // 100)),
     "tiny rows of JSON Lines": ("documents.jsonl", lambda size: "".join(f'{{"doc_id": "{n}", "text": "x"}}\n' for n in range(size // 100))),
     "tiny rows of CSV": ("documents.csv", lambda size: "doc_id,text\n" + "".join(f"{n},x\n" for n in range(size // 100))),
-    "nested tables": ("documents/d.html", lambda size: "<table><tr><td>x" * (size // 400)),
-    "nested lists": ("documents/d.html", lambda size: "<ul><li>x" * (size // 400)),
+    "nested tables": ("documents/d.html", lambda size: "<table><tr><td>x" * (size // 10_000)),
+    "nested lists": ("documents/d.html", lambda size: "<ul><li>x" * (size // 10_000)),
 }
 # Texts of about `size` characters, or of `size / 10` lines: 200,000 at 2 MB.
 TEXTS: dict[str, Callable[[int], str]] = {

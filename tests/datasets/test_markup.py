@@ -136,6 +136,7 @@ def test_items_of_deep_lists_are_not_indented_without_end() -> None:
         ("<a " * 1000, "more than 100 tags are never closed"),
         ("<!-- >" * 1000, "more than 100 comments are never closed"),
         ("<![CDATA[>" * 1000, "more than 100 sections are never closed"),
+        ("<p>x" * 10_001, "more than 10,000 tags are open at once; close them, such as </p>"),
         ("<b>" * 1_000_001, "it has 1,000,001 tags, more than 1,000,000; split the page"),
     ],
 )
