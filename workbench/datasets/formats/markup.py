@@ -26,8 +26,8 @@ _LISTS = ("ul", "ol", "menu", "dir")
 _NOT_IN_CELLS = frozenset(("table", "tr", "td", "th", "pre", *_LISTS, *_HEADINGS))
 # Items of lists nested deeper are not indented further, so that a page cannot become longer than a few times its markup.
 _DEEPEST = 40
-# A tag takes about a kilobyte of memory.
-_MOST_TAGS = 1_000_000
+# An element, mostly of two tags, takes one to two kilobytes of memory.
+_MOST_TAGS = 2_000_000
 # Beautiful Soup climbs up all open tags for each closed one. Tags without an end, such as paragraphs, are open to the end of the page.
 _MOST_OPEN = 10_000
 # Python's parser reads on to the end of the page for each of these that is never closed.
