@@ -34,6 +34,7 @@ BENCHMARKS = {
     "search": "exact search, against Chroma's index",
     "memory": "memory of a million chunks",
     "scaling": "workers, and the cost of each stage as a corpus grows",
+    "hostile": "files made to be slow, read and split",
     "screening": "how often screening keeps the true best",
 }
 _FINE = ("done", "left out")

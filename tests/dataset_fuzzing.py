@@ -190,7 +190,7 @@ def mutated_files(draw: st.DrawFn, files: Files) -> Files:
         name = draw(st.sampled_from(sorted(changed)))
         try:
             changed[name] = draw(mutated_file(name, changed[name]))
-        except ValueError:  # an earlier mutation broke the structure
+        except (ValueError, RecursionError):  # an earlier mutation broke the structure
             changed[name] = draw(mutated_bytes(changed[name]))
     return changed
 

@@ -136,7 +136,8 @@ def test_items_of_deep_lists_are_not_indented_without_end() -> None:
         ("<a " * 1000, "more than 100 tags are never closed"),
         ("<!-- >" * 1000, "more than 100 comments are never closed"),
         ("<![CDATA[>" * 1000, "more than 100 sections are never closed"),
-        ("<b>" * 1_000_001, "it has 1,000,001 tags, more than 1,000,000; split the page"),
+        ("<p>x" * 10_001, "more than 10,000 tags are open at once; close them, such as </p>"),
+        ("<b>" * 2_000_001, "it has 2,000,001 tags, more than 2,000,000; split the page"),
     ],
 )
 def test_a_page_that_would_take_too_long_is_refused_before_it_is_parsed(page: str, reason: str) -> None:

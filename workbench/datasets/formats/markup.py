@@ -26,8 +26,10 @@ _LISTS = ("ul", "ol", "menu", "dir")
 _NOT_IN_CELLS = frozenset(("table", "tr", "td", "th", "pre", *_LISTS, *_HEADINGS))
 # Items of lists nested deeper are not indented further, so that a page cannot become longer than a few times its markup.
 _DEEPEST = 40
-# A tag takes about a kilobyte of memory.
-_MOST_TAGS = 1_000_000
+# An element, mostly of two tags, takes one to two kilobytes of memory.
+_MOST_TAGS = 2_000_000
+# Beautiful Soup climbs up all open tags for each closed one. Tags without an end, such as paragraphs, are open to the end of the page.
+_MOST_OPEN = 10_000
 # Python's parser reads on to the end of the page for each of these that is never closed.
 _UNCLOSED = ((re.compile("<[a-zA-Z/!?]"), ">", "tag"), (re.compile("<!--"), "-->", "comment"), (re.compile(r"<!\["), "]>", "section"))
 _MOST_UNCLOSED = 100
@@ -40,7 +42,7 @@ def document_of_html(doc_id: str, markup: str) -> Document:
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
         try:
-            soup = BeautifulSoup(markup, "html.parser")
+            soup = _Soup(markup, "html.parser")
         except ParserRejectedMarkup as error:
             raise ValueError(str(error).splitlines()[-1].strip()) from None
     tables = _simple_tables(soup)
@@ -52,6 +54,13 @@ def document_of_html(doc_id: str, markup: str) -> Document:
     )
     title = next((" ".join(tag.get_text().split()) for tag in titles), "")
     return Document(doc_id, page.text(), title)
+
+
+class _Soup(BeautifulSoup):
+    def pushTag(self, tag: Tag) -> None:  # noqa: N802  Beautiful Soup's name
+        if len(self.tagStack) > _MOST_OPEN:
+            raise ParserRejectedMarkup(f"more than {count(_MOST_OPEN)} tags are open at once; close them, such as </p>")
+        super().pushTag(tag)
 
 
 def _check_size(markup: str) -> None:

@@ -1,0 +1,111 @@
+"""Files made to be slow: seconds and memory of reading and of splitting them, at one size and at twice that size.
+
+`python -m benchmarks hostile` reads files of 10 and 20 MB and splits texts of 1 and 2 MB, each case in a process of its own. A ratio of
+about 2 is linear; the claims allow 3.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.claims import at_most
+from workbench.chunking.registry import CHUNKERS
+from workbench.datasets.checks import faults, notes
+from workbench.datasets.sources import recognise
+from workbench.records import Document
+
+# Megabytes of the smaller file and of the smaller text.
+READ, SPLIT = 10, 1
+MOST_RATIO = 3.0
+_QUESTION = {"query": "?", "relevant_doc_ids": ["d"]}
+# Files of about `size` bytes, or of `size / 100` lines: 200,000 at 20 MB.
+FILES: dict[str, tuple[str, Callable[[int], str]]] = {
+    "one line of text": ("documents/d.txt", lambda size: "word " * (size // 5)),
+    "one line of Markdown": ("documents/d.md", lambda size: "> - word " * (size // 9)),
+    "one line of HTML": (
+        "documents/d.html",
+        lambda size: "<p>Some words <b>and</b> more of them, in one paragraph of a line.</p>" * (size // 70),
+    ),
+    "one line of JSON": ("documents.jsonl", lambda size: json.dumps({"doc_id": "d", "text": "word " * (size // 5)})),
+    "tiny lines of text": ("documents/d.txt", lambda size: "x\n" * (size // 100)),
+    "tiny lines of Markdown": ("documents/d.md", lambda size: "- x\n" * (size // 100)),
+    "tiny lines of HTML": ("documents/d.html", lambda size: "<p>x</p>\n" * (size // 100)),
+    "tiny rows of JSON Lines": ("documents.jsonl", lambda size: "".join(f'{{"doc_id": "{n}", "text": "x"}}\n' for n in range(size // 100))),
+    "tiny rows of CSV": ("documents.csv", lambda size: "doc_id,text\n" + "".join(f"{n},x\n" for n in range(size // 100))),
+    "nested tables": ("documents/d.html", lambda size: "<table><tr><td>x" * (size // 10_000)),
+    "nested lists": ("documents/d.html", lambda size: "<ul><li>x" * (size // 10_000)),
+}
+# Texts of about `size` characters, or of `size / 10` lines: 200,000 at 2 MB.
+TEXTS: dict[str, Callable[[int], str]] = {
+    "words on one line": lambda size: "word " * (size // 5),
+    "sentences on one line": lambda size: "Some words end here. " * (size // 21),
+    "one word": lambda size: "a" * size,
+    "tiny lines": lambda size: "x\n" * (size // 10),
+    "tiny list items": lambda size: "- x\n" * (size // 10),
+    "tiny headings": lambda size: "# x\n" * (size // 10),
+    "quotations": lambda size: "> x\n" * (size // 10),
+}
+KINDS: dict[str, dict[str, int]] = {
+    "fixed": {"size": 256, "overlap": 64},
+    "recursive": {"size": 256},
+    "sentence": {"size": 256},
+    "hierarchical": {"child": 128, "parent": 512},
+    "markdown": {"size": 256},
+}
+
+
+def run() -> dict[str, object]:
+    """Measure every file with `dataset check` and every text with every chunker."""
+    cases = [("check", name, READ) for name in FILES] + [(kind, name, SPLIT) for name in TEXTS for kind in KINDS]
+    found, claims = {}, []
+    for what, name, size in cases:
+        small, large = _measured(what, name, size), _measured(what, name, 2 * size)
+        found[f"{what}: {name}"] = {"seconds": [small[0], large[0]], "megabytes of memory": large[1]}
+        print(f"{what}: {name}: {small[0]:.2f} and {large[0]:.2f} s, {large[1]:,.0f} MB", flush=True)
+        # Below a tenth of a second, starting dominates.
+        if small[0] > 0.1:
+            claims.append(at_most(f"{what}: {name}, seconds at twice the size", large[0] / small[0], MOST_RATIO))
+    return {"measured": found, "claims": claims}
+
+
+def _measured(what: str, name: str, megabytes: int) -> tuple[float, float]:
+    """Return seconds of CPU and megabytes of memory at most, of a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.hostile", what, name, str(megabytes)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    seconds, memory = json.loads(done.stdout.splitlines()[-1])
+    return seconds, memory
+
+
+def _case(what: str, name: str, size: int) -> float:
+    if what == "check":
+        file, make = FILES[name]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / file
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(make(size))
+            table = path.suffix == ".csv"
+            (Path(folder) / ("questions.csv" if table else "questions.json")).write_text(
+                "query,relevant_doc_ids\n?,d\n" if table else json.dumps([_QUESTION])
+            )
+            start = time.process_time()
+            draft = recognise(folder, None).read()
+            print(len(faults(draft)), len(notes(draft)))
+            return time.process_time() - start
+    chunker, document = CHUNKERS[what].model_validate(KINDS[what]), Document("d", TEXTS[name](size))
+    chunker.split(Document("w", "Load the vocabulary."))
+    start = time.process_time()
+    print(len(chunker.split(document)))
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        seconds = _case(sys.argv[1], sys.argv[2], int(float(sys.argv[3]) * 1_000_000))
+        print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000]))
+    else:
+        run()
