@@ -333,3 +333,34 @@ def test_jobs_and_scheduler_exclude_each_other(experiment_file):
     result = CliRunner().invoke(main, ["sweep", str(experiment_file), "--jobs", "2", "--scheduler", "tcp://127.0.0.1:9"])
     assert result.exit_code == 2
     assert result.stderr == "workbench: jobs and scheduler cannot be combined; leave one of them out\n"
+
+
+def test_an_empty_address_of_a_scheduler_is_refused(experiment_file):
+    from click.testing import CliRunner
+
+    from workbench.cli.main import main
+
+    result = CliRunner().invoke(main, ["sweep", str(experiment_file), "--scheduler", ""])
+    assert result.exit_code == 2
+    assert result.stderr == "workbench: the scheduler's address is empty; give one such as tcp://host:8786, or leave it out\n"
+
+
+def test_a_worker_that_is_killed_while_the_cluster_starts_is_one_line(small_file):
+    command = [WORKBENCH, "sweep", small_file.name, "--jobs", "1"]
+    process = subprocess.Popen(command, cwd=small_file.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def started() -> list[psutil.Process]:
+        assert process.poll() is None, process.communicate()
+        return [child for child in psutil.Process(process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+
+    try:
+        wait_for(started)
+        for child in started():
+            child.kill()
+        (line,) = process.communicate(timeout=PATIENCE)[0].splitlines()
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 3
+    assert line.startswith("workbench: the workers did not start (")
+    assert line.endswith("run again: finished results are kept")

@@ -190,6 +190,7 @@ def test_an_override_that_fits_nowhere_is_one_line(experiment_file, override):
         ({"name": None}, "name is missing; write for example name: my-experiment"),
         ({"name": "My Experiment"}, "write for example 'my-experiment'"),
         ({"name": "“x”"}, "write for example 'x'"),
+        ({"name": "x" * 65}, f"or '-' (at most 64); write for example '{'x' * 64}'"),
         ({"spans": "Chroma"}, "spans is 'Chroma', not 'exact' or 'chroma' (did you mean 'chroma'?)"),
         ({"average": "document"}, "average is 'document', not 'questions' or 'documents' (did you mean 'documents'?)"),
         ({"smallest_difference": 0}, "smallest_difference is 0, not a number above 0; write for example 0.02"),

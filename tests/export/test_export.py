@@ -167,6 +167,19 @@ def test_the_default_folder_is_replaced_if_it_is_an_earlier_export_of_the_config
     shutil.rmtree(folder)
 
 
+def test_a_damaged_collection_is_one_line_and_a_search_changes_none(outcome: Outcome, tmp_path: Path) -> None:
+    folder = export_configuration(outcome.folder, "hierarchical-64-256", tmp_path / "chosen")
+    database = folder / "collection" / "chroma.sqlite3"
+    content = database.read_bytes()
+    assert answers(folder, "a taxi")
+    assert database.read_bytes() == content
+    database.write_bytes(content[:5_000] + bytes([content[5_000] ^ 1]) + content[5_001:])
+    command = [sys.executable, "retrieve.py", "a taxi"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=os.environ | {"HF_HUB_OFFLINE": "1"})
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("is damaged (chroma.sqlite3 has changed); export the configuration again")
+
+
 def test_what_cannot_be_exported_is_one_line(outcome: Outcome, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="choose one with --configuration: hierarchical-64-256, hierarchical-64-256-bm25"):
         export_configuration(outcome.folder, None, tmp_path / "x")

@@ -1,7 +1,9 @@
 """Answer a question with its sources from this folder, using the packages in requirements.txt: python retrieve.py "a question"."""
 
 import argparse
+import hashlib
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,22 @@ STARTS: list[Array] = []
 if BUDGET:
     with np.load(HERE / "tokens.npz") as tokens:
         STARTS = np.split(tokens["starts"], tokens["first"][1:-1])
+
+
+def copied(folder: Path) -> "tempfile.TemporaryDirectory[str]":
+    """Copy the collection, since Chroma writes into a folder that it opens. Exits with a line if a file has changed since the export."""
+    copy = tempfile.TemporaryDirectory(prefix="retrieve-")
+    try:
+        for name, (_, digest) in json.loads((folder / "workbench.json").read_text("utf-8"))["files"].items():
+            content = (folder / name).read_bytes()
+            if hashlib.blake2b(content).hexdigest() != digest:
+                raise ValueError(f"{name} has changed")
+            Path(copy.name, name).parent.mkdir(exist_ok=True)
+            Path(copy.name, name).write_bytes(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SystemExit(f"the index {folder} is damaged ({error}); export the configuration again") from error
+    return copy
+
 
 if SETTINGS["kind"] == "bm25":
     import bm25s
@@ -46,7 +64,8 @@ else:
     MODEL = SentenceTransformer(str(HERE / "model"), local_files_only=True)
     if SETTINGS["window"]:
         MODEL.max_seq_length = SETTINGS["window"]
-    CLIENT = chromadb.PersistentClient(str(HERE / "collection"), settings=Settings(anonymized_telemetry=False))
+    COPY = copied(HERE / "collection")
+    CLIENT = chromadb.PersistentClient(COPY.name, settings=Settings(anonymized_telemetry=False))
     COLLECTION = CLIENT.get_collection("chunks", embedding_function=None)
     PLACES = {passage["chunk_id"]: place for place, passage in enumerate(PASSAGES)}
     if SETTINGS["search"] == "exact":

@@ -12,7 +12,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from workbench.core.environment import advice, skip_schema_grammar, usable_cores
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkerError, error_line
 from workbench.execution.dask.tasks import JobContext, WorkerInfo, worker_info
 from workbench.execution.dask.workers import Workers
 from workbench.pipeline.configuration import Configuration
@@ -46,22 +46,28 @@ def _local_workers(jobs: int) -> Iterator[Workers]:
 
     # BLAS reads its number of threads on import.
     threads = {name: str(max(1, usable_cores() // jobs)) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    with _interrupts_deferred():
-        cluster = LocalCluster(
-            n_workers=jobs,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            # No memory limit: a worker killed for its memory might have finished as a single process would.
-            memory_limit=0,
-            silence_logs=logging.CRITICAL,
-            scheduler_kwargs={"allowed_failures": _DEATHS - 1, "dashboard": False},
-            env=threads,
-        )
-    with cluster, Client(cluster, timeout=_CONNECT_SECONDS) as client:
-        client.run(skip_schema_grammar)
+    with ExitStack() as open_ones:
+        try:
+            with _interrupts_deferred():
+                cluster = LocalCluster(
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    worker_dashboard_address="127.0.0.1:0",
+                    # No memory limit: a worker killed for its memory might have finished as a single process would.
+                    memory_limit=0,
+                    silence_logs=logging.CRITICAL,
+                    scheduler_kwargs={"allowed_failures": _DEATHS - 1, "dashboard": False},
+                    env=threads,
+                )
+            client = open_ones.enter_context(Client(open_ones.enter_context(cluster), timeout=_CONNECT_SECONDS))
+        except Exception as error:  # Dask reports a worker that dies at its start with errors of many kinds
+            fix = "check whether the machine ran out of memory (dmesg), then run again: finished results are kept"
+            raise WorkerError(f"the workers did not start ({error_line(error)})", fix) from error
+        # This only saves time, and a worker that dies now is started again.
+        client.run(skip_schema_grammar, on_error="return")
         yield Workers(client, "this machine")
 
 
