@@ -212,3 +212,15 @@ def test_a_folder_without_a_store_is_one_line(tmp_path):
     done = doctor(tmp_path / "none")
     assert done.exit_code == 2
     assert done.stderr == f"workbench: {tmp_path / 'none'} has no store; give the --outputs of a sweep\n"
+
+
+def test_a_corrupt_history_is_moved_aside_and_the_next_sweep_begins_a_new_one(outputs: Path) -> None:
+    (outputs / "history.parquet").write_bytes(b"PAR1 nothing else")
+    checked = doctor(outputs, "--dry-run")
+    assert checked.exit_code == 1
+    assert "would be moved to" in checked.output
+    assert (outputs / "history.parquet").exists()
+    repaired = doctor(outputs)
+    assert (repaired.exit_code, (outputs / "history.parquet").exists()) == (0, False)
+    assert (outputs / "history.damaged.parquet").read_bytes() == b"PAR1 nothing else"
+    assert doctor(outputs).output.endswith("no damage, nothing unused\n")

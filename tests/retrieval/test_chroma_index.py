@@ -188,13 +188,13 @@ def test_a_damaged_index_is_refused_in_one_line(built: Path, damage: Callable[[P
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_damaged_index_is_rebuilt_and_the_line_says_so(
-    built: Path, damage: Callable[[Path], object], like_embeddings: Callable, caplog: pytest.LogCaptureFixture
+    built: Path, damage: Callable[[Path], object], like_embeddings: Callable, capsys: pytest.CaptureFixture[str]
 ) -> None:
     damage(built)
     assert check_index(built)
     ensure_index(built, chunks(1_200), like_embeddings(1_200))
-    (line,) = caplog.messages
-    assert line.startswith(f"the index {built} was damaged (")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"workbench: the index {built} was damaged (")
     assert check_index(built) == ""
     assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
 
@@ -214,7 +214,7 @@ def test_a_flipped_bit_in_any_file_is_noticed(built: Path) -> None:
 
 @pytest.mark.parametrize("forged", [(), ("key",), ("key", "content")], ids=str)
 def test_an_index_in_the_place_of_another_is_rebuilt(
-    built: Path, like_embeddings: Callable, forged: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    built: Path, like_embeddings: Callable, forged: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = json.loads((built / "workbench.json").read_text())
     other = built.with_name("other")
@@ -225,12 +225,12 @@ def test_an_index_in_the_place_of_another_is_rebuilt(
     (built / "workbench.json").write_text(json.dumps(manifest | {name: own[name] for name in forged}))
     ensure_index(built, chunks(1_200), like_embeddings(1_200))
     reason = {0: "it is the index other", 1: "it was built from other vectors", 2: "it has 1100 of 1200 vectors"}[len(forged)]
-    assert caplog.messages == [f"the index {built} was damaged ({reason}), so it was rebuilt"]
+    assert capsys.readouterr().err == f"workbench: the index {built} was damaged ({reason}), so it was rebuilt\n"
     assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
 
 
 def test_a_collection_whose_vectors_do_not_find_themselves_is_rebuilt(
-    built: Path, like_embeddings: Callable, caplog: pytest.LogCaptureFixture
+    built: Path, like_embeddings: Callable, capsys: pytest.CaptureFixture[str]
 ) -> None:
     manifest = json.loads((built / "workbench.json").read_text())
     shutil.rmtree(built)
@@ -238,13 +238,13 @@ def test_a_collection_whose_vectors_do_not_find_themselves_is_rebuilt(
     other = json.loads((built / "workbench.json").read_text())
     (built / "workbench.json").write_text(json.dumps(other | {"content": manifest["content"]}))
     ensure_index(built, chunks(1_200), like_embeddings(1_200))
-    assert "of the sampled vectors find themselves" in caplog.text
+    assert "of the sampled vectors find themselves" in capsys.readouterr().err
     assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
 
 
 @pytest.mark.parametrize("n", [300, 1_200])
 def test_searching_changes_no_file_of_an_index_and_a_sound_one_stays(
-    folder: Path, like_embeddings: Callable, n: int, caplog: pytest.LogCaptureFixture
+    folder: Path, like_embeddings: Callable, n: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build_index(folder, chunks(n), like_embeddings(n))
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
@@ -254,7 +254,7 @@ def test_searching_changes_no_file_of_an_index_and_a_sound_one_stays(
         ensure_index(folder, chunks(n), like_embeddings(n))
         nearest(folder, like_embeddings(n))
     assert {path: path.read_bytes() for path in before} == before
-    assert caplog.messages == []
+    assert capsys.readouterr().err == ""
 
 
 def test_vectors_that_do_not_find_themselves_are_not_kept(folder: Path, like_embeddings: Callable) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 import psutil
 
 from workbench.core.files import write_text
-from workbench.errors import InputError
+from workbench.errors import InputError, StoreError
 from workbench.pipeline.context import Workspace
+from workbench.results.history import history_path, read_history
+from workbench.results.question_scores import read_scores, scores_path
 from workbench.retrieval.chroma_index import check_index
 from workbench.retrieval.index_manifest import FILE as INDEX_MANIFEST
 from workbench.storage.entry_manifest import MANIFEST, entry_fault
@@ -31,6 +33,7 @@ def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
         yield from _check_root(root, repair)
     for folder in dict.fromkeys((workspace.indexes, workspace.store_root / _INDEXES)):
         yield from FolderCheck(folder, "index", INDEX_MANIFEST, check_index).findings(repair)
+    yield from _check_history(workspace.outputs, repair)
     yield from _unfinished_files(workspace.outputs, repair)
 
 
@@ -52,6 +55,19 @@ def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
             repair
         )
     yield from check_vectors(root / "vectors.sqlite", repair)
+
+
+def _check_history(outputs: Path, repair: bool) -> Iterator[Finding]:
+    """Move a corrupt history aside, since runs that are over cannot be made again: the next sweep begins a new one."""
+    for path, read in ((history_path(outputs), read_history), (scores_path(outputs), read_scores)):
+        try:
+            if path.exists():
+                read(path)
+        except StoreError as error:
+            aside = path.with_suffix(".damaged.parquet")
+            if repair:
+                path.replace(aside)
+            yield Finding("damage", error.what, f"moved to {aside}")
 
 
 def _unfinished_files(outputs: Path, repair: bool) -> Iterator[Finding]:

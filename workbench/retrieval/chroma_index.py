@@ -4,7 +4,6 @@ Two processes that write to one collection lose vectors, and builds are not repr
 Chroma trusts its files, so an index is checked before it is searched, and rebuilt from the stored vectors if it is damaged.
 """
 
-import logging
 import os
 import shutil
 import sqlite3
@@ -20,6 +19,7 @@ from filelock import FileLock
 
 from workbench.core import batching
 from workbench.core.files import store_errors, sync
+from workbench.core.progress import notice
 from workbench.errors import IndexBuildError, StoreError, error_line
 from workbench.records import Chunk
 from workbench.retrieval.index_manifest import FILE, content_digest, file_damage, read_manifest, sizes, write_manifest
@@ -65,8 +65,7 @@ def ensure_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> Non
         # Another process may have rebuilt it in the meantime.
         if _damage(folder, chunks, vectors):
             _build(folder, chunks, vectors)
-    # Without handlers, Python prints the bare line to stderr.
-    logging.getLogger(__name__).warning("the index %s was damaged (%s), so it was rebuilt", folder, fault)
+    notice(f"the index {folder} was damaged ({fault}), so it was rebuilt")
 
 
 @contextmanager
