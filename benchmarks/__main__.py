@@ -36,6 +36,7 @@ BENCHMARKS = {
     "scaling": "workers, and the cost of each stage as a corpus grows",
     "hostile": "files made to be slow, read and split",
     "screening": "how often screening keeps the true best",
+    "checks": "what checking stored results adds to a warm re-run",
 }
 _FINE = ("done", "left out")
 

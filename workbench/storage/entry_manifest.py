@@ -43,7 +43,7 @@ class EntryManifest(BaseModel):
         if self.digest is not None and self.digest != fingerprint(kind, key, self.seconds, self.files):
             return f"{MANIFEST} has changed since it was written"
         # A manifest under a URL must not name files outside the entry.
-        strange = [name for name in self.files if name != Path(name).name or "\\" in name or name == MANIFEST]
+        strange = [name for name in self.files if name in ("", ".", "..", MANIFEST) or "/" in name or "\\" in name]
         return f"{MANIFEST} names the file {strange[0]!r}" if strange else ""
 
     def file_fault(self, folder: Path) -> str:
