@@ -42,6 +42,7 @@ def test_a_row_for_each_metric_and_query(labels, make_retrieved, chunks) -> None
     assert len(table) == len(EVERY) * 4
     assert table["value"].notna().equals(table["state"] == "scored")
     assert (table["reason"] == "").equals(table["state"] == "scored")
+    assert table["attainable"][table["state"] == "not_applicable"].isna().all()
 
 
 def test_unanswerable_queries_are_not_applicable_but_for_irrelevant(labels, make_retrieved, chunks) -> None:
