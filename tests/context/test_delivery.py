@@ -1,5 +1,5 @@
 from workbench.metrics.case import Case, Cut
-from workbench.metrics.delivery import delivered
+from workbench.metrics.delivery import delivered, ordered
 
 TEXT = "one two three four five six"  # 6 tokens, starting at 0 4 8 14 19 24
 
@@ -32,3 +32,10 @@ def test_a_chunk_is_charged_the_tokens_that_start_in_it(make_labels, make_retrie
     # "wo thr" holds the start of one token only, "wo" that of none.
     retrieved = make_retrieved([(0, 5, 11), (0, 5, 7), (0, 19, 27)], [1, 0, 2])
     assert _texts(labels, retrieved, tokens=2) == [(0, "wo"), (0, "wo thr"), (0, "five ")]
+
+
+def test_a_slice_has_the_position_of_its_best_rank(make_labels, make_retrieved) -> None:
+    labels = make_labels([TEXT], {}, {})
+    retrieved = make_retrieved([(0, 0, 3, 0, 7), (0, 4, 7, 0, 7), (0, 8, 18)], [1, 0, 2], [2])
+    found = ordered(Case(labels, retrieved, "exact"), Cut())
+    assert list(zip(found.query.tolist(), found.position.tolist(), found.piece.tolist(), strict=True)) == [(0, 1, 0), (0, 2, 1), (1, 1, 1)]

@@ -42,6 +42,7 @@ def test_a_row_for_each_metric_and_query(labels, make_retrieved, chunks) -> None
     assert len(table) == len(EVERY) * 4
     assert table["value"].notna().equals(table["state"] == "scored")
     assert (table["reason"] == "").equals(table["state"] == "scored")
+    assert table["attainable"][table["state"] == "not_applicable"].isna().all()
 
 
 def test_unanswerable_queries_are_not_applicable_but_for_irrelevant(labels, make_retrieved, chunks) -> None:
@@ -112,3 +113,9 @@ def test_a_query_without_a_relevant_document_has_no_bounds_over_unjudged_ones(ma
     labels, retrieved = make_labels(["aaaa"] * 2, {"qrels": {0: 0}}), make_retrieved([(0, 0, 4), (1, 0, 4)], [1, 0])
     bounds = unjudged_values(Case(labels, retrieved, "exact"), Metric.parse("recall@2"))
     assert np.isnan([bounds.low[0], bounds.high[0]]).all()
+
+
+def test_no_metrics_are_an_empty_table_with_its_columns(labels, make_retrieved, chunks) -> None:
+    table = evaluate(labels, make_retrieved(chunks, [0], [1], [1], [0]), [])
+    assert table.empty
+    assert list(table.columns) == ["query", "metric", "value", "state", "reason", "attainable"]

@@ -37,3 +37,8 @@ def test_places_are_documents_and_characters_in_them(make_labels) -> None:
     chunks = pd.DataFrame({"doc": [0, 2, 2], "start": [0, 0, 6], "end": [4, 5, 7]})
     starts, ends = labels.positions(chunks, "start", "end")
     assert list(labels.places(starts, ends)) == [(0, 0, 4), (2, 0, 5), (2, 6, 7)]
+
+
+def test_half_of_a_surrogate_pair_is_a_visible_character(make_labels) -> None:
+    labels = make_labels(["a \ud83d b"], {"needs": [[(0, 0, 5)]]})
+    assert labels.solid(np.arange(6)).tolist() == [0, 1, 1, 2, 2, 3]

@@ -5,7 +5,7 @@ import pytest
 from workbench.errors import InputError
 from workbench.metrics.inputs import Labels
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
-from workbench.statistics.clusters import Clusters, query_clusters
+from workbench.statistics.clusters import Clusters, query_clusters, weighted
 
 
 def test_a_cluster_is_the_document_that_holds_the_answer() -> None:
@@ -74,3 +74,10 @@ def test_clusters_are_read_from_a_table_of_questions() -> None:
     found = Clusters.of_table(pd.DataFrame({"cluster": [7, 3, 7], "documents": ["[7, 2]", "[3]", "[]"]}))
     assert found.codes.tolist() == [1, 0, 1]
     assert found.documents == [[7, 2], [3], []]
+
+
+def test_the_documents_of_a_cluster_are_those_of_its_queries() -> None:
+    clusters = weighted(Clusters.linked([0, 0, 1, 2], [[0], [0, 1], [1], [2]]), "documents")
+    values, averaged = clusters.averaged(np.array([[1, 0, 0.5, np.nan]]))
+    assert values[0] == pytest.approx([0.5, 0.5, np.nan], nan_ok=True)
+    assert (averaged.codes.tolist(), averaged.documents) == ([0, 1, 2], [[0, 1], [1], [2]])

@@ -242,3 +242,10 @@ def test_an_interval_prints_its_bounds_with_three_digits_or_as_many_as_asked() -
 def test_counts_define_a_cluster() -> None:
     assert counts_text(12, 5) == "12 questions in 5 clusters, each the questions about one document"
     assert counts_text(1, 1) == "1 question in 1 cluster, each the questions about one document"
+
+
+def test_values_that_agree_in_large_documents_have_no_correlation_above_1() -> None:
+    # All that deviates is the two largest documents, so the estimate by moments exceeds 1.
+    values = np.array([0.5, 0.5, 0.5, 1.0, 0.5, 0.0])[CODES]
+    found = satterthwaite(np.array([UNIT_SIZES], dtype=float), np.array([1.0]), np.array([True]))
+    assert robust(values[None], Clusters.of(CODES)).freedom == pytest.approx(found)

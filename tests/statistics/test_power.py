@@ -23,7 +23,9 @@ def test_the_difference_is_found_in_80_percent_of_experiments(level: float) -> N
 
 def test_four_times_the_questions_show_half_the_difference() -> None:
     found, _ = _power(100, 0.05)
+    assert found.level == 0.05
     assert _power(100, 0.05, found.difference / 2)[0].needed == pytest.approx(400, abs=1)
+    assert _power(100, 0.05, found.difference / 3)[0].needed == pytest.approx(900, abs=1)
     assert _power(100, 0.05, found.difference * 100)[0].needed == 30
 
 

@@ -169,3 +169,18 @@ def test_with_few_documents_the_corrected_p_is_the_share_of_all_flips() -> None:
     assert (found.alone[0], found.adjusted[0]) == (2 / 16, 2 / 16)
     # The first step counts the larger lead of either configuration: again 2 of 16.
     assert found.unbeaten.tolist() == [1, 2 / 16]
+
+
+def test_random_flips_count_the_observed_signs_as_one_more() -> None:
+    values = np.zeros((2, 40))
+    values[0] = 1 + np.arange(40) / 40
+    pairs, found = flipped(values, np.arange(40), flips=1_999)
+    assert (found.alone[0], found.adjusted[0]) == (1 / 2_000, 1 / 2_000)
+    assert found.unbeaten[1] == 1 / 2_000
+
+
+def test_a_pair_with_few_differences_among_many_documents_is_exact() -> None:
+    values = np.zeros((3, 40))
+    values[0, :3], values[1] = [1, 2, 3], np.linspace(-1, 2, 40)
+    pairs, found = flipped(values, np.arange(40))
+    assert found.alone[(pairs.a == 0) & (pairs.b == 2)] == 0.25

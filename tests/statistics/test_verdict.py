@@ -80,6 +80,7 @@ def test_fewer_than_10_documents_have_intervals_but_no_winner(values, documents:
     found = verdict("m", values, np.arange(120) % documents)
     assert (found.winner, found.reason, found.clusters) == (None, Reason.FEW_DOCUMENTS, documents)
     assert all(row.difference.clusters == documents and row.difference.low < row.difference.high for row in found.comparisons)
+    assert all(0 <= row.p <= row.p_adjusted <= 1 for row in found.comparisons)
 
 
 def test_fewer_than_5_documents_have_neither_interval_nor_p(values) -> None:
@@ -272,3 +273,9 @@ def test_a_verdict_prints_its_conclusion(values) -> None:
     assert str(few) == "no winner by margin: fewer than 30 questions"
     copied = verdict("margin", {"a": values["high"], "b": values["high"] + np.where(np.arange(120) % 2, 0.1, -0.1)}, CLUSTERS)
     assert str(copied) == f"no winner by margin: the tie set is {', '.join(copied.best)}"
+
+
+def test_equal_configurations_are_ranked_in_the_given_order() -> None:
+    values = np.random.default_rng(1).random(12)
+    names = [f"{place}" for place in range(40)]
+    assert verdict("m", {name: values + int(name) % 2 for name in names}, range(12)).ranked == (*names[1::2], *names[::2])

@@ -154,3 +154,23 @@ def test_documents_do_not_touch(make_labels, make_retrieved, values) -> None:
     labels = make_labels([HUNDRED, HUNDRED], {"needs": [[(0, 90, 100)]]})
     retrieved = make_retrieved([(0, 90, 100), (1, 0, 50)], [])
     assert values(labels, retrieved, "span_precision_omega", "chroma") == [1]
+
+
+@pytest.mark.parametrize(
+    ("k", "recall", "precision", "iou"),
+    [
+        # 5 characters could be evidence, of 13; then 40 more; then 20 that are paid for again.
+        (1, 5 / 13, 1, 5 / 13),
+        (2, 1, 13 / 45, 13 / 45),
+        (3, 1, 13 / 65, 13 / 65),
+    ],
+)
+def test_what_as_much_text_could_attain_by_chromas_definitions(labels, make_retrieved, values, k, recall, precision, iou) -> None:
+    retrieved = make_retrieved([(1, 0, 5), (0, 0, 40), (0, 0, 20)], [0, 1, 2])
+    for name, attainable in (("recall", recall), ("precision", precision), ("iou", iou)):
+        assert values(labels, retrieved, f"span_{name}@{k}", "chroma", "attainable") == pytest.approx([attainable])
+
+
+@pytest.mark.parametrize("spans", ["exact", "chroma"])
+def test_perfect_retrieval_could_attain_1(labels, make_retrieved, values, spans: str) -> None:
+    assert values(labels, make_retrieved([(0, 0, 40)], []), "span_precision_omega", spans, "attainable") == [1]
