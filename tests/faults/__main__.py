@@ -1,5 +1,6 @@
-"""Run the whole campaign and write its results to docs/reliability.md: `python -m tests.faults [PROCESSES]`."""
+"""Run the campaign and write its results to docs/reliability.md: `python -m tests.faults [--processes 2] [--every N]`."""
 
+import argparse
 import sys
 import tempfile
 from collections import Counter
@@ -14,31 +15,34 @@ _BEGIN, _END = "<!-- campaign: written by python -m tests.faults -->", "<!-- cam
 
 
 def main() -> int:
-    """Run every case on some processes. Returns the exit code: 1 if a case failed, whose folder is then kept."""
-    parallel = int(sys.argv[1]) if sys.argv[1:] else 2
+    """Run all cases, or every n-th. Returns the exit code: 1 if a case failed, whose folder is then kept."""
+    parser = argparse.ArgumentParser("python -m tests.faults", description=__doc__)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="try every N-th case of each kind only")
+    options = parser.parse_args()
     place = Path(tempfile.mkdtemp(prefix="workbench-faults-"))
     runner = Runner()
     worlds = Worlds(runner, place)
-    cases = [*worlds.operations(), *worlds.messages(), *worlds.damaged()]
+    kinds = [list(kind()) for kind in (worlds.operations, worlds.messages, worlds.damaged)]
     runner.close()
-    endings, failures = campaign(cases, place, parallel)
+    existing = Counter(case.group for kind in kinds for case in kind)
+    endings, failures = campaign([case for kind in kinds for case in kind[:: options.every]], place, options.processes)
     before, _, rest = _PAGE.read_text("utf-8").partition(_BEGIN)
     after = rest.partition(_END)[2]
-    _PAGE.write_text(f"{before}{_BEGIN}\n{table(endings, failures)}\n{_END}{after}", "utf-8")
+    _PAGE.write_text(f"{before}{_BEGIN}\n{table(existing, endings, failures)}\n{_END}{after}", "utf-8")
     for line in failures:
         print(line)
     return 1 if failures else 0
 
 
-def table(endings: "Counter[tuple[str, Ending]]", failures: list[str]) -> str:
+def table(existing: "Counter[str]", endings: "Counter[tuple[str, Ending]]", failures: list[str]) -> str:
     """Format the results as a Markdown table, a row for each operation and fault."""
     columns = get_args(Ending)
-    groups = list(dict.fromkeys([group for group, _ in endings] + [line.partition(", ")[0] for line in failures]))
-    lines = [f"| operation: fault | tried | {' | '.join(columns)} | failed |", "|---|" + "---:|" * (len(columns) + 2)]
-    for group in groups:
+    lines = [f"| operation: fault | cases | tried | {' | '.join(columns)} | failed |", "|---|" + "---:|" * (len(columns) + 3)]
+    for group, cases in existing.items():
         counts = [endings[group, ending] for ending in columns]
         failed = sum(line.startswith(f"{group}, ") for line in failures)
-        lines.append(f"| {group} | {' | '.join(str(count) for count in [sum(counts) + failed, *counts, failed])} |")
+        lines.append(f"| {group} | {' | '.join(str(count) for count in [cases, sum(counts) + failed, *counts, failed])} |")
     return "\n".join(lines)
 
 
