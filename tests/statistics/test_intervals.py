@@ -256,7 +256,7 @@ def test_values_that_agree_in_large_documents_have_no_correlation_above_1() -> N
     [
         [[1, 1, 0], [1], [1, 1, 1, 1], [1, 0], [1, 1]],
         [[0, 0, 0], [0, 1], [0, 0, 0, 0], [0], [0, 0]],
-        [[0, 0, 0, 0], [1, 1], [1, 0], [1], [1, 0, 0, 1]],  # a mean of .5: what is rare is anything but 1
+        [[0, 0, 0, 0], [1, 1], [1, 0], [1, 1], [1, 0, 0, 1]],  # a mean of .5: what is rare is anything but 1
         [[1, 1, 1], [1], [1, 1]] * 2,
         [[0.5, 1], [0.5, 0.75, 1], [1, 0.5], [0.25], [1, 0.5, 0.5]],  # shares may vary less than successes
         [[0.25, 0], [0, 0], [0, 0.25, 0], [0], [0.5, 0.25]],
