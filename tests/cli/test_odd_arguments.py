@@ -78,6 +78,13 @@ def test_a_store_that_is_no_url_is_one_line() -> None:
     assert (done.exit_code, done.output) == (2, "workbench: the store ftp://[x is not a URL (Invalid IPv6 URL); correct WORKBENCH_STORE\n")
 
 
+@pytest.mark.parametrize(("store", "reason"), [("/dev/null", ""), ("x.yaml/store", ", since x.yaml is a file")])
+@pytest.mark.parametrize("words", ["plan x.yaml", "sweep x.yaml", "doctor"])
+def test_a_store_that_is_no_folder_is_one_line(store: str, reason: str, words: str) -> None:
+    done = CliRunner(env={"WORKBENCH_STORE": store}).invoke(main, words.split())
+    assert (done.exit_code, done.output) == (2, f"workbench: WORKBENCH_STORE {store} is not a folder{reason}; name another one\n")
+
+
 def test_short_lists_that_multiply_to_millions_are_refused_at_once(place: Path) -> None:
     sizes = list(range(10, 500))
     (place / "x.yaml").write_text(f"{EXPERIMENT}sweep: {{chunking: {{kind: fixed, size: {sizes}, overlap: {sizes}}}}}\n")
