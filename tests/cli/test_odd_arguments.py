@@ -39,7 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("sweep x.yaml --outputs=", "--outputs is empty; name a folder"),
         (f"sweep x.yaml --outputs {LONG}", "is too long for a file"),
         (f"export {LONG}", "is too long for a file"),
-        (f"dataset check {LONG}", "is too long for a file"),
+        (f"dataset check {LONG}", "cannot be read (File name too long)"),
         (f"plan {LONG}", "cannot be read (File name too long)"),
         ("plan folder.yaml", "is a folder"),
         ("plan pipe.yaml", "is not a regular file"),
