@@ -94,12 +94,12 @@ def test_damage_is_repaired_and_the_next_sweep_has_the_undisturbed_tables(output
     (third / "entry.json").write_text((third / "entry.json").read_text().replace("exact_hits", "exact_hitz"))
     flip(entries(outputs, "scores")[0] / "entry.json")
     (store / "store.json").write_text("{")
-    shutil.copytree(second, second.with_name("cut.tmp"))
+    shutil.copytree(second, second.with_name(f"{'c' * 32}.tmp"))
     (entries(outputs, "explanations")[0] / "entry.json").unlink()
     cut = max(indexes[0].parent.rglob("*.bin"), key=lambda path: path.stat().st_size)
     cut.write_bytes(cut.read_bytes()[:-100])
     indexes[1].unlink()
-    orphan, aside = old(store / "hits" / "gone.lock"), old(outputs / "small" / ".metrics.parquet.99999999.tmp")
+    orphan, aside = old(store / "hits" / f"{'0' * 32}.lock"), old(outputs / "small" / ".metrics.parquet.99999999.tmp")
     with vectors(outputs) as connection:
         connection.create_function("negated", 1, lambda value: bytes(byte ^ 128 for byte in value))
         damaged = connection.execute("UPDATE checked_vectors SET vector = negated(vector) WHERE rowid % 3 = 0").rowcount
@@ -115,7 +115,7 @@ def test_damage_is_repaired_and_the_next_sweep_has_the_undisturbed_tables(output
         f"the store entry {first} is corrupt (it is hits/{second.name}): deleted, the next sweep makes it again",
         f"the store entry {third} is corrupt (entry.json has changed since it was written): deleted",
         f"{store / 'store.json'} cannot be read: written again",
-        f"{second.with_name('cut.tmp')} was left by a process that was killed: deleted",
+        f"{second.with_name('c' * 32 + '.tmp')} was left by a process that was killed: deleted",
         f"the index {indexes[0].parent} is corrupt (",
         f"{indexes[1].parent} was left by a process that was killed: deleted",
         f"the vector cache {store / 'vectors.sqlite'} has {damaged} damaged rows: ",
@@ -155,10 +155,10 @@ def test_a_vector_cache_that_sqlite_cannot_read_is_rebuilt_from_its_intact_rows(
 def test_a_running_sweep_is_not_disturbed(outputs, start: Callable[..., subprocess.Popen[str]]):
     store = outputs / ".store"
     entry, path = entries(outputs, "hits")[0], store / "vectors.sqlite"
-    shutil.copytree(entry, entry.with_name("running.tmp"))
+    shutil.copytree(entry, entry.with_name(f"{'1' * 32}.tmp"))
     (entry / "searches.json").write_text("{}")
-    # One process computes `running`, another has the damaged cache open.
-    child = start(HOLD, entry.with_name("running.lock"), path)
+    # One process computes a result, another has the damaged cache open.
+    child = start(HOLD, entry.with_name(f"{'1' * 32}.lock"), path)
     assert child.stdout.readline() == "held\n"
     other = start(HOLD, entry.with_name(f"{entry.name}.lock"), path)
     assert other.stdout.readline() == "held\n"
@@ -173,13 +173,13 @@ def test_a_running_sweep_is_not_disturbed(outputs, start: Callable[..., subproce
     )
     assert f"the vector cache {path} is damaged" in done.stdout
     assert "0 damaged and repaired, 0 unused and deleted, 2 not repaired" in done.stdout
-    assert entry.with_name("running.tmp").is_dir()
+    assert entry.with_name(f"{'1' * 32}.tmp").is_dir()
     for process in (child, other):
         process.kill()
         process.wait()
     assert doctor(outputs).exit_code == 0
     assert not entry.exists()
-    assert not entry.with_name("running.tmp").exists()
+    assert not entry.with_name(f"{'1' * 32}.tmp").exists()
 
 
 def test_what_another_version_wrote_is_left_alone_and_named(outputs):
@@ -224,3 +224,25 @@ def test_a_corrupt_history_is_moved_aside_and_the_next_sweep_begins_a_new_one(ou
     assert (repaired.exit_code, (outputs / "history.parquet").exists()) == (0, False)
     assert (outputs / "history.damaged.parquet").read_bytes() == b"PAR1 nothing else"
     assert doctor(outputs).output.endswith("no damage, nothing unused\n")
+
+
+def test_other_files_in_the_folder_of_a_store_are_left_alone(outputs: Path) -> None:
+    others = [outputs / ".store" / "models" / name for name in ("minilm", "minilm.tmp", "0" * 31, "0" * 33, f"{'0' * 32}-copy")]
+    for folder in others:
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").touch()
+    lock = old(outputs / ".store" / "models" / "yarn.lock")
+    assert doctor(outputs).stdout == f"{outputs}: no damage, nothing unused\n"
+    assert lock.exists()
+    assert all((folder / "model.safetensors").exists() for folder in others)
+
+
+def test_of_a_linked_result_that_is_damaged_only_the_link_is_deleted(outputs: Path, tmp_path: Path) -> None:
+    entry, target = entries(outputs, "hits")[0], tmp_path / "elsewhere"
+    entry.rename(target)
+    entry.symlink_to(target)
+    flip(target / "searches.json")
+    done = doctor(outputs)
+    assert done.exit_code == 0, done.output
+    assert f"the store entry {entry} is corrupt (searches.json has changed since it was written): deleted" in done.stdout
+    assert (entry.is_symlink(), target.is_dir()) == (False, True)

@@ -39,7 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("sweep x.yaml --outputs=", "--outputs is empty; name a folder"),
         (f"sweep x.yaml --outputs {LONG}", "is too long for a file"),
         (f"export {LONG}", "is too long for a file"),
-        (f"dataset check {LONG}", "is too long for a file"),
+        (f"dataset check {LONG}", "cannot be read (File name too long)"),
         (f"plan {LONG}", "cannot be read (File name too long)"),
         ("plan folder.yaml", "is a folder"),
         ("plan pipe.yaml", "is not a regular file"),
@@ -76,6 +76,13 @@ def test_an_odd_argument_is_one_line(words: str, part: str) -> None:
 def test_a_store_that_is_no_url_is_one_line() -> None:
     done = CliRunner(env={"WORKBENCH_STORE": "ftp://me:secret@[x"}).invoke(main, ["plan", "x.yaml"])
     assert (done.exit_code, done.output) == (2, "workbench: the store ftp://[x is not a URL (Invalid IPv6 URL); correct WORKBENCH_STORE\n")
+
+
+@pytest.mark.parametrize(("store", "reason"), [("/dev/null", ""), ("x.yaml/store", ", since x.yaml is a file")])
+@pytest.mark.parametrize("words", ["plan x.yaml", "sweep x.yaml", "doctor"])
+def test_a_store_that_is_no_folder_is_one_line(store: str, reason: str, words: str) -> None:
+    done = CliRunner(env={"WORKBENCH_STORE": store}).invoke(main, words.split())
+    assert (done.exit_code, done.output) == (2, f"workbench: WORKBENCH_STORE {store} is not a folder{reason}; name another one\n")
 
 
 def test_short_lists_that_multiply_to_millions_are_refused_at_once(place: Path) -> None:

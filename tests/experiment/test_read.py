@@ -6,6 +6,8 @@ import pytest
 from workbench.errors import ExperimentError, InputError
 from workbench.experiment.read import experiment_of, read_experiment
 from workbench.models.files import MINILM, locate
+from workbench.results.history import history_path
+from workbench.results.question_scores import scores_path
 
 # Reads what asks most of a model's settings in a process that could load none.
 READ = """
@@ -227,3 +229,12 @@ def test_the_experiments_that_are_shipped_are_valid():
     assert files
     for path in files:
         read_experiment(path)
+
+
+@pytest.mark.parametrize("path", [history_path(Path()), scores_path(Path())], ids=str)
+def test_no_experiment_is_named_as_the_files_of_the_history(path: Path) -> None:
+    # Beside each are its lock and, after a repair, the damaged file.
+    for name in (path.name, f"{path.name}.lock", path.with_suffix(".damaged.parquet").name):
+        with pytest.raises(ExperimentError, match=f"name is {name!r}, but the outputs have files of such names"):
+            experiment_of({"name": name, "dataset": DATASET}, "x.yaml")
+    assert experiment_of({"name": path.stem, "dataset": DATASET}, "x.yaml").name == path.stem

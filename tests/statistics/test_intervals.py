@@ -249,3 +249,29 @@ def test_values_that_agree_in_large_documents_have_no_correlation_above_1() -> N
     values = np.array([0.5, 0.5, 0.5, 1.0, 0.5, 0.0])[CODES]
     found = satterthwaite(np.array([UNIT_SIZES], dtype=float), np.array([1.0]), np.array([True]))
     assert robust(values[None], Clusters.of(CODES)).freedom == pytest.approx(found)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [[1, 1, 0], [1], [1, 1, 1, 1], [1, 0], [1, 1]],
+        [[0, 0, 0], [0, 1], [0, 0, 0, 0], [0], [0, 0]],
+        [[0, 0, 0, 0], [1, 1], [1, 0], [1, 1], [1, 0, 0, 1]],  # a mean of .5: what is rare is anything but 1
+        [[1, 1, 1], [1], [1, 1]] * 2,
+        [[0.5, 1], [0.5, 0.75, 1], [1, 0.5], [0.25], [1, 0.5, 0.5]],  # shares may vary less than successes
+        [[0.25, 0], [0, 0], [0, 0.25, 0], [0], [0.5, 0.25]],
+    ],
+)
+def test_wilsons_interval_has_the_effective_n_of_its_documents(groups: list[list[float]]) -> None:
+    values, codes = np.concatenate(groups), np.repeat(range(len(groups)), [len(group) for group in groups])
+    n, mean, means = len(values), values.mean(), robust(values[None], Clusters.of(codes))
+    agreeing = sum(len(group) ** 2 for group in groups) / n
+    estimate = agreeing
+    if 0 < mean < 1:
+        estimate = means.error[0] ** 2 / (mean * (1 - mean) / (n - 1))
+        estimate = max(estimate, 1) if set(values) <= {0, 1} else estimate
+    rare = sum(any(value != (1 if mean >= 0.5 else 0) for value in group) for group in groups)
+    design = (rare**2 * estimate + 4 * max(agreeing, estimate)) / (rare**2 + 4)
+    effective = n / design * (stats.t.ppf(0.975, n - 1) / stats.t.ppf(0.975, means.freedom[0])) ** 2
+    found = mean_interval(values, codes, proportion=True)
+    assert (found.low, found.high) == pytest.approx(proportion_confint(mean * effective, effective, method="wilson"))

@@ -174,7 +174,7 @@ def test_with_few_documents_the_corrected_p_is_the_share_of_all_flips() -> None:
 def test_random_flips_count_the_observed_signs_as_one_more() -> None:
     values = np.zeros((2, 40))
     values[0] = 1 + np.arange(40) / 40
-    pairs, found = flipped(values, np.arange(40), flips=1_999)
+    _, found = flipped(values, np.arange(40), flips=1_999)
     assert (found.alone[0], found.adjusted[0]) == (1 / 2_000, 1 / 2_000)
     assert found.unbeaten[1] == 1 / 2_000
 

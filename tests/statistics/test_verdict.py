@@ -267,6 +267,7 @@ def test_a_verdict_prints_its_conclusion(values) -> None:
     page = found._repr_html_()
     assert "High wins by margin" in page
     assert "120 questions in 40 clusters, each the questions about one document." in page
+    assert re.findall(r">(configuration|in the tie set)<", page) == ["configuration", "in the tie set"]
     cells = re.findall(r">(high|middle|other|low|yes|no)<", page)
     assert dict(zip(cells[::2], cells[1::2], strict=True)) == {"high": "yes", "middle": "no", "other": "no", "low": "no"}
     few = verdict("margin", {name: row[:20] for name, row in values.items()}, CLUSTERS[:20])

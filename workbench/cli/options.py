@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from workbench.core.files import require_folder
 from workbench.errors import InputError
 
 
@@ -16,10 +17,4 @@ def outputs_option(text: str) -> Callable[[Callable[..., None]], Callable[..., N
 def _folder(_: click.Context, __: click.Parameter, value: str) -> Path:
     if not value:
         raise InputError("--outputs is empty", "name a folder; . is the working directory")
-    path = Path(value)
-    nearest = next((place for place in (path, *path.parents) if place.exists()), path)
-    if not nearest.is_dir():
-        raise InputError(
-            f"--outputs {path} is not a folder" + ("" if nearest == path else f", since {nearest} is a file"), "name another one"
-        )
-    return path
+    return require_folder(Path(value), "--outputs")

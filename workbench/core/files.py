@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.errors import StoreError, WorkbenchError
+from workbench.errors import InputError, StoreError, WorkbenchError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # SQLite and numpy raise this error without an error number.
@@ -54,6 +54,15 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically, as UTF-8."""
     write_atomically(path, lambda aside: aside.write_text(text, "utf-8"))
+
+
+def require_folder(path: Path, name: str) -> Path:
+    """Return the path of a folder that exists or can be made. Raises InputError with the `name` of the setting if a file is in its way."""
+    nearest = next((place for place in (path, *path.parents) if place.exists()), path)
+    if nearest.exists() and not nearest.is_dir():
+        reason = "" if nearest == path else f", since {nearest} is a file"
+        raise InputError(f"{name} {path} is not a folder{reason}", "name another one")
+    return path
 
 
 def sync(path: Path) -> None:

@@ -33,6 +33,8 @@ KEYS = {
     "spans": "the definition of span metrics: `exact`, or `chroma` for that of the Chroma report",
 }
 _LONGEST_NAME = 64
+# Files of an outputs folder, beside the folders of experiments.
+_HISTORY = re.compile(r"history(_scores)?\..*")
 _NAME = re.compile(rf"[a-z0-9][a-z0-9._-]{{,{_LONGEST_NAME - 1}}}")
 
 
@@ -80,11 +82,8 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     name = settings.get("name")
     if name is None and "name" not in misspelt:
         faults.append("name is missing; write for example name: my-experiment")
-    elif name is not None and not (isinstance(name, str) and _NAME.fullmatch(name)):
-        plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:_LONGEST_NAME]
-        length = f" (at most {_LONGEST_NAME})" if len(str(name)) > _LONGEST_NAME else ""
-        what = f"name is {name!r:.100}, not lower-case letters, digits, '.', '_' or '-'{length}"
-        faults.append(what + (f"; write for example {plain!r}" if plain else ""))
+    elif name is not None and (fault := _name_fault(name)):
+        faults.append(fault)
     spans = settings.get("spans", "exact")
     if spans not in ("exact", "chroma"):
         faults.append(f"spans is {spans!r}, not 'exact' or 'chroma'{meant(str(spans), ('exact', 'chroma'))}")
@@ -107,3 +106,15 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     source = cast(Source, dataset)
     return ExperimentSpec(str(name), source, configurations, metrics, primary, baseline, spans, settings, average, float(smallest))
+
+
+def _name_fault(name: object) -> str:
+    """Return why an experiment cannot have a name, with one that it could have, or an empty text."""
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:_LONGEST_NAME]
+        length = f" (at most {_LONGEST_NAME})" if len(str(name)) > _LONGEST_NAME else ""
+        what = f"name is {name!r:.100}, not lower-case letters, digits, '.', '_' or '-'{length}"
+        return what + (f"; write for example {plain!r}" if plain else "")
+    if _HISTORY.fullmatch(name):
+        return f"name is {name!r}, but the outputs have files of such names for the history; write for example {name.replace('.', '-')!r}"
+    return ""

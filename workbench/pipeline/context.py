@@ -10,6 +10,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.files import require_folder
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.embedding.base import Usage
 from workbench.metrics.inputs import Labels
@@ -49,9 +50,14 @@ class Workspace:
 
     @classmethod
     def at(cls, outputs: Path, store: str = "") -> Self:
-        """Return the workspace under an outputs folder. `store` or WORKBENCH_STORE, a path or a URL, moves the store elsewhere."""
-        place = store or os.environ.get("WORKBENCH_STORE") or str(outputs / ".store")
-        return cls(outputs, mirror_of(place), place) if is_url(place) else cls(outputs, Path(place))
+        """Return the workspace under an outputs folder. `store` or WORKBENCH_STORE, a path or a URL, moves the store elsewhere.
+
+        Raises InputError for a store that is no folder.
+        """
+        place = store or os.environ.get("WORKBENCH_STORE", "")
+        if is_url(place):
+            return cls(outputs, mirror_of(place), place)
+        return cls(outputs, require_folder(Path(place), "WORKBENCH_STORE") if place else outputs / ".store")
 
     @cached_property
     def store(self) -> Store:

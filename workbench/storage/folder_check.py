@@ -1,5 +1,6 @@
 """Check a folder of finished results: `<key>/` with a manifest, `<key>.tmp/` while it is written, `<key>.lock` while it is computed."""
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ from workbench.storage.findings import Finding
 
 # A process that has just created a lock file may not have locked it yet.
 _LOCK_SECONDS = 3_600
+# Names with a key. WORKBENCH_STORE can be a folder that has other files too.
+_RESULT = re.compile(r"[0-9a-f]{32}(\.[a-z.]+)?")
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,13 @@ class FolderCheck:
     fault: Callable[[Path], str]
 
     def findings(self, repair: bool) -> Iterator[Finding]:
-        """Yield what is damaged or unused, after deleting it if `repair`. What a running sweep has locked is left alone."""
+        """Yield what is damaged or unused, after deleting it if `repair`.
+
+        What a running sweep has locked is left alone, and so is everything whose name has no key.
+        """
         if not self.folder.is_dir():
             return
-        folders = sorted(path for path in self.folder.iterdir() if path.is_dir())
+        folders = sorted(path for path in self.folder.iterdir() if path.is_dir() and _RESULT.fullmatch(path.name))
         for path in ProgressBar(folders, desc=f"check {self.folder.name}", unit=self.name, disable=None):
             if self._finding(path) and (finding := self._settle(path, repair)):
                 yield finding
@@ -48,7 +54,7 @@ class FolderCheck:
             # A sweep may have made it again in the meantime.
             finding = self._finding(path)
             if finding and free and repair:
-                shutil.rmtree(path)
+                path.unlink() if path.is_symlink() else shutil.rmtree(path)
             elif finding and not free:
                 in_use = Finding("stuck", f"{finding.what}, and a sweep is using it", "run doctor again when it has ended")
                 return in_use if finding.state == "damage" else None
@@ -58,7 +64,8 @@ class FolderCheck:
         """Yield locks that no process has and uploads' marks, of results that are gone."""
         for path in sorted((*self.folder.glob("*.lock"), *self.folder.glob("*.uploaded"))):
             key = path.name.split(".")[0]
-            if (self.folder / key).exists() or (self.folder / f"{key}.tmp").exists() or time.time() - path.stat().st_mtime < _LOCK_SECONDS:
+            in_use = (self.folder / key).exists() or (self.folder / f"{key}.tmp").exists()
+            if in_use or not _RESULT.fullmatch(path.name) or time.time() - path.stat().st_mtime < _LOCK_SECONDS:
                 continue
             with _locked(path if path.suffix == ".lock" else self.folder / f"{key}.lock") as free:
                 if free:

@@ -171,6 +171,11 @@ def test_what_as_much_text_could_attain_by_chromas_definitions(labels, make_retr
         assert values(labels, retrieved, f"span_{name}@{k}", "chroma", "attainable") == pytest.approx([attainable])
 
 
+@pytest.mark.parametrize("name", ["need_recall@1", "complete@1", "complete@5t"])
+def test_every_need_could_be_met(labels, make_retrieved, values, name: str) -> None:
+    assert values(labels, make_retrieved([(1, 0, 5)], [0]), name, column="attainable") == [1]
+
+
 @pytest.mark.parametrize("spans", ["exact", "chroma"])
 def test_perfect_retrieval_could_attain_1(labels, make_retrieved, values, spans: str) -> None:
     assert values(labels, make_retrieved([(0, 0, 40)], []), "span_precision_omega", spans, "attainable") == [1]
