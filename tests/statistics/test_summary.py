@@ -138,3 +138,10 @@ def test_a_value_above_the_attainable_one_by_rounding_is_all_of_it() -> None:
 @pytest.mark.parametrize(("distinct", "slices"), [(1, 1), (2, 3), (20, 21), (21, 1)])
 def test_a_field_has_slices_from_2_to_20_values(distinct: int, slices: int) -> None:
     assert len(query_slices([{"type": place % distinct} for place in range(42)], 42)) == slices
+
+
+def test_the_interval_of_a_margin_may_end_above_the_attainable_value() -> None:
+    values = [1.5, -3.5, -0.5, 0.25, -1, -2]
+    (row,) = summarise(scored("margin", values, -0.5), Clusters.of(range(6))).to_dict("records")
+    (expected,) = mean_intervals(np.array([values]), range(6), proportion=np.array([False]))
+    assert row["high"] == expected.high > row["attainable"] == -0.5
