@@ -8,10 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from workbench.datasets.sources import GoldenSource
-from workbench.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
+from workbench.embedding.chunk_encoder import EncoderChunks
+from workbench.embedding.embed import MemoryVectorCache, in_memory
+from workbench.embedding.late.pooling import DocumentSlices, LateChunkEncoder, Slice, pool, reader_of
 from workbench.embedding.late.windows import OVERLAP, Pool, frame_of, window_starts
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.torch_model import load
@@ -273,3 +276,13 @@ def test_a_model_whose_tokens_are_not_its_vector_is_refused_in_one_line(tmp_path
     with pytest.raises(ModelError, match="the prompt leaves no room in its 8 tokens"):
         SentenceTransformerEmbedder(document_prompt="word " * 9, max_tokens=8, pooling="late").encoder()
     assert SentenceTransformerEmbedder(model=model("mean", usual[:2], {"pooling_mode": "mean"}), pooling="late", backend="torch").encoder()
+
+
+def test_a_cache_in_memory_gives_the_vectors_of_one_on_disk(page: Document, tmp_path: Path) -> None:
+    table = pd.DataFrame([(0, start, end, "") for start, end, _ in slices_of(page, 4)], columns=["doc", "start", "end", "header"])
+    chunks = EncoderChunks([page], table, [])
+    held, stored = (
+        LateChunkEncoder(FAST).embed(chunks, cache, "", in_memory, list).vectors
+        for cache in (MemoryVectorCache(), VectorCache(tmp_path / "vectors.sqlite"))
+    )
+    np.testing.assert_array_equal(held, stored)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from workbench.embedding.embed import embed, text_keys
+from workbench.embedding.embed import MemoryVectorCache, embed, text_keys
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.remote_base import RemoteEmbedder
 from workbench.errors import ModelError, RunError
@@ -139,6 +139,14 @@ def test_vectors_of_another_dimension_than_those_kept_are_another_model(make: Ma
     with pytest.raises(RunError, match="returned vectors of 16 dimensions before and 8 now"):
         embed(TEXTS, embedder, "document", cache)
     assert len(cache.present(text_keys(TEXTS, embedder, "document"))) == 2
+
+
+def test_another_dimension_without_a_store_is_the_same_line(make: Make, provider: Provider) -> None:
+    cache, embedder = MemoryVectorCache(), make()
+    embed(TEXTS[:2], embedder, "document", cache)
+    provider.faults = [{"rows": lambda good: [row[:8] for row in good]}]
+    with pytest.raises(RunError, match=r"returned vectors of 16 dimensions before and 8 now.*or start Python anew and run again"):
+        embed(TEXTS, embedder, "document", cache)
 
 
 def test_an_input_that_the_server_finds_too_long_says_what_to_lower(make: Make, provider: Provider) -> None:

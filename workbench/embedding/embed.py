@@ -101,7 +101,7 @@ def embed(
 def _check_dimension(embedder: Embedder, dimension: int, vectors: Vectors, cache: VectorCache) -> None:
     if vectors.shape[1] != dimension:
         gave = f"returned vectors of {dimension} dimensions before and {vectors.shape[1]} now: the model has changed"
-        fix = f"serve the previous model, or delete {cache.path} and run again"
+        fix = f"serve the previous model, or {cache.way_to_empty} and run again"
         raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
 
 
@@ -181,6 +181,16 @@ class MemoryVectorCache(VectorCache):
     @contextmanager
     def open_connection(self) -> Iterator[None]:
         """Do nothing, since this cache has no file."""
+        yield
+
+    @property
+    def way_to_empty(self) -> str:
+        """Return what a person does to empty the cache."""
+        return "start Python anew"
+
+    @contextmanager
+    def lock(self, *names: str) -> Iterator[None]:
+        """Do nothing, since no other process has this cache."""
         yield
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:

@@ -16,7 +16,7 @@ from workbench.retrieval.index_manifest import FILE as INDEX_MANIFEST
 from workbench.storage.entry_manifest import MANIFEST, entry_fault
 from workbench.storage.findings import Finding
 from workbench.storage.folder_check import FolderCheck
-from workbench.storage.layout import LAYOUT, MARK, StoreMark, layout_of
+from workbench.storage.layout import LAYOUT, MARK, StoreMark, layout_of, of_another_version
 from workbench.storage.vector_check import check_vectors
 
 _INDEXES = "indexes"
@@ -47,8 +47,7 @@ def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
             write_text(root / MARK, StoreMark().model_dump_json())
         yield Finding("damage", f"{root / MARK} cannot be read", "written again")
     if layout != LAYOUT:
-        what = f"the store {root} was written by another version of Workbench (layout {layout}; this one uses {LAYOUT})"
-        yield Finding("stuck", what, "use that version")
+        yield Finding("stuck", of_another_version(root, layout), "use that version")
         return
     for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name != _INDEXES):
         yield from FolderCheck(folder, "store entry", MANIFEST, lambda path: entry_fault(path, path.parent.name, path.name)).findings(

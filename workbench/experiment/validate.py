@@ -15,7 +15,7 @@ from workbench.pipeline.configuration import Configuration
 
 Settings = dict[str, Any]
 # Deeper than any experiment, and far from Python's limit of recursion.
-_DEEPEST = 32
+DEEPEST = 32
 # Beyond this, numbers do not fit into the columns of a table.
 _LARGEST = 2.0**63
 # No path, file or table can contain these.
@@ -58,8 +58,8 @@ def component(
 
 def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
     """Yield the fault of each value that no setting has and no output can contain, such as infinity, NUL or a date."""
-    if depth > _DEEPEST:
-        yield f"{place[:80]}… is nested more than {_DEEPEST} deep"
+    if depth > DEEPEST:
+        yield f"{place[:80]}… is nested more than {DEEPEST} deep"
     elif isinstance(value, Mapping):
         yield from (
             f"{place or 'the experiment'} has the key {key!r}, which is not a text; put it in quotes"

@@ -9,7 +9,7 @@ import yaml
 from workbench.datasets.files import missing
 from workbench.datasets.lines import decoded
 from workbench.errors import InputError
-from workbench.experiment.validate import Settings, is_mapping
+from workbench.experiment.validate import DEEPEST, Settings, is_mapping
 
 _LARGEST = 200_000
 # Fixes by words of the problem.
@@ -28,10 +28,7 @@ _INDENT = re.compile(r"^[ \t]*[^\S \t\r\n]", re.MULTILINE)
 # Line breaks as YAML counts them.
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _NO_SPACE = re.compile(r"(?:^|[\s{,-])[A-Za-z_]\w*:[^\s/\\]")
-
-
-# Deeper than any experiment, and far from Python's limit of recursion.
-_DEEPEST = 32
+# The tags of the values that JSON has.
 _PLAIN = ("null", "bool", "int", "float", "str", "seq", "map")
 
 
@@ -110,8 +107,8 @@ def plain_value(text: str) -> Any:
         if isinstance(event, yaml.AliasEvent):
             raise _AliasError(problem="an alias", problem_mark=mark)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise yaml.MarkedYAMLError(problem=f"nested more than {_DEEPEST} deep", problem_mark=mark)
+        if depth > DEEPEST:
+            raise yaml.MarkedYAMLError(problem=f"nested more than {DEEPEST} deep", problem_mark=mark)
     return yaml.load(text, _PlainLoader)  # a SafeLoader
 
 

@@ -57,12 +57,22 @@ class EntryManifest(BaseModel):
         return ""
 
 
+def verified_manifest(folder: Path, kind: str, key: str) -> EntryManifest:
+    """Return the manifest of an entry whose files are as they were written. Raises ValueError with the difference if they are not."""
+    try:
+        manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
+        fault = manifest.fault(kind, key) or manifest.file_fault(folder)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{MANIFEST}: {type(error).__name__}") from error
+    if fault:
+        raise ValueError(fault)
+    return manifest
+
+
 def entry_fault(folder: Path, kind: str, key: str) -> str:
     """Return how the entry in a folder differs from the entry that was written, or an empty text."""
     try:
-        manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
-        return manifest.fault(kind, key) or manifest.file_fault(folder)
-    except ValueError:
-        return f"{MANIFEST} cannot be read"
-    except OSError as error:
-        return f"{error.strerror or type(error).__name__}"
+        verified_manifest(folder, kind, key)
+    except ValueError as error:
+        return str(error)
+    return ""

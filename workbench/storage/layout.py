@@ -25,6 +25,11 @@ def layout_of(root: Path) -> int:
     return StoreMark.model_validate_json(mark.read_bytes()).layout if mark.is_file() else LAYOUT
 
 
+def of_another_version(place: object, layout: int) -> str:
+    """Describe a store of another layout."""
+    return f"the store {place} was written by another version of Workbench (layout {layout}; this one uses {LAYOUT})"
+
+
 def check_mark(text: bytes, place: str) -> None:
     """Raise StoreError if the mark of the store at a place is of another layout or cannot be read."""
     try:
@@ -32,5 +37,4 @@ def check_mark(text: bytes, place: str) -> None:
     except ValueError as error:
         raise StoreError(f"the store {place} is corrupt ({MARK} cannot be read)", "run workbench doctor to repair it") from error
     if layout != LAYOUT:
-        what = f"the store {place} was written by another version of Workbench (layout {layout}; this one uses {LAYOUT})"
-        raise StoreError(what, "use that version, or choose another --outputs or WORKBENCH_STORE")
+        raise StoreError(of_another_version(place, layout), "use that version, or choose another --outputs or WORKBENCH_STORE")

@@ -24,7 +24,7 @@ from filelock import FileLock
 from workbench.core.files import store_errors, sync, write_text
 from workbench.core.fingerprint import file_digest
 from workbench.errors import StoreError
-from workbench.storage.entry_manifest import MANIFEST, EntryManifest
+from workbench.storage.entry_manifest import MANIFEST, EntryManifest, verified_manifest
 from workbench.storage.layout import MARK, StoreMark, check_mark
 
 __all__ = ["MANIFEST", "Draft", "Entry", "Store"]
@@ -58,7 +58,7 @@ class Entry:
     def file(self, name: str) -> Path:
         """Return the path of a file of the entry. Raises StoreError if its manifest does not list the file."""
         if name not in self.files:
-            raise StoreError(f"the store entry {self.folder} is corrupt ({name} is missing)", _fix(self.folder))
+            raise _corrupt(self.folder, f"{name} is missing")
         return self.folder / name
 
     @contextmanager
@@ -66,7 +66,7 @@ class Entry:
         try:
             yield self.file(name)
         except (OSError, ValueError) as error:
-            raise StoreError(f"the store entry {self.folder} is corrupt ({name}: {type(error).__name__})", _fix(self.folder)) from error
+            raise _corrupt(self.folder, f"{name}: {type(error).__name__}") from error
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,9 @@ class Store:
             return None
         self._check_layout()
         try:
-            manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
-            fault = manifest.fault(kind, key) or manifest.file_fault(folder)
-        except (OSError, ValueError) as error:
-            raise StoreError(f"the store entry {folder} is corrupt ({MANIFEST}: {type(error).__name__})", _fix(folder)) from error
-        if fault:
-            raise StoreError(f"the store entry {folder} is corrupt ({fault})", _fix(folder))
+            manifest = verified_manifest(folder, kind, key)
+        except ValueError as error:
+            raise _corrupt(folder, str(error)) from error
         return Entry(folder, manifest.seconds, False, frozenset(manifest.files))
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
@@ -197,5 +194,5 @@ class Store:
             shutil.rmtree(aside, ignore_errors=True)
 
 
-def _fix(folder: Path) -> str:
-    return f"delete the folder {folder} and run again to recompute it"
+def _corrupt(folder: Path, fault: str) -> StoreError:
+    return StoreError(f"the store entry {folder} is corrupt ({fault})", f"delete the folder {folder} and run again to recompute it")

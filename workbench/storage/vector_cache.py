@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 from numpy.typing import NDArray
 
 from workbench.core import batching
@@ -56,6 +57,20 @@ class VectorCache:
             # SQLite opens the file on the first read.
             connection.execute(f"SELECT 1 FROM {TABLE} LIMIT 1").fetchall()
             yield
+
+    @property
+    def way_to_empty(self) -> str:
+        """Return what a person does to empty the cache, for the fix of an error."""
+        return f"delete {self.path}"
+
+    @contextlib.contextmanager
+    def lock(self, *names: str) -> Iterator[None]:
+        """Hold a lock that all processes with this cache share."""
+        path = self.path.parent.joinpath(*names).with_suffix(".lock")
+        with store_errors(path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(path):
+                yield
 
     def put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Commit a batch in one transaction. Raises StoreError for a vector that has no direction, such as one with NaN."""

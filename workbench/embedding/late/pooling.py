@@ -8,10 +8,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
-from filelock import FileLock
 
 from workbench.core import batching
-from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import listed
 from workbench.core.progress import ProgressBar
@@ -171,16 +169,14 @@ class LateChunkEncoder(ChunkEncoder):
     def embed(self, chunks: EncoderChunks, cache: VectorCache, label: str, buffer: VectorBuffer, peers: PeerTables) -> EmbeddedTexts:
         """Encode each document once for all vectors missing for these chunks and their peers."""
         documents, reader, encoded = chunks.documents, reader_of(self.embedder), 0
-        lock = cache.path.parent / "late" / f"{fingerprint([reader.document_key(document).hex() for document in documents])}.lock"
+        corpus = fingerprint([reader.document_key(document).hex() for document in documents])
 
         def encode() -> None:
             nonlocal encoded
-            with store_errors(lock.parent):
-                lock.parent.mkdir(parents=True, exist_ok=True)
-                # One of several processes makes the pass over these documents, and the others find its vectors.
-                with FileLock(lock):
-                    wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
-                    encoded += pool(_document_slices(documents, wanted), reader, cache, label)
+            # One of several processes makes the pass over these documents, and the others find its vectors.
+            with cache.lock("late", corpus):
+                wanted = pd.concat([chunks.table, *peers()], ignore_index=True)
+                encoded += pool(_document_slices(documents, wanted), reader, cache, label)
 
         requests = _document_slices(documents, chunks.table)
         keys = np.frombuffer(b"".join(key for request in requests for key in reader.keys(request)), dtype=KEY)
