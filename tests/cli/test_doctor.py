@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -28,6 +29,23 @@ connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
 print("held", flush=True)
 time.sleep(600)
 """
+
+
+SEARCH = """
+import sys, time
+from pathlib import Path
+from workbench.retrieval.chroma_index import open_collection
+with open_collection(Path(sys.argv[1])):
+    print("open", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A temporary folder without what other tests left."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
 
 
 @pytest.fixture
@@ -246,3 +264,18 @@ def test_of_a_linked_result_that_is_damaged_only_the_link_is_deleted(outputs: Pa
     assert done.exit_code == 0, done.output
     assert f"the store entry {entry} is corrupt (searches.json has changed since it was written): deleted" in done.stdout
     assert (entry.is_symlink(), target.is_dir()) == (False, True)
+
+
+def test_copies_of_indexes_that_killed_searches_left_are_deleted(
+    outputs: Path, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    child = start(SEARCH, next((outputs / ".indexes").glob("*/")))
+    assert child.stdout.readline() == "open\n"
+    (copy,) = tmp_path.glob("workbench-index-*")
+    os.utime(copy, (0, 0))
+    assert doctor(outputs).stdout.endswith("no damage, nothing unused\n")
+    child.kill()
+    child.wait()
+    os.utime(copy, (0, 0))
+    assert f"{copy} was left by a process that was killed: deleted" in doctor(outputs).stdout
+    assert not copy.exists()

@@ -1,5 +1,8 @@
 """Verify the store, the vector cache and the indexes of an outputs folder, and delete or rebuild what is damaged or unused."""
 
+import os
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +14,7 @@ from workbench.errors import InputError, StoreError
 from workbench.pipeline.context import Workspace
 from workbench.results.history import history_path, read_history
 from workbench.results.question_scores import read_scores, scores_path
-from workbench.retrieval.chroma_index import check_index
+from workbench.retrieval.chroma_index import COPY, check_index
 from workbench.retrieval.index_manifest import FILE as INDEX_MANIFEST
 from workbench.storage.entry_manifest import MANIFEST, entry_fault
 from workbench.storage.findings import Finding
@@ -35,6 +38,7 @@ def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
         yield from FolderCheck(folder, "index", INDEX_MANIFEST, check_index).findings(repair)
     yield from _check_history(workspace.outputs, repair)
     yield from _unfinished_files(workspace.outputs, repair)
+    yield from _unused_copies(repair)
 
 
 def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
@@ -72,12 +76,25 @@ def _check_history(outputs: Path, repair: bool) -> Iterator[Finding]:
 def _unfinished_files(outputs: Path, repair: bool) -> Iterator[Finding]:
     """Yield files that a killed process was writing: `.<name>.<process>.tmp`."""
     for path in sorted(path for pattern in ("", "*/", "*/*/") for path in outputs.glob(f"{pattern}.*.tmp")):
-        process = path.name.split(".")[-2]
-        if not process.isdecimal() or psutil.pid_exists(int(process)) or time.time() - path.stat().st_mtime < _WRITING_SECONDS:
-            continue
-        if repair:
-            path.unlink(missing_ok=True)
-        yield Finding("unused", f"{path} was left by a process that was killed", "deleted")
+        if _is_abandoned(path, path.name.split(".")[-2]):
+            if repair:
+                path.unlink(missing_ok=True)
+            yield Finding("unused", f"{path} was left by a process that was killed", "deleted")
+
+
+def _unused_copies(repair: bool) -> Iterator[Finding]:
+    """Yield the copies of indexes that a killed process was searching: `workbench-index-<process>-…`, of any outputs of this user."""
+    for path in sorted(Path(tempfile.gettempdir()).glob(f"{COPY}*-*")):
+        process = path.name.removeprefix(COPY).partition("-")[0]
+        if path.lstat().st_uid == os.getuid() and path.is_dir() and not path.is_symlink() and _is_abandoned(path, process):
+            if repair:
+                shutil.rmtree(path)
+            yield Finding("unused", f"{path} was left by a process that was killed", "deleted")
+
+
+def _is_abandoned(path: Path, process: str) -> bool:
+    """Return whether the process that wrote a file or folder is gone, and for so long that it is not of another machine."""
+    return process.isdecimal() and not psutil.pid_exists(int(process)) and time.time() - path.stat().st_mtime >= _WRITING_SECONDS
 
 
 def exit_code(findings: list[Finding], repair: bool) -> int:

@@ -28,6 +28,8 @@ from workbench.storage.vector_cache import Vectors
 VERSION = 3
 COLLECTION = "chunks"
 SPACE = "cosine"
+# The beginning of a copy's name, before the process, by which doctor finds the copies of killed processes.
+COPY = "workbench-index-"
 _DATABASE, _GRAPH = "chroma.sqlite3", "index_metadata.pickle"
 _SELF_RECALL = 0.95
 _AUDITED = 200
@@ -108,7 +110,7 @@ def open_collection(folder: Path) -> Iterator[Any]:
 def _copied(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder with the index, since Chroma writes into a folder that it opens. Large files are links."""
     manifest = read_manifest(folder)
-    with tempfile.TemporaryDirectory(prefix="workbench-index-") as copy:
+    with tempfile.TemporaryDirectory(prefix=f"{COPY}{os.getpid()}-") as copy:
         for name in manifest.files if manifest else ():
             source, target = folder / name, Path(copy, name)
             target.parent.mkdir(parents=True, exist_ok=True)
