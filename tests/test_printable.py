@@ -90,3 +90,10 @@ def test_everything_is_printed_by_two_functions() -> None:
             }:
                 found.add(path.relative_to(PACKAGE).as_posix())
     assert found == allowed
+
+
+def test_the_beginning_of_a_long_secret_is_left_out_too() -> None:
+    secret = "sk-topsecret-ABCDEFG12345"
+    assert printable(f"key {secret[:14]}**** is wrong", [secret]) == "key …**** is wrong"
+    assert printable(f"key {secret} is wrong", [secret]) == "key … is wrong"
+    assert printable("key sk-top is short", [secret]) == "key sk-top is short"

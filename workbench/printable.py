@@ -36,8 +36,7 @@ def printable(text: str, secrets: Iterable[str] = ()) -> str:
     no model \x1b]0;owned\x07 at https://host/v1?api_key=…&page=2
     """
     for secret in sorted({form for one in secrets for form in (one, quote(one, safe=""), unquote(one)) if form}, key=len, reverse=True):
-        edges = ("", "") if len(secret) >= _LONG else (r"(?<![^\W_])", r"(?![^\W_])")
-        text = re.sub(f"{edges[0]}{re.escape(secret)}{edges[1]}", HIDDEN, text)
+        text = re.sub(_pattern(secret), HIDDEN, text)
     if "://" in text:
         text = _QUERY.sub(rf"\1{HIDDEN}", _USER.sub("", text))
     return _CONTROLS.sub(_visible, _HEADER.sub(rf"\1{HIDDEN}", text))
@@ -54,6 +53,16 @@ def passwords_of(url: str) -> list[str]:
     pairs = [pair.partition("=") for pair in parts.query.split("&")]
     named = [value for name, _, value in pairs if re.fullmatch(_NAME, name, re.IGNORECASE)]
     return [parts.netloc.rpartition("@")[0].partition(":")[2], *named]
+
+
+def _pattern(secret: str) -> str:
+    """Return the pattern of a secret: a short one as a whole word, a long one also when it is cut off after its first letters."""
+    if len(secret) < _LONG:
+        return rf"(?<![^\W_]){re.escape(secret)}(?![^\W_])"
+    if len(secret) < 2 * _LONG:
+        return re.escape(secret)
+    first, rest = secret[:_LONG], secret[_LONG:]
+    return re.escape(first) + "".join(f"(?:{re.escape(letter)}" for letter in rest) + ")?" * len(rest)
 
 
 def _visible(match: re.Match[str]) -> str:

@@ -111,9 +111,9 @@ def test_reports_and_notebooks_are_never_taken_from_a_shared_store(
         draft.values("terminal", ["all is well"])
 
     Store(shared).obtain("reports", key, attack)
-    page, lines, errors = publish_run(outcome, lambda _: None)
-    assert not errors
-    assert "alert(1)" not in page.read_text("utf-8")
-    assert "all is well" not in lines
+    published = publish_run(outcome, lambda _: None)
+    assert not published.errors
+    assert "alert(1)" not in published.report.read_text("utf-8")
+    assert "all is well" not in published.lines
     assert (outputs / ".store" / "reports" / key).is_dir()
     assert not (shared / "notebooks").exists()

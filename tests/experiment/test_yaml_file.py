@@ -88,3 +88,10 @@ def test_another_path_is_suggested_for_one_that_is_no_experiment(tmp_path: Path,
     ]:
         with pytest.raises(InputError, match=message):
             read_yaml(Path(path), KEYS)
+
+
+def test_an_escape_beyond_unicode_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text('name: "\\U0011ffff"\n')
+    with pytest.raises(InputError, match="an escape that is no character"):
+        read_yaml(path, KEYS)

@@ -53,15 +53,16 @@ print(json.dumps(["left" in globals(), hasattr(json, "left"), os.environ.get("LE
 # What a cell can see of the process it runs in, that is, where a forked kernel could differ from a plain one.
 STATE = """
 import workbench, nbformat
-import json, os, sys, signal, matplotlib, psutil, threading
-own = {name: value for name, value in os.environ.items() if name not in ("JPY_PARENT_PID", "PYDEVD_USE_FRAME_EVAL")}
+import hashlib, json, os, sys, signal, matplotlib, psutil, threading
+# Digests, because a notebook must not keep the keys.
+own = {name: hashlib.sha256(value.encode()).hexdigest() for name, value in os.environ.items() if name not in ("JPY_PARENT_PID", "PYDEVD_USE_FRAME_EVAL")}
 own_files = [one for one in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{one}") and "socket" not in os.readlink(f"/proc/self/fd/{one}")]
 print(json.dumps({
     "path": sys.path, "environment": own, "folder": os.getcwd(), "backend": matplotlib.get_backend(), "lark": "lark" in sys.modules,
     "main": sys.modules["__main__"].__dict__ is globals(), "name": __name__, "argv": [os.path.basename(sys.argv[0]), sys.argv[1]],
     "interrupt": str(signal.getsignal(signal.SIGINT).__class__), "child": str(signal.getsignal(signal.SIGCHLD)),
     "leader": os.getpid() == os.getsid(0) == os.getpgid(0), "parent": os.environ["JPY_PARENT_PID"] == str(os.getppid()),
-    "ports": len(psutil.Process().net_connections("inet")), "executable": sys.executable, "flags": str(sys.flags), "input": sys.stdin.__class__.__name__,
+    "ports": len(psutil.Process().net_connections("inet")), "executable": sys.executable, "flags": str(sys.flags).replace("safe_path=True", "safe_path=False"), "input": sys.stdin.__class__.__name__,
 }, sort_keys=True))
 """
 # What starts threads of its own, in a process that was forked from one with such libraries loaded.
@@ -388,3 +389,14 @@ def test_two_at_once_where_there_are_cores_and_memory(monkeypatch):
     assert machine(1, 8) == 1
     assert machine(4, 1.5) == 1
     assert machine(4, 0.1) == 1
+
+
+def test_a_module_of_the_working_directory_does_not_replace_another(tmp_path, monkeypatch):
+    for name in ("json", "psutil", "matplotlib", "workbench"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})")
+    monkeypatch.chdir(tmp_path)
+    with Kernels(["workbench.api.results"], lambda _: None) as kernels:
+        (tmp_path / "notebooks").mkdir()
+        assert run(tmp_path / "notebooks", kernels, "print(6 * 7)")[0].text == "42\n"
+        assert kernels.forks
+    assert not (tmp_path / "ran").exists()

@@ -1,6 +1,7 @@
 """Read the mapping in a YAML file. A fault names its line and column, shows the line and says how to mend it."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -101,7 +102,7 @@ def _file(path: Path, example: str) -> Path:
 def plain_value(text: str) -> Any:
     """Return the value of a YAML text, made of what JSON has. Raises YAMLError, also for aliases, deep nesting and infinite numbers."""
     depth = 0
-    for event in yaml.parse(text, yaml.SafeLoader):
+    for event in _events(text):
         mark = cast(yaml.Mark | None, event.start_mark)
         # Aliases can expand a few lines into gigabytes, and no experiment needs them.
         if isinstance(event, yaml.AliasEvent):
@@ -110,6 +111,14 @@ def plain_value(text: str) -> Any:
         if depth > DEEPEST:
             raise yaml.MarkedYAMLError(problem=f"nested more than {DEEPEST} deep", problem_mark=mark)
     return yaml.load(text, _PlainLoader)  # a SafeLoader
+
+
+def _events(text: str) -> Iterator[Any]:
+    """Yield PyYAML's events. An escape beyond Unicode is an error of YAML."""
+    try:
+        yield from yaml.parse(text, yaml.SafeLoader)
+    except (ValueError, OverflowError) as error:
+        raise yaml.YAMLError(f"an escape that is no character ({error})") from None
 
 
 class _AliasError(yaml.MarkedYAMLError):

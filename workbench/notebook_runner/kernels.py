@@ -74,7 +74,8 @@ class ForkServer:
         self._control, theirs = socket.socketpair()
         self._control.settimeout(_SERVER_SECONDS)
         with theirs:
-            command = [sys.executable, "-m", "workbench.notebook_runner.kernel_server", str(theirs.fileno()), *_PRELOADED, *modules]
+            # -P: a module of the working directory must not be imported in place of another one.
+            command = [sys.executable, "-P", "-m", "workbench.notebook_runner.kernel_server", str(theirs.fileno()), *_PRELOADED, *modules]
             # In a separate session, so that Ctrl-C reaches only this process, which then ends the others.
             # The backend is the one that a kernel sets before importing matplotlib.
             environment = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"} | os.environ

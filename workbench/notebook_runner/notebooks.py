@@ -17,7 +17,7 @@ import nbformat
 import workbench
 from workbench.core.files import write_atomically
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
-from workbench.errors import InputError, NotebookError
+from workbench.errors import InputError, NotebookError, WorkbenchError
 from workbench.notebook_runner.kernels import Kernels
 from workbench.report.records import MIME
 from workbench.storage.result_store import Draft, Store
@@ -116,7 +116,7 @@ def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: P
         # Keep the notebook only for papermill's own failures: that of a killed or timed-out kernel is marked as completed.
         shutil.copyfile(executed, failed)
         raise NotebookError(f"the notebook {name} failed: {error.ename}: {error.evalue}", f"open {failed}") from error
-    except OSError:
+    except (OSError, WorkbenchError):
         raise
     except Exception as error:  # nbclient's errors of dead and slow kernels, jupyter_client's of messages it cannot read, ZeroMQ's
         what = f"the kernel of the notebook {name} did not finish ({type(error).__name__})"

@@ -1,9 +1,11 @@
 import itertools
 
+from matplotlib import rc_context
 from matplotlib.text import Text
 
 from workbench.report.figures.canvas import canvas, spanned
 from workbench.report.figures.plots import Point, frontier, lengths
+from workbench.report.render.svg import inline_svg
 
 
 def test_names_in_the_figure_do_not_overlap() -> None:
@@ -36,3 +38,12 @@ def test_names_with_dollars_are_no_formulas() -> None:
     figure = frontier([Point("a$b$", 1, 0.5, True, True), Point("$", 2, 0.6, True, True)], "recall@5", "ms")
     figure.canvas.draw()
     assert canvas(2)[0].get_figwidth() == figure.get_figwidth()
+
+
+def test_a_matplotlibrc_of_the_working_directory_does_not_style_figures() -> None:
+    with rc_context({"text.usetex": True, "font.size": 40, "axes.facecolor": "red"}):
+        figure = lengths([10, 20, 60], [5, 3, 1], 48)
+        drawn = inline_svg(figure, "lengths", "Lengths")
+    assert not figure.axes[0].xaxis.label.get_usetex()
+    assert figure.axes[0].get_facecolor() == (1, 1, 1, 1)
+    assert "<text" in drawn

@@ -1,6 +1,7 @@
 """The style of all figures: colours that also differ in lightness, and text that is legible on a phone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,18 +23,28 @@ MOST_NAMES = 12
 _LEAST_SPAN = 0.3
 
 
+@contextmanager
+def own_style() -> Iterator[None]:
+    """Use Workbench's style instead of that of a matplotlibrc, which may be in the working directory."""
+    # Imported here because only figures need it.
+    from matplotlib import rc_context, rcdefaults
+
+    with rc_context():
+        rcdefaults()
+        with rc_context({"font.size": POINTS, "font.family": "DejaVu Sans"}):
+            yield
+
+
 def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list[Axes]]":
     """Make an empty figure `height` inches high with stacked panels of these relative heights."""
     # Avoid pyplot with its global state and the kernel's inline display.
-    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    with rc_context({"font.size": POINTS, "font.family": "DejaVu Sans"}):
-        figure = Figure(figsize=(WIDTH_INCHES, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08), facecolor="white")
-        FigureCanvasAgg(figure)
-        axes = list(figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False, height_ratios=panels)[:, 0])
+    figure = Figure(figsize=(WIDTH_INCHES, height), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08), facecolor="white")
+    FigureCanvasAgg(figure)
+    axes = list(figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False, height_ratios=panels)[:, 0])
     for panel in axes:
         _plain(panel)
     return figure, axes

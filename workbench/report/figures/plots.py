@@ -24,6 +24,7 @@ from workbench.report.figures.canvas import (
     canvas,
     name_ends,
     name_rows,
+    own_style,
     plain,
     spanned,
 )
@@ -56,6 +57,7 @@ class IntervalRow(NamedTuple):
     solid: bool
 
 
+@own_style()
 def differences(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
     """Plot each difference with its interval in a row, as a solid point if significant, else as a ring."""
     figure, axes = _intervals(rows, title, [signed(row.estimate.value, digits) for row in rows], digits)
@@ -63,6 +65,7 @@ def differences(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure
     return figure
 
 
+@own_style()
 def means(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
     """Plot each mean with its interval in a row, as a solid point in the tie set, else as a ring."""
     return _intervals(rows, f"{title} with 95 % intervals", [number(row.estimate.value, digits) for row in rows], digits)[0]
@@ -81,6 +84,7 @@ def _intervals(rows: Sequence[IntervalRow], title: str, values: Sequence[str], d
     return figure, axes
 
 
+@own_style()
 def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]]) -> "Figure":
     """Plot recall of evidence against delivered tokens by label, and emphasise the first four lines. Empty labels are not drawn."""
     figure, (axes,) = canvas(_height(label for label, _ in recalls))
@@ -118,6 +122,7 @@ class Point(NamedTuple):
     high: float = math.nan
 
 
+@own_style()
 def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
     """Plot quality against cost: solid points on the frontier, rings behind it, crosses if not ranked. Empty labels are not drawn."""
     figure, (axes,) = canvas(_height(point.label for point in points))
@@ -142,6 +147,7 @@ def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
     return figure
 
 
+@own_style()
 def lengths(tokens: Sequence[int], chunks: Sequence[int], window: int | None) -> "Figure":
     """Plot a histogram of chunk lengths, with the embedder's window if it has one."""
     numbers, weights = np.asarray(tokens, dtype=np.int64), np.asarray(chunks, dtype=np.int64)
@@ -178,6 +184,7 @@ class Trend:
     levels: "Levels"
 
 
+@own_style()
 def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]) -> "Figure":
     """Plot stacked panels on the same axes. `dates` (place, day) are the runs of the experiment, oldest first."""
     first, last = dates[0][0], dates[-1][0]

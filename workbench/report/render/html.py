@@ -29,6 +29,7 @@ from workbench.report.text.sentences import folder_of
 from workbench.report.text.summary import answered, headline, opening
 from workbench.results.run_tables import RunTables
 
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 # In reading order.
 _SECTIONS = (ranking, differences, curves, sizes, costs, slices, answerable, pairs, drill_section, exploratory, cards, method, provenance)
@@ -68,8 +69,8 @@ def rendered(document: Report) -> str:
     context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     text = environment().get_template("report.html.j2").render(context | shown)
-    # A browser reads NUL as U+FFFD, and half a surrogate pair is not valid UTF-8.
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+    # HTML does not allow control characters, which a terminal would obey, and half a surrogate pair is not valid UTF-8.
+    return _CONTROLS.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
 
 
 def policy(script: str, style: str) -> str:

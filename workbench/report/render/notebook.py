@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, without_formulas
-from workbench.report.figures.canvas import WIDTH_INCHES
+from workbench.report.figures.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Beside, Block, Figure, Section
 from workbench.report.render.html import environment
 
@@ -128,7 +128,8 @@ def picture(drawing: "Drawing", alt: str) -> Picture:
     from PIL import Image
 
     drawn, packed = io.BytesIO(), io.BytesIO()
-    drawing.savefig(drawn, format="png", dpi=_DOTS_PER_INCH)
+    with own_style():
+        drawing.savefig(drawn, format="png", dpi=_DOTS_PER_INCH)
     image = Image.open(drawn).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
     image.save(packed, format="png", optimize=True)
     return Picture(packed.getvalue(), alt)

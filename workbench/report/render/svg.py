@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from workbench.report.figures.canvas import ACCENT, FAINT, INK, LINES, MUTED, PAPER
+from workbench.report.figures.canvas import ACCENT, FAINT, INK, LINES, MUTED, PAPER, own_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ def inline_svg(figure: "Figure", name: str, alt: str) -> Markup:
     from matplotlib import rc_context
 
     drawn = io.BytesIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+    with own_style(), rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(drawn, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")), transparent=True)
     root = ElementTree.fromstring(_CONTROL.sub("", drawn.getvalue().decode("utf-8")))
     for parent in list(root.iter()):
