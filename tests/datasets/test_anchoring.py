@@ -12,6 +12,7 @@ from workbench.datasets.anchoring import TextSearch, with_recurrences
 from workbench.datasets.checks import faults, notes
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.sources import BeirSource, GoldenSource
+from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Need, Qrel, Query, Span
 
 DOCUMENTS = {
@@ -195,13 +196,13 @@ def places(*texts: str) -> TextSearch:
 
 
 def test_overlapping_places_are_found_and_none_across_documents() -> None:
-    assert places("aaa", "a", "").verbatim("aa") == [Span("d0", 0, 2), Span("d0", 1, 3)]
-    assert places("ab", "ab").verbatim("b\x00a") == []
-    assert places("ab").verbatim("") == []
+    assert list(places("aaa", "a", "").verbatim("aa")) == [Span("d0", 0, 2), Span("d0", 1, 3)]
+    assert list(places("ab", "ab").verbatim("b\x00a")) == []
+    assert list(places("ab").verbatim("")) == []
 
 
 def test_other_white_space_is_found_at_the_offsets_of_the_document() -> None:
-    found = places("x one\n\n  two\u00a0three. y", "one two three.").loosely(" one two  three.\n")
+    found = list(places("x one\n\n  two\u00a0three. y", "one two three.").loosely(" one two  three.\n"))
     assert found == [Span("d0", 2, 19), Span("d1", 0, 14)]
 
 
@@ -213,12 +214,12 @@ def test_every_verbatim_place_is_found_and_only_those(texts: list[str], text: st
         for at in range(len(document))
         if document.startswith(text, at)
     ]
-    assert places(*texts).verbatim(text) == slow
+    assert list(places(*texts).verbatim(text)) == slow
 
 
 @given(texts=st.lists(WORDS, min_size=1, max_size=3), text=WORDS.filter(str.strip))
 def test_every_loose_place_has_the_same_words(texts: list[str], text: str) -> None:
-    found = places(*texts).loosely(text)
+    found = list(places(*texts).loosely(text))
     for span in found:
         assert texts[int(span.doc_id[1:])][span.start : span.end].split() == text.split()
     pattern = r"\s+".join(map(re.escape, text.split()))
@@ -226,4 +227,34 @@ def test_every_loose_place_has_the_same_words(texts: list[str], text: str) -> No
 
 
 def test_a_text_that_almost_recurs_everywhere_is_not_found() -> None:
-    assert places("ab" * 500_000).verbatim("ab" * 1000 + "c") == []
+    assert list(places("ab" * 500_000).verbatim("ab" * 1000 + "c")) == []
+
+
+def test_a_text_in_very_many_places_is_a_fault_unless_a_document_is_named(tmp_path: Path) -> None:
+    rows = [{"doc_id": "long", "text": "a" * 300_000 + " b" * 5000}, {"doc_id": "short", "text": "a  b"}]
+    (tmp_path / "documents.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    questions: list[dict[str, Any]] = [{"query_id": f"q{row}", "query": f"{row}?", "relevant_chunks": ["a"]} for row in range(2000)]
+    questions += [
+        {"query_id": "loose", "query": "loose?", "relevant_chunks": ["b\nb"]},
+        {"query_id": "named", "query": "named?", "relevant_chunks": [{"doc_id": "short", "text": "a"}]},
+        {"query_id": "judged", "query": "judged?", "relevant_doc_ids": ["short"], "relevant_chunks": ["b"]},
+    ]
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
+    draft = GoldenSource(path=str(tmp_path)).read()
+    many = "is in more than 1,000 places; quote more of the document, or give evidence as start and end"
+    found = wrong(draft)
+    assert (len(found), found[0]) == (2001, f"questions.jsonl:1 relevant chunk 'a' of question 'q0' {many}")
+    assert found[-1] == f"questions.jsonl:2001 relevant chunk 'b b' of question 'loose' {many}"
+    assert [(row.query_id, row.span) for row in draft.evidence] == [("named", Span("short", 0, 1)), ("judged", Span("short", 3, 4))]
+
+
+def test_evidence_that_recurs_in_very_many_places_is_a_fault() -> None:
+    queries = tuple(Query(f"q{row}", "?") for row in range(2000))
+    needs = tuple(Need(query.query_id, (Span("d", 0, 1),)) for query in queries)
+    dataset = Dataset("x", (Document("d", "a" * 300_000),), queries, tuple(Qrel(query.query_id, "d", 1) for query in queries), needs)
+    with pytest.raises(DatasetError) as caught:
+        with_recurrences(dataset)
+    assert len(caught.value.faults) == 2000
+    assert caught.value.faults[0] == (
+        "evidence 'a' of question 'q0' is in more than 10,000 places; give longer evidence, or leave recurrences out"
+    )

@@ -4,8 +4,10 @@ import socket
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow import parquet
 
 import workbench
 from workbench.cli.main import main
@@ -167,6 +169,33 @@ def test_parquet_that_unpacks_to_more_than_the_limit_is_a_fault(golden: Path) ->
     assert (golden / "questions.parquet").stat().st_size < 100_000
     with pytest.raises(DatasetError, match=r"questions\.parquet unpacked has \d+ MB, more than max_file_mb allows \(8\)"):
         recognise(str(golden), None, max_file_mb=8).load()
+
+
+REPEATED = pa.array([0] * 30_000, pa.int32())
+TEXT = pa.array(["x" * 100_000])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.DictionaryArray.from_arrays(REPEATED, TEXT),
+        TEXT.take(pa.array([0] * 300)),
+        pa.array([["x" * 100_000] * 300]),
+        pa.array([[("x" * 100_000, "y")] * 300], pa.map_(pa.string(), pa.string())),
+        pa.array([{"x": "x" * 100_000}] * 300),
+        pa.array([b"x" * 100_000] * 300, pa.binary(100_000)),
+        pa.nulls(5_000_000),
+        pa.array([[None] * 1_000_000], pa.list_(pa.null())),
+        pa.array([1] * 1_000_000),
+    ],
+    ids=["a dictionary", "text", "a list", "a map", "a struct", "fixed bytes", "nulls", "a list of nulls", "numbers"],
+)
+def test_a_small_parquet_file_of_values_that_repeat_is_refused_before_they_fill_memory(golden: Path, column: pa.Array) -> None:
+    (golden / "questions.jsonl").unlink()
+    parquet.write_table(pa.table({"query": column}), golden / "questions.parquet")
+    assert (golden / "questions.parquet").stat().st_size < 30_000
+    with pytest.raises(DatasetError, match=r"questions\.parquet unpacked has \d+ MB, more than max_file_mb allows \(20\)"):
+        recognise(str(golden), None, max_file_mb=20).load()
 
 
 def test_a_name_that_is_not_utf_8_is_a_fault_that_can_be_printed(golden: Path) -> None:

@@ -5,9 +5,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from tests.dataset_tables import write_table
 from workbench.datasets.sources import BeirSource, TableSource
@@ -172,6 +174,27 @@ def test_parquet_that_is_none_or_holds_what_json_does_not_is_named(tmp_path: Pat
     (tmp_path / "questions.parquet").write_text("no parquet")
     with pytest.raises(InputError, match=r"questions\.parquet is not a parquet file"):
         TableSource(path=str(tmp_path)).load()
+
+
+@pytest.mark.parametrize("days", [pa.array([0] * 1001 + [2**52], pa.timestamp("ms")), pa.array([0] * 1001 + [2**30], pa.date32())])
+def test_a_date_in_parquet_that_no_calendar_has_is_named_with_its_row_and_column(tmp_path: Path, days: pa.Array) -> None:
+    pd.DataFrame({"doc_id": ["d"], "text": ["Ada"]}).to_parquet(tmp_path / "documents.parquet")
+    parquet.write_table(pa.table({"query": ["a?"] * 1002, "day": days}), tmp_path / "questions.parquet")
+    with pytest.raises(DatasetError, match=r"questions\.parquet row 1002 has a value in column 'day' that cannot be read"):
+        TableSource(path=str(tmp_path)).load()
+
+
+def test_parquet_text_is_the_same_in_any_encoding(tmp_path: Path) -> None:
+    pd.DataFrame({"doc_id": ["d"], "text": ["Ada"]}).to_parquet(tmp_path / "documents.parquet")
+    names = ["kind", "plain", "delta", "number"]
+    kinds = pa.array(["x", "y"]).dictionary_encode()
+    table = pa.table([["a?", "b?"], [["d"], ["d"]], kinds, ["x", "y"], ["x", "y"], [1, 2]], ["query", "relevant_doc_ids", *names])
+    encodings = {"plain": "PLAIN", "delta": "DELTA_BYTE_ARRAY"}
+    parquet.write_table(table, tmp_path / "questions.parquet", use_dictionary=["kind", "query"], column_encoding=encodings)
+    first, second = TableSource(path=str(tmp_path)).load().queries
+    assert [dict(query.metadata) for query in (first, second)] == [
+        {"kind": text, "plain": text, "delta": text, "number": number} for text, number in (("x", 1), ("y", 2))
+    ]
 
 
 def again(dataset: Dataset, suffix: str) -> Dataset:

@@ -2,18 +2,24 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby, islice
 
+from workbench.core.formatting import count
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, Quote
 from workbench.datasets.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
+from workbench.errors import DatasetError
 from workbench.records import Dataset, Document, Need, Qrel, Span
 
 # No valid document contains this separator, so no text is found across two documents.
 _END = "\x00"
+# A text in more places says little about where the answer is, and each place costs memory.
+MOST_PLACES = 1000
+# More, since single digits are evidence in published datasets.
+MOST_RECURRENCES = 10_000
 # Query and document.
 Pair = tuple[str, str]
 
@@ -23,19 +29,24 @@ class TextSearch:
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._documents = tuple(documents)
+        self._rows = {document.doc_id: row for row, document in enumerate(self._documents)}
         self._joined = _Joined([document.text for document in self._documents])
 
-    def verbatim(self, text: str) -> list[Span]:
-        """Return every occurrence of the text, including overlapping ones, by document and position."""
-        return [Span(self._documents[row].doc_id, start, start + len(text)) for row, start in self._joined.find(text)]
+    def verbatim(self, text: str, doc_ids: Iterable[str] | None = None) -> Iterator[Span]:
+        """Yield every occurrence of the text, including overlapping ones, by document and position, in all or in the given documents."""
+        for row, start in self._joined.find(text, self._rows_of(doc_ids)):
+            yield Span(self._documents[row].doc_id, start, start + len(text))
 
-    def loosely(self, text: str) -> list[Span]:
-        """Return every occurrence of the text's words with any white space between them, as offsets into the document."""
+    def loosely(self, text: str, doc_ids: Iterable[str] | None = None) -> Iterator[Span]:
+        """Yield every occurrence of the text's words with any white space between them, as offsets into the document."""
         words = text.split()
-        rows = dict.fromkeys(row for row, _ in self._normalised.find(" ".join(words)))
         pattern = re.compile(r"\s+".join(re.escape(word) for word in words))
-        documents = [self._documents[row] for row in rows]
-        return [Span(document.doc_id, *match.span()) for document in documents for match in pattern.finditer(document.text)]
+        for row, _ in groupby(row for row, _ in self._normalised.find(" ".join(words), self._rows_of(doc_ids))):
+            document = self._documents[row]
+            yield from (Span(document.doc_id, *match.span()) for match in pattern.finditer(document.text))
+
+    def _rows_of(self, doc_ids: Iterable[str] | None) -> list[int] | None:
+        return None if doc_ids is None else sorted({self._rows[doc_id] for doc_id in doc_ids if doc_id in self._rows})
 
     @cached_property
     def _normalised(self) -> "_Joined":
@@ -47,15 +58,17 @@ class _Joined:
         self._text = _END.join(texts)
         self._starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
 
-    def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield (row of the text, position in it) of every occurrence."""
+    def find(self, text: str, rows: list[int] | None) -> Iterator[tuple[int, int]]:
+        """Yield (row of the text, position in it) of every occurrence, in all texts or in those of the given rows."""
         if not text or _END in text:
             return
-        at = self._text.find(text)
-        while at >= 0:
-            row = bisect_right(self._starts, at) - 1
-            yield row, at - self._starts[row]
-            at = self._text.find(text, at + 1)
+        whole = [(0, len(self._text))]
+        for first, end in whole if rows is None else [(self._starts[row], self._starts[row + 1] - 1) for row in rows]:
+            at = self._text.find(text, first, end)
+            while at >= 0:
+                row = bisect_right(self._starts, at) - 1
+                yield row, at - self._starts[row]
+                at = self._text.find(text, at + 1, end)
 
 
 def anchor(draft: DatasetDraft) -> None:
@@ -71,11 +84,18 @@ def anchor(draft: DatasetDraft) -> None:
     grades = {(qrel.query_id, qrel.doc_id): qrel.relevance for qrel, _ in draft.qrels}
     # Use a copy, since a document that one quote makes relevant must not affect the next quote.
     given = dict(grades)
+    relevant: dict[str, list[str]] = {}
+    for query_id, doc_id in (pair for pair, grade in given.items() if grade > 0):
+        relevant.setdefault(query_id, []).append(doc_id)
     evidence = {(row.query_id, row.span) for row in draft.evidence}
     for quote in draft.quotes:
         if quote.doc_id is not None and quote.doc_id not in documents:
             _fault(quote, f"points to document {quote.doc_id!r}, {ids.unknown('document', quote.doc_id)}", draft)
-        elif spans := _find(quote, search):
+        elif len(spans := _find(quote, search, relevant.get(quote.query_id, ()))) > MOST_PLACES:
+            _fault(
+                quote, f"is in more than {count(MOST_PLACES)} places; quote more of the document, or give evidence as start and end", draft
+            )
+        elif spans:
             chosen = _choose(quote, spans, given, draft)
             if evidence.isdisjoint((quote.query_id, span) for span in chosen):
                 draft.evidence += [EvidenceRow(quote.query_id, quote.need, span, None, quote.where) for span in chosen]
@@ -87,24 +107,41 @@ def anchor(draft: DatasetDraft) -> None:
 
 
 def with_recurrences(dataset: Dataset) -> Dataset:
-    """Make every verbatim recurrence of a span, in any document, an alternative of the span's need. Judgements do not change."""
+    """Make every verbatim recurrence of a span, in any document, an alternative of the span's need. Judgements do not change.
+
+    Raises DatasetError for a span whose text is in more than MOST_RECURRENCES places.
+    """
     if not dataset.needs:
         return dataset
     texts = {document.doc_id: document.text for document in dataset.documents}
+    search = TextSearch(dataset.documents)
     # Needs share texts, so search each text once.
-    places = cache(TextSearch(dataset.documents).verbatim)
-    needs = []
+    places = cache(lambda text: list(islice(search.verbatim(text), MOST_RECURRENCES + 1)))
+    needs, faults = [], []
     for need in dataset.needs:
         wanted = dict.fromkeys(texts[span.doc_id][span.start : span.end] for span in need.alternatives)
-        recurring = (span for text in wanted for span in places(text))
-        needs.append(Need(need.query_id, tuple(dict.fromkeys((*need.alternatives, *recurring)))))
+        faults += [_recurs(text, need.query_id) for text in wanted if len(places(text)) > MOST_RECURRENCES]
+        if not faults:
+            recurring = (span for text in wanted for span in places(text))
+            needs.append(Need(need.query_id, tuple(dict.fromkeys((*need.alternatives, *recurring)))))
+    if faults:
+        raise DatasetError(dataset.name, faults)
     return replace(dataset, needs=tuple(needs))
 
 
-def _find(quote: Quote, search: TextSearch) -> list[Span]:
+def _recurs(text: str, query_id: str) -> str:
+    most = count(MOST_RECURRENCES)
+    return (
+        f"evidence {_shown(text)!r} of question {query_id!r} is in more than {most} places; give longer evidence, or leave recurrences out"
+    )
+
+
+def _find(quote: Quote, search: TextSearch, relevant: Collection[str]) -> list[Span]:
+    """Return up to one place more than MOST_PLACES. Other documents are searched only if no relevant one has the text."""
     for places in (search.verbatim, search.loosely):
-        if spans := [span for span in places(quote.text) if quote.doc_id in (None, span.doc_id)]:
-            return spans
+        for doc_ids in (relevant, None) if quote.doc_id is None else ([quote.doc_id],):
+            if spans := list(islice(places(quote.text, doc_ids), MOST_PLACES + 1)):
+                return spans
     return []
 
 
@@ -138,6 +175,9 @@ def _fault(quote: Quote, what: str, draft: DatasetDraft) -> None:
 
 
 def _place(quote: Quote) -> str:
-    words = quote.text.split()
-    shown = " ".join(words[:8]) + (" ..." if len(words) > 8 else "")
-    return f"{quote.where} relevant chunk {shown!r} of question {quote.query_id!r}"
+    return f"{quote.where} relevant chunk {_shown(quote.text)!r} of question {quote.query_id!r}"
+
+
+def _shown(text: str) -> str:
+    words = text.split()
+    return " ".join(words[:8]) + (" ..." if len(words) > 8 else "")

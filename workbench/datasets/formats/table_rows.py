@@ -23,6 +23,8 @@ _SEPARATORS = {",": "a comma", ";": "semicolons", "\t": "tabs", "|": "vertical b
 
 # Rows of a parquet file that are unpacked at a time.
 _BATCH = 1000
+# What a value costs in memory in addition to its content, in bytes. Nulls cost it too, though a file of them is tiny.
+_CELL = 100
 
 
 def is_table(path: Path) -> bool:
@@ -111,16 +113,77 @@ def _parquet_rows(raw: bytes, path: Path, draft: DatasetDraft) -> tuple[list[str
     """Return the columns and rows of a parquet file. A file that unpacks to more than the size limit is a fault, without rows."""
     from pyarrow import BufferReader, parquet  # heavy
 
-    table = parquet.ParquetFile(BufferReader(raw))
+    about = parquet.read_metadata(BufferReader(raw))
+    unpacked, fault = 0, draft.files.too_large(_promised_size(about))
     rows: list[dict[str, Any]] = []
-    unpacked = 0
-    for batch in table.iter_batches(_BATCH):
-        unpacked += batch.nbytes
+    # Repeated texts stay in a dictionary until their size is known, since few bytes of a file can repeat a long text many times.
+    table = parquet.ParquetFile(BufferReader(raw), metadata=about, read_dictionary=_texts(about))
+    names = list(table.schema_arrow.names)
+    for batch in () if fault else table.iter_batches(_BATCH):
+        unpacked += sum(map(_unpacked_size, batch.columns))
         if fault := draft.files.too_large(unpacked):
-            draft.fault(str(path), f"unpacked {fault}")
+            break
+        cells = [_values(column, name, len(rows), path, draft) for name, column in zip(names, batch.columns, strict=True)]
+        if str(path) in draft.faulty:
             return [], []
-        rows += batch.to_pylist()
-    return list(table.schema_arrow.names), rows
+        rows += [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
+    if fault:
+        draft.fault(str(path), f"unpacked {fault}")
+        return [], []
+    return names, rows
+
+
+def _promised_size(about: Any) -> int:
+    """Return the least size of a parquet file's rows in memory, from its metadata alone."""
+    groups = [about.row_group(row) for row in range(about.num_row_groups)]
+    columns = range(about.num_columns)
+    values = [sum(group.column(column).num_values for group in groups) for column in columns]
+    fixed = sum(values[column] * max(0, about.schema.column(column).length) for column in columns)
+    packed = sum(group.column(column).total_uncompressed_size for group in groups for column in columns)
+    return int(packed + fixed + max(about.num_rows, sum(values)) * _CELL)
+
+
+def _texts(about: Any) -> list[str]:
+    """Return the paths of a parquet file's columns of text, except those that pyarrow cannot read as dictionaries."""
+    columns = {about.schema.column(column).path: column for column in range(about.num_columns)}
+    groups = [about.row_group(row) for row in range(about.num_row_groups)]
+    deltas = {path for path, column in columns.items() for group in groups if "DELTA" in str(group.column(column).encodings)}
+    kinds = {path: about.schema.column(column) for path, column in columns.items()}
+    texts = [path for path, kind in kinds.items() if kind.physical_type == "BYTE_ARRAY" and kind.logical_type.type != "DECIMAL"]
+    return [path for path in texts if path not in deltas]
+
+
+def _unpacked_size(array: Any) -> int:
+    """Return the least size in memory of an array's values, each unpacked on its own."""
+    from pyarrow import compute, types  # heavy
+
+    cells, kind = len(array) * _CELL, array.type
+    if types.is_dictionary(kind):
+        lengths = compute.binary_length(array.dictionary)
+        return cells + int(compute.sum(lengths.take(array.indices)).as_py() or 0)
+    if types.is_struct(kind):
+        return cells + sum(map(_unpacked_size, array.flatten()))
+    if types.is_map(kind):
+        first, last = (array.offsets[at].as_py() for at in (0, -1))
+        return cells + sum(_unpacked_size(part.slice(first, last - first)) for part in (array.keys, array.items))
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return cells + _unpacked_size(array.flatten())
+    return cells + int(array.nbytes)
+
+
+def _values(array: Any, name: str, before: int, path: Path, draft: DatasetDraft) -> list[Any]:
+    """Return an array's values. One that Python cannot represent, such as a date after the year 9999, is a fault with its row."""
+    from pyarrow import types  # heavy
+
+    values = []
+    try:
+        for scalar in array.dictionary_decode() if types.is_dictionary(array.type) else array:
+            values.append(scalar.as_py())
+    except (OverflowError, ValueError) as error:
+        place = f"{path} row {before + len(values) + 1}"
+        draft.faults.append(f"{place} has a value in column {name!r} that cannot be read ({error}); correct it, or write it as text")
+        draft.faulty.add(str(path))
+    return values
 
 
 def _plain(value: Any) -> Any:
