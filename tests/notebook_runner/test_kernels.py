@@ -62,7 +62,7 @@ print(json.dumps({
     "main": sys.modules["__main__"].__dict__ is globals(), "name": __name__, "argv": [os.path.basename(sys.argv[0]), sys.argv[1]],
     "interrupt": str(signal.getsignal(signal.SIGINT).__class__), "child": str(signal.getsignal(signal.SIGCHLD)),
     "leader": os.getpid() == os.getsid(0) == os.getpgid(0), "parent": os.environ["JPY_PARENT_PID"] == str(os.getppid()),
-    "ports": len(psutil.Process().net_connections("inet")), "executable": sys.executable, "flags": str(sys.flags).replace("safe_path=True", "safe_path=False"), "input": sys.stdin.__class__.__name__,
+    "ports": len(psutil.Process().net_connections("inet")), "executable": sys.executable, "flags": str(sys.flags), "input": sys.stdin.__class__.__name__,
 }, sort_keys=True))
 """
 # What starts threads of its own, in a process that was forked from one with such libraries loaded.

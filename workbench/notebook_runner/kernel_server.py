@@ -1,6 +1,6 @@
 """A process that imports the notebooks' modules once per sweep and forks a kernel for each request.
 
-Started by `workbench.notebook_runner.kernels` as `python -P -m workbench.notebook_runner.kernel_server DESCRIPTOR MODULE...`. It imports and does
+Started by `workbench.notebook_runner.kernels` as `python -c START DESCRIPTOR MODULE...`. It imports and does
 nothing else: a fork after a torch operation hangs, and an open Chroma client would be shared. A request is one line of JSON (argv,
 environment, folder) on the socket DESCRIPTOR, the answer a line with the process id. When the other end closes, all kernels are killed.
 """
@@ -87,13 +87,7 @@ def _run_kernel(argv: list[str], environment: dict[str, str], folder: str) -> No
     os.environ.clear()
     os.environ.update(environment | {"JPY_PARENT_PID": str(os.getppid())})
     os.chdir(folder)
-    # A notebook may import modules beside it. The kernel adds this itself, but not after -P.
-    sys.path.insert(0, "")
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()  # Python reseeds its own generator in a fork
     sys.argv = [str(launcher.origin) if launcher else "", *argv, f"--IPKernelApp.parent_handle={os.getppid()}"]
     launch_new_instance()
-
-
-if __name__ == "__main__":
-    main()

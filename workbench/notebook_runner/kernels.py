@@ -22,6 +22,8 @@ from jupyter_client.provisioning import LocalProvisioner
 
 from workbench.errors import NotebookError
 
+# Starts the server without the working directory in the path, whose modules must not be imported in place of others.
+_START = "import sys; sys.path = [place for place in sys.path if place]; from workbench.notebook_runner.kernel_server import main; main()"
 _LAUNCHER = [sys.executable, "-m", "ipykernel_launcher"]
 # Modules that every kernel imports, and those that plots and tables import on first use.
 _PRELOADED = (
@@ -74,8 +76,7 @@ class ForkServer:
         self._control, theirs = socket.socketpair()
         self._control.settimeout(_SERVER_SECONDS)
         with theirs:
-            # -P: a module of the working directory must not be imported in place of another one.
-            command = [sys.executable, "-P", "-m", "workbench.notebook_runner.kernel_server", str(theirs.fileno()), *_PRELOADED, *modules]
+            command = [sys.executable, "-c", _START, str(theirs.fileno()), *_PRELOADED, *modules]
             # In a separate session, so that Ctrl-C reaches only this process, which then ends the others.
             # The backend is the one that a kernel sets before importing matplotlib.
             environment = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"} | os.environ
