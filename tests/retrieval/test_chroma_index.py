@@ -15,6 +15,7 @@ from workbench.retrieval.chroma_index import (
     COLLECTION,
     SPACE,
     _client,
+    _collection,
     build_index,
     check_index,
     ensure_index,
@@ -22,6 +23,8 @@ from workbench.retrieval.chroma_index import (
     index_recipe,
     open_collection,
 )
+from workbench.retrieval.index_manifest import verified_index
+from workbench.storage.stored_files import digest
 from workbench.storage.vector_cache import Vectors
 
 # Builds the index of the vectors in a file and prints whether it did.
@@ -158,7 +161,10 @@ def test_of_two_processes_one_builds_and_every_vector_finds_itself(
 def test_an_index_that_lost_a_vector_is_refused(built: Path) -> None:
     with _client(built) as client:
         client.get_collection(COLLECTION, embedding_function=None).delete(ids=["d7:7-17"])
-    with pytest.raises(IndexBuildError, match=r"key is damaged \(chroma.sqlite3 has changed since it was built\)"), open_collection(built):
+    with (
+        pytest.raises(IndexBuildError, match=r"key is damaged \(chroma.sqlite3 has changed since it was written\)"),
+        open_collection(built),
+    ):
         pass
 
 
@@ -207,12 +213,12 @@ def test_a_flipped_bit_in_any_file_is_noticed(built: Path) -> None:
             flipped, bit = bytearray(content), random.randrange(8 * len(content))
             flipped[bit // 8] ^= 1 << bit % 8
             path.write_bytes(flipped)
-            assert check_index(built) == f"{path.relative_to(built).as_posix()} has changed since it was built"
+            assert check_index(built) == f"{path.relative_to(built).as_posix()} has changed since it was written"
         path.write_bytes(content)
     assert check_index(built) == ""
 
 
-@pytest.mark.parametrize("forged", [(), ("key",), ("key", "content")], ids=str)
+@pytest.mark.parametrize("forged", [(), ("key",), ("key", "content"), ("key", "content", "vectors")], ids=str)
 def test_an_index_in_the_place_of_another_is_rebuilt(
     built: Path, like_embeddings: Callable, forged: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,7 +230,7 @@ def test_an_index_in_the_place_of_another_is_rebuilt(
     manifest = json.loads((built / "workbench.json").read_text())
     (built / "workbench.json").write_text(json.dumps(manifest | {name: own[name] for name in forged}))
     ensure_index(built, chunks(1_200), like_embeddings(1_200))
-    reason = {0: "it is the index other", 1: "it was built from other vectors", 2: "it has 1100 of 1200 vectors"}[len(forged)]
+    reason = {0: "it is the index other", 3: "it has 1100 of 1200 vectors"}.get(len(forged), "it was built from other vectors")
     assert capsys.readouterr().err == f"workbench: the index {built} was damaged ({reason}), so it was rebuilt\n"
     assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
 
@@ -240,6 +246,28 @@ def test_a_collection_whose_vectors_do_not_find_themselves_is_rebuilt(
     ensure_index(built, chunks(1_200), like_embeddings(1_200))
     assert "of the sampled vectors find themselves" in capsys.readouterr().err
     assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+
+
+@pytest.mark.parametrize("n", [300, 1_200])
+def test_an_index_that_is_rebuilt_between_its_check_and_its_opening_is_refused(folder: Path, like_embeddings: Callable, n: int) -> None:
+    build_index(folder, chunks(n), like_embeddings(n))
+    manifest = verified_index(folder)
+    shutil.rmtree(folder)
+    build_index(folder, chunks(n), like_embeddings(n))
+    with (
+        pytest.raises(IndexBuildError, match="was rebuilt by another process while it was opened; run again"),
+        _collection(folder, manifest),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/hostname", "a/../../outside"])
+def test_a_manifest_that_names_files_outside_the_index_is_refused(built: Path, name: str) -> None:
+    (built.parent / "outside").write_text("text")
+    manifest = json.loads((built / "workbench.json").read_text())
+    files = manifest["files"] | {name: [4, digest(built.parent / "outside")]}
+    (built / "workbench.json").write_text(json.dumps(manifest | {"files": files}))
+    assert check_index(built) == f"its manifest names {name}, which is outside"
 
 
 @pytest.mark.parametrize("n", [300, 1_200])

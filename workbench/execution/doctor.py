@@ -14,8 +14,8 @@ from workbench.errors import InputError, StoreError
 from workbench.pipeline.context import Workspace
 from workbench.results.history import history_path, read_history
 from workbench.results.question_scores import read_scores, scores_path
+from workbench.retrieval import index_manifest
 from workbench.retrieval.chroma_index import COPY, check_index
-from workbench.retrieval.index_manifest import FILE as INDEX_MANIFEST
 from workbench.storage.entry_manifest import MANIFEST, entry_fault
 from workbench.storage.findings import Finding
 from workbench.storage.folder_check import FolderCheck
@@ -35,7 +35,7 @@ def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
     for root in roots:
         yield from _check_root(root, repair)
     for folder in dict.fromkeys((workspace.indexes, workspace.store_root / _INDEXES)):
-        yield from FolderCheck(folder, "index", INDEX_MANIFEST, check_index).findings(repair)
+        yield from FolderCheck(folder, "index", index_manifest.MANIFEST, check_index).findings(repair)
     yield from _check_history(workspace.outputs, repair)
     yield from _unfinished_files(workspace.outputs, repair)
     yield from _unused_copies(repair)

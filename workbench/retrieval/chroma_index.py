@@ -22,7 +22,8 @@ from workbench.core.files import store_errors, sync
 from workbench.core.progress import notice
 from workbench.errors import IndexBuildError, StoreError, error_line
 from workbench.records import Chunk
-from workbench.retrieval.index_manifest import FILE, content_digest, file_damage, read_manifest, sizes, write_manifest
+from workbench.retrieval.index_manifest import MANIFEST, IndexManifest, content_digest, verified_index
+from workbench.storage.stored_files import file_paths, write_through
 from workbench.storage.vector_cache import Vectors
 
 VERSION = 3
@@ -45,7 +46,7 @@ def index_recipe() -> dict[str, Any]:
 
 def is_built(folder: Path) -> bool:
     """Return whether the folder contains a finished index. Its content is checked on opening."""
-    return (folder / FILE).is_file()
+    return (folder / MANIFEST).is_file()
 
 
 def build_index(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> bool:
@@ -86,7 +87,7 @@ def _build(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     try:
         _fill(aside, chunks, vectors)
-        write_manifest(aside, folder.name, index_recipe(), chunks, vectors)
+        _describe(aside, folder.name, chunks, vectors)
         if folder.is_symlink():
             folder.unlink()
         elif folder.exists():
@@ -97,34 +98,61 @@ def _build(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
+def _describe(folder: Path, key: str, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+    """Flush all files of a finished index to disk, and write its manifest."""
+    manifest = IndexManifest(
+        key=key, recipe=index_recipe(), vectors=len(chunks), content=content_digest(chunks, vectors), files=write_through(folder)
+    )
+    (folder / MANIFEST).write_text(manifest.model_dump_json(), "utf-8")
+    for path in (folder / MANIFEST, *(path for path in folder.rglob("*") if path.is_dir()), folder):
+        sync(path)
+
+
 @contextmanager
 def open_collection(folder: Path) -> Iterator[Any]:
     """Open the collection of a finished index for reading. Raises IndexBuildError if the index has changed since it was built."""
-    if fault := file_damage(folder):
-        raise IndexBuildError(f"the index {folder} is damaged ({fault})", _REBUILD)
-    with store_errors(Path(tempfile.gettempdir())), _copied(folder) as copy, _client(copy, folder) as client:
+    try:
+        manifest = verified_index(folder)
+    except ValueError as error:
+        raise IndexBuildError(f"the index {folder} is damaged ({error})", _REBUILD) from error
+    with _collection(folder, manifest) as collection:
+        yield collection
+
+
+@contextmanager
+def _collection(folder: Path, manifest: IndexManifest) -> Iterator[Any]:
+    """Open the collection of an index that is as its manifest says."""
+    with store_errors(Path(tempfile.gettempdir())), _copied(folder, manifest) as copy, _client(copy, folder) as client:
         yield client.get_collection(COLLECTION, embedding_function=None)
 
 
 @contextmanager
-def _copied(folder: Path) -> Iterator[Path]:
+def _copied(folder: Path, manifest: IndexManifest) -> Iterator[Path]:
     """Yield a temporary folder with the index, since Chroma writes into a folder that it opens. Large files are links."""
-    manifest = read_manifest(folder)
     with tempfile.TemporaryDirectory(prefix=f"{COPY}{os.getpid()}-") as copy:
-        for name in manifest.files if manifest else ():
-            source, target = folder / name, Path(copy, name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            # Chroma only reads a graph that it has finished. That of fewer than 1,000 vectors it writes anew at every opening.
-            if source.with_name(_GRAPH).exists():
-                target.symlink_to(source.resolve())
-            else:
-                shutil.copyfile(source, target)
+        try:
+            for name in manifest.files:
+                _copy_file(folder / name, Path(copy, name))
+            same = IndexManifest.read(folder) == manifest
+        except (FileNotFoundError, ValueError):
+            same = False
+        if not same:
+            raise IndexBuildError(f"the index {folder} was rebuilt by another process while it was opened", "run again")
         yield Path(copy)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Chroma only reads a graph that it has finished. That of fewer than 1,000 vectors it writes anew at every opening.
+    if source.with_name(_GRAPH).exists():
+        target.symlink_to(source.resolve(strict=True))
+    else:
+        shutil.copyfile(source, target)
 
 
 def folder_bytes(folder: Path) -> int:
     """Return the size of an index on disk in bytes."""
-    return sum(sizes(folder).values())
+    return sum(path.stat().st_size for path in file_paths(folder))
 
 
 @contextmanager
@@ -196,29 +224,31 @@ def _check_space(folder: Path, vectors: Vectors) -> None:
 
 def check_index(folder: Path) -> str:
     """Return what is wrong with an index, compared with its manifest and its own vectors, or an empty text if it is sound."""
-    fault, manifest = file_damage(folder), read_manifest(folder)
+    try:
+        manifest = verified_index(folder)
+    except ValueError as error:
+        return str(error)
     # Chroma reads only files of its own version.
-    if fault or manifest is None or manifest.recipe != index_recipe():
-        return fault
-    return _collection_damage(folder, manifest.vectors)
+    return _collection_damage(folder, manifest) if manifest.recipe == index_recipe() else ""
 
 
 def _damage(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> str:
     """Return what is wrong with an index of these chunks, or an empty text."""
-    fault, manifest = file_damage(folder), read_manifest(folder)
-    if fault or manifest is None:
-        return fault
-    if manifest.recipe != index_recipe() or manifest.content != content_digest(chunks, vectors):
+    try:
+        manifest = verified_index(folder)
+    except ValueError as error:
+        return str(error)
+    if (manifest.recipe, manifest.vectors, manifest.content) != (index_recipe(), len(chunks), content_digest(chunks, vectors)):
         return "it was built from other vectors"
-    return _collection_damage(folder, len(chunks), _sample(vectors))
+    return _collection_damage(folder, manifest, _sample(vectors))
 
 
-def _collection_damage(folder: Path, expected: int, sample: Vectors | None = None) -> str:
+def _collection_damage(folder: Path, manifest: IndexManifest, sample: Vectors | None = None) -> str:
     """Return what is wrong with the collection of an index whose files are unchanged. The sample is read from it by default."""
     try:
-        with open_collection(folder) as collection:
-            if collection.count() != expected:
-                return f"it has {collection.count()} of {expected} vectors"
+        with _collection(folder, manifest) as collection:
+            if collection.count() != manifest.vectors:
+                return f"it has {collection.count()} of {manifest.vectors} vectors"
             if sample is None:
                 sample = np.asarray(collection.get(limit=_AUDITED, include=["embeddings"])["embeddings"], dtype=np.float32)
             return _recall_fault(collection, sample)

@@ -5,7 +5,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.core.fingerprint import file_digest, fingerprint
+from workbench.core.fingerprint import fingerprint
+from workbench.storage.stored_files import StoredFiles, file_fault
 
 MANIFEST = "entry.json"
 
@@ -21,11 +22,11 @@ class EntryManifest(BaseModel):
     kind: str
     key: str
     seconds: float = Field(ge=0, allow_inf_nan=False)
-    files: dict[str, tuple[int, str]]
+    files: StoredFiles
     digest: str | None = None
 
     @classmethod
-    def of(cls, kind: str, key: str, seconds: float, files: dict[str, tuple[int, str]]) -> Self:
+    def of(cls, kind: str, key: str, seconds: float, files: StoredFiles) -> Self:
         """Return the manifest with its digest."""
         return cls(kind=kind, key=key, seconds=seconds, files=files, digest=fingerprint(kind, key, float(seconds), files))
 
@@ -46,22 +47,12 @@ class EntryManifest(BaseModel):
         strange = [name for name in self.files if name in ("", ".", "..", MANIFEST) or "/" in name or "\\" in name]
         return f"{MANIFEST} names the file {strange[0]!r}" if strange else ""
 
-    def file_fault(self, folder: Path) -> str:
-        """Return which file in the folder is missing or differs from the manifest, or an empty text."""
-        for name, (size, digest) in self.files.items():
-            path = folder / name
-            if not path.is_file():
-                return f"{name} is missing"
-            if path.stat().st_size != size or file_digest(path, "blake2b") != digest:
-                return f"{name} has changed since it was written"
-        return ""
-
 
 def verified_manifest(folder: Path, kind: str, key: str) -> EntryManifest:
     """Return the manifest of an entry whose files are as they were written. Raises ValueError with the difference if they are not."""
     try:
         manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
-        fault = manifest.fault(kind, key) or manifest.file_fault(folder)
+        fault = manifest.fault(kind, key) or file_fault(folder, manifest.files)
     except (OSError, ValueError) as error:
         raise ValueError(f"{MANIFEST}: {type(error).__name__}") from error
     if fault:

@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from workbench.core.files import store_errors, sync, write_text
-from workbench.core.fingerprint import file_digest
 from workbench.errors import StoreError
 from workbench.storage.entry_manifest import MANIFEST, EntryManifest, verified_manifest
 from workbench.storage.layout import MARK, StoreMark, check_mark
+from workbench.storage.stored_files import write_through
 
 __all__ = ["MANIFEST", "Draft", "Entry", "Store"]
 
@@ -146,10 +146,7 @@ class Store:
             started = time.perf_counter()
             compute(Draft(aside))
             seconds = time.perf_counter() - started
-            files = {}
-            for path in sorted(aside.iterdir()):
-                sync(path)
-                files[path.name] = (path.stat().st_size, file_digest(path, "blake2b"))
+            files = write_through(aside)
             manifest = EntryManifest.of(kind, key, seconds, files)
             (aside / MANIFEST).write_text(manifest.model_dump_json(), "utf-8")
             sync(aside / MANIFEST)
