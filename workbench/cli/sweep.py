@@ -2,8 +2,10 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +15,7 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.execution.local import Outcome
+    from workbench.experiment.read import ExperimentSpec
 
 
 _allow_code = click.option(
@@ -20,13 +23,34 @@ _allow_code = click.option(
 )
 
 
+@dataclass(frozen=True)
+class ExperimentArguments:
+    """The arguments EXPERIMENT, --outputs, --set and --allow-code of a command."""
+
+    path: Path
+    outputs: Path
+    overrides: tuple[str, ...]
+    allow_code: bool
+
+    def read(self) -> "ExperimentSpec":
+        """Read the experiment with its changes."""
+        from workbench.experiment.read import read_experiment
+
+        return read_experiment(self.path, self.overrides, self.allow_code)
+
+
 def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add EXPERIMENT, --outputs, --set and --allow-code to a command."""
-    path, change = click.Path(path_type=Path), "Change a value of the experiment; can be repeated."
-    command = _allow_code(command)
-    command = click.option("--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help=change)(command)
-    command = outputs_option("The folder for results.")(command)
-    return click.argument("experiment", type=path)(command)
+    """Add EXPERIMENT, --outputs, --set and --allow-code to a command, which receives them as its first argument."""
+
+    @wraps(command)
+    def call(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_code: bool, **options: Any) -> None:
+        command(ExperimentArguments(experiment, outputs, overrides, allow_code), **options)
+
+    change = click.option(
+        "--set", "overrides", multiple=True, metavar="PATH.TO.KEY=VALUE", help="Change a value of the experiment; can be repeated."
+    )
+    path = click.argument("experiment", type=click.Path(path_type=Path))
+    return path(outputs_option("The folder for results.")(change(_allow_code(call))))
 
 
 @click.command()
@@ -36,10 +60,7 @@ def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Compute on N processes of this machine.")
 @click.option("--scheduler", metavar="TCP://HOST:PORT", help="Compute on the workers of this Dask scheduler.")
 def sweep(
-    experiment: Path,
-    outputs: Path,
-    overrides: tuple[str, ...],
-    allow_code: bool,
+    experiment: ExperimentArguments,
     screening: bool,
     screen_queries: int | None,
     jobs: int | None,
@@ -52,29 +73,27 @@ def sweep(
     from workbench.execution.local import run_experiment
     from workbench.execution.scheduling import on_workers
     from workbench.execution.screening import QUERIES, screen
-    from workbench.experiment.read import read_experiment
     from workbench.report.text.sentences import screened_lines
 
     precompute = on_workers(jobs, scheduler)
-    spec = read_experiment(experiment, overrides, allow_code)
+    spec = experiment.read()
     if screening or screen_queries is not None:
-        spec = screen(spec, outputs, say_aside, QUERIES if screen_queries is None else screen_queries)
+        spec = screen(spec, experiment.outputs, say_aside, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
             say_aside(line)
-    _publish(run_experiment(spec, outputs, say_aside, precompute))
+    _publish(run_experiment(spec, experiment.outputs, say_aside, precompute))
 
 
 @click.command()
 @_experiment_options
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
-def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_code: bool, trends: bool) -> None:
+def report(experiment: ExperimentArguments, trends: bool) -> None:
     """Write the notebooks and report.html of a finished sweep again. Only those that would change are made."""
     from workbench.execution.local import check_code, run_experiment
     from workbench.execution.plan import plan_experiment
     from workbench.execution.screening import as_screened
-    from workbench.experiment.read import read_experiment
 
-    spec = read_experiment(experiment, overrides, allow_code)
+    spec, outputs = experiment.read(), experiment.outputs
     if trends:
         from workbench.execution.outputs import writing
         from workbench.notebook_runner.run_notebooks import write_trends
@@ -86,7 +105,9 @@ def report(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_co
     check_code(spec)
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
-        raise InputError(f"{outputs} lacks results of {experiment}, or data or code changed since", f"run workbench sweep {experiment}")
+        raise InputError(
+            f"{outputs} lacks results of {experiment.path}, or data or code changed since", f"run workbench sweep {experiment.path}"
+        )
     _publish(run_experiment(spec, outputs, say_aside), remember=False)
 
 
@@ -107,12 +128,11 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 
 @click.command()
 @_experiment_options
-def plan(experiment: Path, outputs: Path, overrides: tuple[str, ...], allow_code: bool) -> None:
+def plan(experiment: ExperimentArguments) -> None:
     """Print which results a sweep would compute and reuse, the tokens to embed and the expected minutes."""
     from workbench.execution.plan import plan_experiment, plan_lines
-    from workbench.experiment.read import read_experiment
 
-    for line in plan_lines(plan_experiment(read_experiment(experiment, overrides, allow_code), outputs)):
+    for line in plan_lines(plan_experiment(experiment.read(), experiment.outputs)):
         say(line)
 
 
