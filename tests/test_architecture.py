@@ -30,6 +30,7 @@ STAGES = [
     ("datasets",),
     ("storage",),
     ("embedding",),
+    ("reranking",),
     ("chunking",),
     ("retrieval",),
     ("judging",),

@@ -33,6 +33,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "query_id": "the question",
         "reason": "why a value is missing",
         "retrieval": "the kind of retriever",
+        "rerank": "the kind of reranker",
         "search": "the search that was evaluated: `exact` or `ann`",
         "slice": "`all`, or the questions with `field=value`",
         "state": "`scored`, `unscored` or `not_applicable`",
@@ -92,6 +93,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
     },
     "Int64": {
         "k": "the setting `k`: the number of chunks delivered, unless `token_budget` is set",
+        "pool": "the number of chunks that the reranker orders again",
         "overlap": "the overlap of neighbouring chunks",
         "size": "the largest size of a chunk",
         "token_budget": "the number of tokens to deliver; missing if k chunks are delivered",
@@ -161,7 +163,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "configuration, failed ones last",
             "configuration chunking size overlap tokens_counted enrich embedding pooling window retrieval search k chunks tokens "
             "truncated_tokens truncated_chunks delivered_tokens context_tokens tied_queries error "
-            "token_budget delivered_chunks unfilled_queries k_tokens",
+            "token_budget delivered_chunks unfilled_queries k_tokens rerank pool",
             chunks=("Int64", _PHRASES["chunks"]),
             tokens=("Int64", "the number of tokens of all chunks' inputs"),
         ),

@@ -1,7 +1,7 @@
 """The base of components: frozen values whose fields are their whole configuration."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -32,6 +32,8 @@ class Component(BaseModel):
     """A frozen value that rejects unknown fields. In a notebook it shows its settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    # The fields that contain other components, with the base class of these.
+    nested: ClassVar[Mapping[str, "type[Component]"]] = {}
     kind: str
 
     def __init__(self, *values: Any, **settings: Any) -> None:
@@ -57,11 +59,19 @@ class Component(BaseModel):
 
     def settings(self) -> dict[str, Any]:
         """Return the kind and the fields that differ from their defaults, as in an experiment file."""
-        return {"kind": self.kind} | self.model_dump(mode="json", exclude_defaults=True)
+        fields = self.model_dump(mode="json", exclude_defaults=True)
+        return {"kind": self.kind} | {name: _settings(getattr(self, name), value) for name, value in fields.items()}
 
     def _repr_html_(self) -> str:
         rows = [{"setting": name, "value": str(value)} for name, value in self.model_dump(mode="json").items() if name != "kind"]
         return table_html(type(self).__name__, rows)
+
+
+def _settings(value: Any, dumped: Any) -> Any:
+    """Return the settings of components in a field, or the field's dumped value."""
+    if isinstance(value, Mapping):
+        return {name: _settings(part, dumped[name]) for name, part in value.items()}
+    return value.settings() if isinstance(value, Component) else dumped
 
 
 def field_fault(owner: str, detail: Mapping[str, Any], known: Collection[str] = ()) -> str:

@@ -12,6 +12,7 @@ from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.stage import Entries
+from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.storage.result_store import Entry
 
@@ -35,12 +36,12 @@ class Result:
 
     @property
     def hits(self) -> Entry:
-        """Return the rankings of all searches."""
+        """Return the rankings of all searches, before reranking."""
         return self.entry("hits")
 
     def ranked(self, table: str) -> pd.DataFrame:
-        """Return a table of the evaluated search: `hits`, `ranking` or `about`."""
-        return self.hits.table(f"{self.configuration.retrieval.evaluated}_{table}")
+        """Return a table of the evaluated search, after reranking: `hits`, `ranking` or `about`."""
+        return final_hits(self.entries).table(f"{self.configuration.retrieval.evaluated}_{table}")
 
     @cached_property
     def scores_table(self) -> pd.DataFrame:

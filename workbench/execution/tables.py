@@ -134,6 +134,8 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     searches = result.hits.values("searches")
     for search, step in (("exact", "exact"), ("ann", "chroma")):
         timings |= _latencies(step, _passes(result.hits.array(f"{search}_seconds"))) if search in searches["names"] else {}
+    for reranking in _rerank_seconds(result):
+        timings |= _latencies("rerank", reranking)
     if "vectors" in result.entries:
         encoded = result.entry("vectors")
         spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
@@ -148,13 +150,22 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
 
 
 def _question_seconds(result: Result) -> Floats:
-    """Return the seconds of embedding plus search for up to 50 questions: float64 (passes, questions)."""
+    """Return the seconds of embedding, search and reranking for up to 50 questions: float64 (passes, questions)."""
     search = _passes(result.hits.array(f"{result.configuration.retrieval.evaluated}_seconds"))
-    if "queries" not in result.entries:
-        return search
-    embedding = _passes(result.entry("queries").array("seconds"))
-    passes, questions = np.minimum(search.shape, embedding.shape)
-    return np.asarray(search[:passes, :questions] + embedding[:passes, :questions])
+    steps = [
+        search,
+        *([_passes(result.entry("queries").array("seconds"))] if "queries" in result.entries else []),
+        *_rerank_seconds(result),
+    ]
+    passes, questions = np.min([step.shape for step in steps], axis=0)
+    return np.asarray(sum(step[:passes, :questions] for step in steps))
+
+
+def _rerank_seconds(result: Result) -> list[Floats]:
+    """Return the seconds of reranking, float64 (passes, questions), in a list that is empty without a reranker."""
+    if "reranked" not in result.entries:
+        return []
+    return [_passes(result.entry("reranked").array(f"{result.configuration.retrieval.evaluated}_seconds"))]
 
 
 def _passes(seconds: Floats) -> Floats:
@@ -231,6 +242,8 @@ def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
         "retrieval": retrieval.kind,
         "search": retrieval.evaluated,
         "k": retrieval.k,
+        "rerank": configuration.rerank.kind if configuration.rerank else None,
+        "pool": configuration.rerank.pool if configuration.rerank else None,
         "chunks": len(chunks),
         "tokens": int(input_lengths(result.entries).sum()),
         "truncated_tokens": int(result.truncated.sum()),

@@ -59,7 +59,7 @@ def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
     for stage, part in configuration.components.items():
         if stage != "chunking":
             fields |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
-    return fields
+    return {("rerank", "kind"): None} | fields
 
 
 def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, str]:

@@ -10,33 +10,46 @@ from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.registry import chunk_encoder
 from workbench.metrics.case import Cut
 from workbench.metrics.names import Metric
+from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A component for each stage, under a name that is unique in its experiment. Retrieval without vectors has no embedder."""
+    """A component for each stage, under a name that is unique in its experiment.
+
+    A configuration whose retriever and reranker use no vectors has no embedder.
+    """
 
     name: str
     chunking: Chunker
     embedding: Embedder | None
     retrieval: Retriever
+    rerank: Reranker | None = None
 
     @classmethod
-    def of(cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever) -> Self:
+    def of(cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever, rerank: Reranker | None = None) -> Self:
         """Return a configuration named after its chunking, whose `tokens: model` counts in the vocabulary of the embedding model."""
         counted = chunking.model_copy(update={"model": embedding.vocabulary})
-        return cls(chunking.name, counted, embedding if retrieval.uses_vectors else None, retrieval)
+        embedded = retrieval.needs_vectors or (rerank is not None and rerank.uses_vectors)
+        return cls(chunking.name, counted, embedding if embedded else None, retrieval, rerank)
 
     @property
     def fault(self) -> str:
         """Return why the components do not fit each other, or an empty text."""
+        if self.rerank and self.rerank.pool < self.retrieval.k:
+            return f"rerank {self.rerank.kind!r} has a pool of {self.rerank.pool}, and retrieval.k is {self.retrieval.k}; raise pool or lower k"
         return chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
 
     @property
     def components(self) -> Mapping[str, Component]:
         """Return the configuration's components by stage."""
-        stages: dict[str, Component | None] = {"chunking": self.chunking, "embedding": self.embedding, "retrieval": self.retrieval}
+        stages: dict[str, Component | None] = {
+            "chunking": self.chunking,
+            "embedding": self.embedding,
+            "retrieval": self.retrieval,
+            "rerank": self.rerank,
+        }
         return {stage: component for stage, component in stages.items() if component is not None}
 
     @property

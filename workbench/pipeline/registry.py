@@ -10,6 +10,7 @@ from workbench.pipeline.stages.explanations import ExplanationsStage
 from workbench.pipeline.stages.hits import HitsStage
 from workbench.pipeline.stages.index import IndexStage
 from workbench.pipeline.stages.queries import QueriesStage
+from workbench.pipeline.stages.reranked import RerankedStage
 from workbench.pipeline.stages.scores import ScoresStage
 from workbench.pipeline.stages.vectors import VectorsStage
 
@@ -21,6 +22,7 @@ _BUILTIN: dict[str, Stage] = {
         QueriesStage(),
         IndexStage(),
         HitsStage(),
+        RerankedStage(),
         ScoresStage(),
         ExplanationsStage(),
         ChunkFaultsStage(),

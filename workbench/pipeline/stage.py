@@ -68,6 +68,8 @@ class Stage(ABC):
     inputs: ClassVar[tuple[str, ...]] = ()
     setting: ClassVar[str] = ""
     role: ClassVar[Role] = "document"
+    # Whether the stage writes the item cache, which only the process that runs the sweep has.
+    uses_cache: ClassVar[bool] = False
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether a configuration needs the stage."""

@@ -113,6 +113,11 @@ class Retriever(Component, ABC):
         description="The tokens to deliver, such as `{tokens: 2000}`; by default those of a primary metric such as `span_recall@2000t`, else k chunks.",
     )
 
+    @property
+    def needs_vectors(self) -> bool:
+        """Return whether these settings need embedded and indexed chunks and queries."""
+        return self.uses_vectors
+
     def models(self) -> tuple[str, ...]:
         """Return the models that the retriever loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
         return ()

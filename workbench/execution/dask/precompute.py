@@ -67,7 +67,8 @@ class _Sweep:
 
     def _task(self, node: Node) -> Task:
         name, needs = self.graph.task(node), tuple(map(self.graph.task, self.graph.before(node)))
-        if self.graph.stages[node.stage].embedder(node.configuration):
+        stage = self.graph.stages[node.stage]
+        if stage.uses_cache or stage.embedder(node.configuration):
             return Task(name, self.graph.obtain, lambda: (node,), needs, local=True)
         return Task(name, tasks.compute, lambda: (node, self.graph.key(node)), needs)
 

@@ -10,6 +10,7 @@ from workbench.metrics.case import Case
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stages.reranked import final_hits
 from workbench.pipeline.stages.scores import retrieved
 from workbench.pipeline.stages.vectors import truncated_tokens
 from workbench.storage.result_store import Draft
@@ -23,7 +24,7 @@ class ExplanationsStage(Stage):
     """
 
     name = "explanations"
-    inputs = ("labels", "chunks", "vectors", "hits")
+    inputs = ("labels", "chunks", "vectors", "hits", "reranked")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the run has a primary metric. A run that only screens explains nothing."""
@@ -41,7 +42,7 @@ class ExplanationsStage(Stage):
         retrieval, labels, metric = inputs.configuration.retrieval, inputs.run.labels, inputs.run.primary
         if metric is None:
             raise RunError("the run has no primary metric to explain results by", "name one")
-        case = Case(labels, retrieved(inputs.entry("chunks"), inputs.entry("hits"), retrieval.evaluated), inputs.run.spans)
+        case = Case(labels, retrieved(inputs.entry("chunks"), final_hits(inputs.entries), retrieval.evaluated), inputs.run.spans)
         cut, embedding = context_cut(metric, inputs.configuration.delivery(metric)), inputs.configuration.embedding
         texts = inputs.run.chunks(inputs.entry("chunks")).inputs
         vocabulary = embedding.vocabulary if embedding else None

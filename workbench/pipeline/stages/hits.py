@@ -39,10 +39,10 @@ class HitsStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Rank chunks and documents for all queries with every search."""
-        configuration, texts = inputs.configuration, [query.text for query in inputs.run.dataset.queries]
-        vectors = np.asarray(inputs.entry("queries").array("vectors")) if "queries" in inputs.entries else None
-        queries = QueryBatch(texts) if vectors is None else QueryBatch(texts, vectors)
-        ranked = configuration.retrieval.searches(queries, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run))
+        configuration = inputs.configuration
+        ranked = configuration.retrieval.searches(
+            query_batch(inputs), corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
+        )
         for search, ranking in ranked.items():
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
@@ -52,6 +52,12 @@ class HitsStage(Stage):
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
 
+def query_batch(inputs: Inputs) -> QueryBatch:
+    """Return the queries, with their vectors if the configuration embeds them."""
+    texts = [query.text for query in inputs.run.dataset.queries]
+    return QueryBatch(texts, np.asarray(inputs.entry("queries").array("vectors"))) if "queries" in inputs.entries else QueryBatch(texts)
+
+
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     """Return the search depth that metrics and delivery require. 100 documents are listed, for margins and run files."""
     slices = [metric.k for metric in run.metrics if metric.bounded_by_k and metric.k is not None]
@@ -59,7 +65,8 @@ def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
     budgets = [metric.tokens for metric in run.metrics if metric.tokens is not None]
     if run.primary is not None:
         budgets.append(configuration.delivery(run.primary).tokens or 0)
-    return SearchDepth(max([configuration.retrieval.k, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
+    pool = configuration.rerank.pool if configuration.rerank else 0
+    return SearchDepth(max([configuration.retrieval.k, pool, *slices]), max([0, *budgets]), max([1, *documents]), listed=_LISTED)
 
 
 def corpus_of(run: RunContext, entries: Entries) -> Corpus:

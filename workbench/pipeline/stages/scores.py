@@ -13,6 +13,7 @@ from workbench.metrics.inputs import Retrieved
 from workbench.metrics.names import Metric
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stages.reranked import final_hits
 from workbench.retrieval.rank import Floats
 from workbench.storage.result_store import Draft, Entry
 
@@ -25,7 +26,7 @@ class ScoresStage(Stage):
 
     name = "scores"
     version = 3
-    inputs = ("labels", "chunks", "hits")
+    inputs = ("labels", "chunks", "hits", "reranked")
 
     def parts(self, run: RunContext) -> Sequence[str]:
         """Return the names of the metrics."""
@@ -37,7 +38,7 @@ class ScoresStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Score the ranking of every search."""
-        metric, chunks, hits = Metric.parse(inputs.node.part), inputs.entry("chunks"), inputs.entry("hits")
+        metric, chunks, hits = Metric.parse(inputs.node.part), inputs.entry("chunks"), final_hits(inputs.entries)
         searches = hits.values("searches")["names"]
         tables = {search: score(_case(inputs.run, chunks, hits, search), metric) for search in searches}
         draft.table("scores", tables[inputs.configuration.retrieval.evaluated])

@@ -1,0 +1,55 @@
+"""Order the best chunks of a configuration's ranking again."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.errors import RunError
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Entries, Inputs, Stage, Variant
+from workbench.pipeline.stages.hits import corpus_of, query_batch
+from workbench.retrieval.base import Ranking
+from workbench.retrieval.reranked import rerank_seconds, reranked
+from workbench.storage.result_store import Draft, Entry
+
+
+class RerankedStage(Stage):
+    """The tables of the stage `hits` for the evaluated search, after reranking. `*_seconds` times the reranking alone."""
+
+    name = "reranked"
+    inputs = ("questions", "chunks", "vectors", "queries", "hits")
+    setting = "rerank"
+    uses_cache: ClassVar[bool] = True
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration has a reranker."""
+        return configuration.rerank is not None
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """Return the reranker's settings and models."""
+        return configuration.rerank.identity() if configuration.rerank else None
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Score the pool of every query and order it again."""
+        reranker, retrieval, run, hits = inputs.configuration.rerank, inputs.configuration.retrieval, inputs.run, inputs.entry("hits")
+        if reranker is None:
+            raise RunError(f"{inputs.configuration.name} has no reranker", "run the sweep again")
+        before, queries, corpus = ranking_of(hits, retrieval.evaluated), query_batch(inputs), corpus_of(run, inputs.entries)
+        after = reranked(before, queries, corpus, reranker, run.workspace.vectors, retrieval.k)
+        draft.table(f"{retrieval.evaluated}_hits", after.hits)
+        draft.table(f"{retrieval.evaluated}_ranking", after.ranking)
+        draft.table(f"{retrieval.evaluated}_about", after.queries)
+        draft.array(f"{retrieval.evaluated}_seconds", rerank_seconds(before, queries, corpus, reranker))
+        draft.values("searches", {"names": [retrieval.evaluated], "index_bytes": 0, "overlap": None})
+
+
+def ranking_of(hits: Entry, search: str) -> Ranking:
+    """Return a stored ranking."""
+    hits_table, ranking, about = (hits.table(f"{search}_{name}") for name in ("hits", "ranking", "about"))
+    return Ranking(hits_table, ranking, about, np.asarray(hits.array(f"{search}_seconds")))
+
+
+def final_hits(entries: Entries) -> Entry:
+    """Return the rankings that metrics read: after reranking, if the configuration has a reranker."""
+    return (entries.get("reranked") or entries["hits"])[""]

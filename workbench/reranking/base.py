@@ -1,0 +1,57 @@
+"""The base of rerankers: they score the best chunks of a retriever again, with a slower and better model."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from workbench.core.component import Component
+from workbench.models.files import model_fingerprint
+from workbench.storage.vector_cache import VectorCache, Vectors
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The n candidates of one query, best first: their texts and the retriever's scores, float64 (n).
+
+    A reranker with `uses_vectors` gets the vector of the query, float32 (dimension), and those of the chunks, float32 (n, dimension).
+    """
+
+    query: str
+    texts: Sequence[str]
+    scores: Floats
+    query_vector: Vectors = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+    vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+
+
+class Reranker(Component, ABC):
+    """A way to order the `pool` best chunks of a retriever again. Chunks after the pool keep their order."""
+
+    # Increased when the same settings begin to give other scores.
+    version: ClassVar[int] = 1
+    # Whether the reranker needs the vectors of queries and chunks.
+    uses_vectors: ClassVar[bool] = False
+
+    pool: int = Field(default=50, ge=1, le=1000, description="The number of the retriever's best chunks to order again.")
+
+    def models(self) -> tuple[str, ...]:
+        """Return the models that the reranker loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
+        return ()
+
+    def check(self) -> None:
+        """Raise ModelError if a model is missing or does not fit the settings, without loading it."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return what determines a score besides query and text, as canonical JSON: settings, version and model files."""
+        identity = self.model_dump(mode="json") | {"version": self.version}
+        return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
+
+    @abstractmethod
+    def scores(self, pools: Sequence[Pool], cache: VectorCache) -> list[Floats]:
+        """Return the scores of each pool's candidates, float64 (n), higher is better."""

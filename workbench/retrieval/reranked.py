@@ -1,0 +1,73 @@
+"""Order the best chunks of a ranking again."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from workbench.embedding.embed import MemoryVectorCache
+from workbench.models.tokenizers import Ints
+from workbench.reranking.base import Pool, Reranker
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, timed
+from workbench.retrieval.rank import STEP, Floats, order_keys, rounded
+from workbench.storage.vector_cache import VectorCache
+
+
+def reranked(ranking: Ranking, queries: QueryBatch, corpus: Corpus, reranker: Reranker, cache: VectorCache, k: int) -> Ranking:
+    """Return a ranking whose `pool` best chunks are in the order of the reranker's scores. What follows keeps its order.
+
+    Documents are ranked by their best chunk in the pool, then as before. Scores below the pool are shifted, so that the best of them is one
+    step below the pool's lowest. `queries` describes the pool, `tied` among the first k. `seconds` stays empty: see `rerank_seconds`.
+    """
+    hits = ranking.hits.sort_values(["query", "rank"], ignore_index=True)
+    inside = hits["rank"].to_numpy() <= reranker.pool
+    pool, tail = hits[inside], hits[~inside]
+    scores = reranker.scores(list(_pools(pool, queries, corpus, reranker)), cache)
+    pool = pool.assign(score=rounded(np.concatenate(scores)) if scores else pool["score"], doc=corpus.doc[pool["chunk"]])
+    best = pool.groupby(["query", "doc"], as_index=False)["score"].max()
+    others = ranking.ranking.merge(best[["query", "doc"]], how="left", indicator=True)
+    others = others.loc[others["_merge"] == "left_only", ["query", "doc", "score"]]
+    below = pd.concat([tail.loc[:, ["query", "score"]], others.loc[:, ["query", "score"]]])
+    shift = pool.groupby("query")["score"].min() - STEP - below.groupby("query")["score"].max()
+    return Ranking(
+        _ordered([pool, _shifted(tail, shift)], "chunk", corpus.chunk_breakers),
+        _ordered([best, _shifted(others, shift)], "doc", corpus.document_breakers),
+        _about(ranking.queries, pool, k),
+    )
+
+
+def rerank_seconds(ranking: Ranking, queries: QueryBatch, corpus: Corpus, reranker: Reranker) -> Floats:
+    """Time the reranking of single queries without a cache, in seconds: float64 (passes, queries)."""
+    pool = ranking.hits[ranking.hits["rank"] <= reranker.pool].sort_values(["query", "rank"])
+    return timed(lambda candidates: reranker.scores([candidates], MemoryVectorCache()), _pools(pool, queries, corpus, reranker))
+
+
+def _pools(pool: pd.DataFrame, queries: QueryBatch, corpus: Corpus, reranker: Reranker) -> Iterator[Pool]:
+    """Yield the candidates of each query that has any, in the order of the queries."""
+    for query, rows in pool.groupby("query", sort=True):
+        chunks, number = rows["chunk"].to_numpy(np.int64), int(str(query))
+        vectors = (queries.vectors[number], np.asarray(corpus.vectors[chunks])) if reranker.uses_vectors else ()
+        yield Pool(queries.texts[number], [corpus.texts[chunk] for chunk in chunks.tolist()], rows["score"].to_numpy(np.float64), *vectors)
+
+
+def _shifted(rows: pd.DataFrame, shift: "pd.Series[float]") -> pd.DataFrame:
+    return rows.assign(score=rounded(rows["score"] + rows["query"].map(shift)))
+
+
+def _ordered(parts: list[pd.DataFrame], item: str, breakers: Ints) -> pd.DataFrame:
+    """Return query, rank, item, score in descending order of score, ties by the tie breakers."""
+    rows = pd.concat([part[["query", item, "score"]] for part in parts], ignore_index=True)
+    keys = order_keys(rows["score"].to_numpy(np.float64), breakers[rows[item].to_numpy(np.int64)])
+    rows = rows.assign(key=-keys).sort_values(["query", "key"], ignore_index=True)
+    return rows.assign(rank=rows.groupby("query").cumcount() + 1)[["query", "rank", item, "score"]]
+
+
+def _about(before: pd.DataFrame, pool: pd.DataFrame, k: int) -> pd.DataFrame:
+    """Return the table `Ranking.queries` of the pool's scores. Queries without candidates keep their rows."""
+    ordered = pool.sort_values(["query", "score"], ascending=[True, False])
+    by_query = ordered.groupby("query")["score"]
+    equal = by_query.diff().eq(0) & (by_query.cumcount() < k)
+    columns = {"spread": by_query.std(ddof=0), "top": by_query.max(), "tied": equal.groupby(ordered["query"]).any()}
+    after = before.set_index("query")
+    after.update(pd.DataFrame(columns))
+    return after.astype(before.dtypes.drop("query")).reset_index()
