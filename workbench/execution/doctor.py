@@ -1,4 +1,4 @@
-"""Verify the store, the vector cache and the indexes of an outputs folder, and delete or rebuild what is damaged or unused."""
+"""Verify the store, the vector cache and the indexes of an outputs folder, and delete or rebuild the damaged and unused parts."""
 
 import os
 import shutil

@@ -144,7 +144,7 @@ class RunTables:
 
     @property
     def average(self) -> Literal["questions", "documents"]:
-        """What counts equally in means."""
+        """The units that count equally in means."""
         average: Literal["questions", "documents"] = self.manifest["average"]
         return average
 
