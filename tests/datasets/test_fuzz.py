@@ -23,6 +23,8 @@ def test_every_kind_of_dataset_is_mutated_and_valid_before(tmp_path) -> None:
 @pytest.mark.parametrize("name", DATASETS)
 def test_a_mutated_dataset_is_read_or_refused_with_a_line(name: str, examples: int) -> None:
     kind, path, files = DATASETS[name]
+    # A parquet file starts a process.
+    examples = examples // 4 if name == "parquet" else examples
     check_examples(examples, mutated_files(files), lambda mutated: read_mutated(kind, path, mutated))
 
 

@@ -222,7 +222,7 @@ def test_any_dataset_is_the_same_after_csv(datasets: Callable[..., st.SearchStra
     assert again(dataset, ".csv") == dataset
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_a_dataset_whose_fields_have_one_type_is_the_same_after_parquet(
     datasets: Callable[..., st.SearchStrategy[Dataset]], data: st.DataObject
