@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.campaign import Case, Runner, campaign
+from tests.faults.campaign import Case, Journal, Runner, campaign
 from tests.faults.cases import Worlds
 
 
@@ -27,9 +27,11 @@ def sample(cases: Iterable[Case], each: int) -> list[Case]:
 
 
 def check(cases: list[Case], folder: Path) -> None:
-    endings, failures = campaign(cases, folder)
-    assert failures == []
-    assert sum(endings.values()) == len(cases) > 0
+    journal = Journal(folder / "journal.jsonl")
+    campaign(cases, folder, journal)
+    finished = journal.read()
+    assert [failure for *_, failure in finished if failure] == []
+    assert len(finished) == len(cases) > 0
 
 
 @pytest.mark.parametrize(("kind", "each"), [(Worlds.operations, 1), (Worlds.messages, 1), (Worlds.damaged, 3)])
