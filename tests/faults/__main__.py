@@ -1,4 +1,4 @@
-"""Run the campaign and write its results to docs/reliability.md: `python -m tests.faults [--processes 2] [--every N]`."""
+"""Run the campaign and write its results to docs/reliability.md: `python -m tests.faults [--journal FILE] [--most N]`."""
 
 import argparse
 import sys
@@ -7,30 +7,37 @@ from collections import Counter
 from pathlib import Path
 from typing import get_args
 
-from tests.faults.campaign import ROOT, Case, Ending, Runner, campaign
+from tests.faults.campaign import ROOT, Case, Ending, Journal, Runner, campaign
 from tests.faults.cases import Worlds
 
+# The first ninth of the cases has every ninth of each row, and so on.
+_SPREAD = 9
 _PAGE = ROOT / "docs" / "reliability.md"
 _BEGIN, _END = "<!-- campaign: written by python -m tests.faults -->", "<!-- campaign: end -->"
 
 
 def main() -> int:
-    """Run all cases, or every n-th. Returns the exit code: 1 if a case failed, whose folder is then kept."""
+    """Run the cases that the journal lacks. Returns the exit code: 1 if a case failed, whose folder is then kept."""
     parser = argparse.ArgumentParser("python -m tests.faults", description=__doc__)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="try only every N-th case of each row of the table")
+    parser.add_argument("--journal", type=Path, help="a file that remembers the finished cases; a campaign that was stopped continues")
+    parser.add_argument("--most", type=int, metavar="N", help="try at most N cases, spread over all rows of the table")
     options = parser.parse_args()
     place = Path(tempfile.mkdtemp(prefix="workbench-faults-"))
     runner = Runner()
     worlds = Worlds(runner, place)
     existing: Counter[str] = Counter()
-    tried: list[Case] = []
+    numbered: list[tuple[int, Case]] = []
     for case in (*worlds.operations(), *worlds.messages(), *worlds.damaged()):
-        if existing[case.group] % options.every == 0:
-            tried.append(case)
+        numbered.append((existing[case.group], case))
         existing[case.group] += 1
     runner.close()
-    endings, failures = campaign(tried, place, options.processes)
+    journal = Journal(options.journal or place / "journal.jsonl")
+    finished = {(group, name) for group, name, _, _ in journal.read()}
+    todo = [case for _, case in sorted(numbered, key=lambda pair: pair[0] % _SPREAD) if (case.group, case.name) not in finished]
+    campaign(todo[: options.most], place, journal, options.processes)
+    endings = Counter((group, ending) for group, _, ending, failure in journal.read() if not failure)
+    failures = [failure for *_, failure in journal.read() if failure]
     before, _, rest = _PAGE.read_text("utf-8").partition(_BEGIN)
     after = rest.partition(_END)[2]
     _PAGE.write_text(f"{before}{_BEGIN}\n{table(existing, endings, failures)}\n{_END}{after}", "utf-8")
@@ -39,7 +46,7 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def table(existing: "Counter[str]", endings: "Counter[tuple[str, Ending]]", failures: list[str]) -> str:
+def table(existing: "Counter[str]", endings: "Counter[tuple[str, str]]", failures: list[str]) -> str:
     """Format the results as a Markdown table, a row for each operation and fault."""
     columns = get_args(Ending)
     lines = [f"| operation: fault | cases | tried | {' | '.join(columns)} | failed |", "|---|" + "---:|" * (len(columns) + 3)]

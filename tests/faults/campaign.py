@@ -117,7 +117,8 @@ def inject(runner: Runner, world: Undisturbed, fault: Fault, command: Sequence[s
 
 def recover(runner: Runner, world: Undisturbed, what: str, command: Sequence[str], folder: Path) -> Ending:
     """Run the command until its outputs are those of an undisturbed run, with `workbench doctor` if it names damage."""
-    for ending, commands in (("repaired", [command]), ("repaired by doctor", [DOCTOR, command])):
+    attempts: dict[Ending, list[Sequence[str]]] = {"repaired": [command], "repaired by doctor": [DOCTOR, command]}
+    for ending, commands in attempts.items():
         code = 0
         for each in commands:
             code, _ = runner.run(folder, each)
@@ -125,7 +126,7 @@ def recover(runner: Runner, world: Undisturbed, what: str, command: Sequence[str
         if code == 0:
             if wrong := difference(folder, world.outputs):
                 raise CampaignError(f"{what}: believed later ({wrong})")
-            return ending  # type: ignore[return-value]
+            return ending
     raise CampaignError(f"{what}: not repaired, {last_line(folder)}")
 
 
@@ -168,18 +169,31 @@ class Case:
     run: Callable[[Runner, Path], Ending]
 
 
-def campaign(cases: Sequence[Case], folder: Path, parallel: int = 1) -> tuple[Counter[tuple[str, Ending]], list[str]]:
-    """Run cases on some processes. Returns how often each group ended how, and the failures."""
-    endings: Counter[tuple[str, Ending]] = Counter()
-    failures: list[str] = []
+@dataclass(frozen=True)
+class Journal:
+    """A file of finished cases, a JSON list on each line: group, name, ending, and the failure, which is empty for a case that passed."""
+
+    path: Path
+
+    def add(self, case: Case, ending: str, failure: str = "") -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([case.group, case.name, ending, failure]) + "\n")
+
+    def read(self) -> list[tuple[str, str, str, str]]:
+        lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
+        return [tuple(json.loads(line)) for line in lines]
+
+
+def campaign(cases: Sequence[Case], folder: Path, journal: Journal, parallel: int = 1) -> None:
+    """Run cases on some processes, and add each to the journal."""
 
     def one(number: int, case: Case, queue: "Queue[Runner]") -> None:
         runner, place = queue.get(), folder / f"case-{number}"
         try:
-            endings[case.group, case.run(runner, place)] += 1
+            journal.add(case, case.run(runner, place))
             shutil.rmtree(place)
         except CampaignError as error:
-            failures.append(f"{case.group}, {case.name} in {place}: {error}")
+            journal.add(case, "", f"{case.group}, {case.name} in {place}: {error}")
         finally:
             queue.put(runner)
 
@@ -187,4 +201,3 @@ def campaign(cases: Sequence[Case], folder: Path, parallel: int = 1) -> tuple[Co
         futures: list[Any] = [pool.submit(one, number, case, queue) for number, case in enumerate(cases)]
         for future in futures:
             future.result()
-    return endings, failures

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.campaign import Case, Runner, campaign
+from tests.faults.campaign import Case, Journal, Runner, campaign
 from tests.faults.cases import Worlds
 
 
@@ -27,17 +27,19 @@ def sample(cases: Iterable[Case], each: int) -> list[Case]:
 
 
 def check(cases: list[Case], folder: Path) -> None:
-    endings, failures = campaign(cases, folder)
-    assert failures == []
-    assert sum(endings.values()) == len(cases) > 0
+    journal = Journal(folder / "journal.jsonl")
+    campaign(cases, folder, journal)
+    finished = journal.read()
+    assert [failure for *_, failure in finished if failure] == []
+    assert len(finished) == len(cases) > 0
 
 
 @pytest.mark.parametrize(("kind", "each"), [(Worlds.operations, 1), (Worlds.messages, 1), (Worlds.damaged, 3)])
-def test_a_sample_of_faults_changes_no_result(worlds, tmp_path, kind: Callable[[Worlds], Iterator[Case]], each: int) -> None:
+def test_a_sample_of_faults_changes_no_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]], each: int) -> None:
     check(sample(kind(worlds), each), tmp_path)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", [Worlds.operations, Worlds.messages, Worlds.damaged])
-def test_no_fault_changes_a_result(worlds, tmp_path, kind: Callable[[Worlds], Iterator[Case]]) -> None:
+def test_no_fault_changes_a_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]]) -> None:
     check(list(kind(worlds)), tmp_path)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -143,9 +143,10 @@ class RunTables:
         return name
 
     @property
-    def average(self) -> str:
-        """What counts equally in means: `questions` or `documents`."""
-        return str(self.manifest["average"])
+    def average(self) -> Literal["questions", "documents"]:
+        """The units that count equally in means."""
+        average: Literal["questions", "documents"] = self.manifest["average"]
+        return average
 
     @property
     def smallest_difference(self) -> float:
