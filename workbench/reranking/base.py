@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Pool:
+class Candidates:
     """The n candidates of one query, best first: their texts and the retriever's scores, float64 (n).
 
     A reranker with `uses_vectors` gets the vector of the query, float32 (dimension), and those of the chunks, float32 (n, dimension).
@@ -53,5 +53,5 @@ class Reranker(Component, ABC):
         return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     @abstractmethod
-    def scores(self, pools: Sequence[Pool], cache: VectorCache) -> list[Floats]:
+    def scores(self, pools: Sequence[Candidates], cache: VectorCache) -> list[Floats]:
         """Return the scores of each pool's candidates, float64 (n), higher is better."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from workbench.reranking.base import Floats, Pool, Reranker
+from workbench.reranking.base import Candidates, Floats, Reranker
 from workbench.storage.vector_cache import VectorCache
 
 
@@ -22,11 +22,11 @@ class MMRReranker(Reranker):
     kind: Literal["mmr"] = "mmr"
     relevance: float = Field(default=0.5, ge=0, le=1, description="The weight of relevance, λ; the rest is the weight of diversity.")
 
-    def scores(self, pools: Sequence[Pool], cache: VectorCache) -> list[Floats]:
+    def scores(self, pools: Sequence[Candidates], cache: VectorCache) -> list[Floats]:
         """Return how many candidates were chosen after each candidate."""
         return [self._chosen_after(pool) for pool in pools]
 
-    def _chosen_after(self, pool: Pool) -> Floats:
+    def _chosen_after(self, pool: Candidates) -> Floats:
         vectors = pool.vectors.astype(np.float64)
         relevance = vectors @ pool.query_vector.astype(np.float64)
         after, nearest = np.full(len(relevance), -1.0), np.full(len(relevance), -np.inf)

@@ -10,7 +10,7 @@ from workbench.core.display import excerpt
 from workbench.core.fingerprint import fingerprint
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
-from workbench.reranking.base import Floats, Pool, Reranker
+from workbench.reranking.base import Candidates, Floats, Reranker
 from workbench.storage.vector_cache import VectorCache
 
 Pair = tuple[str, str]
@@ -29,7 +29,7 @@ class PairReranker(Reranker):
     def score_pairs(self, pairs: Sequence[Pair]) -> Floats:
         """Return the scores of (query, text), float64 (n), higher is better."""
 
-    def scores(self, pools: Sequence[Pool], cache: VectorCache) -> list[Floats]:
+    def scores(self, pools: Sequence[Candidates], cache: VectorCache) -> list[Floats]:
         """Score the pairs that the cache lacks, in batches that are committed as they are finished."""
         pairs = list(dict.fromkeys((pool.query, text) for pool in pools for text in pool.texts))
         keys = dict(zip(pairs, self._keys(pairs), strict=True))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.models.tokenizers import Ints
-from workbench.reranking.base import Pool, Reranker
+from workbench.reranking.base import Candidates, Reranker
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, timed
 from workbench.retrieval.rank import STEP, Floats, order_keys, rounded
 from workbench.storage.vector_cache import VectorCache
@@ -21,13 +21,13 @@ def reranked(ranking: Ranking, queries: QueryBatch, corpus: Corpus, reranker: Re
     """
     hits = ranking.hits.sort_values(["query", "rank"], ignore_index=True)
     inside = hits["rank"].to_numpy() <= reranker.pool
-    pool, tail = hits[inside], hits[~inside]
+    pool, tail = hits.loc[inside], hits.loc[~inside]
     scores = reranker.scores(list(_pools(pool, queries, corpus, reranker)), cache)
     pool = pool.assign(score=rounded(np.concatenate(scores)) if scores else pool["score"], doc=corpus.doc[pool["chunk"]])
     best = pool.groupby(["query", "doc"], as_index=False)["score"].max()
-    others = ranking.ranking.merge(best[["query", "doc"]], how="left", indicator=True)
-    others = others.loc[others["_merge"] == "left_only", ["query", "doc", "score"]]
-    below = pd.concat([tail.loc[:, ["query", "score"]], others.loc[:, ["query", "score"]]])
+    merged = ranking.ranking.merge(best[["query", "doc"]], how="left", indicator=True)
+    others = merged.loc[merged["_merge"] == "left_only", ["query", "doc", "score"]]
+    below = pd.concat([tail[["query", "score"]], others[["query", "score"]]])
     shift = pool.groupby("query")["score"].min() - STEP - below.groupby("query")["score"].max()
     return Ranking(
         _ordered([pool, _shifted(tail, shift)], "chunk", corpus.chunk_breakers),
@@ -42,12 +42,14 @@ def rerank_seconds(ranking: Ranking, queries: QueryBatch, corpus: Corpus, rerank
     return timed(lambda candidates: reranker.scores([candidates], MemoryVectorCache()), _pools(pool, queries, corpus, reranker))
 
 
-def _pools(pool: pd.DataFrame, queries: QueryBatch, corpus: Corpus, reranker: Reranker) -> Iterator[Pool]:
+def _pools(pool: pd.DataFrame, queries: QueryBatch, corpus: Corpus, reranker: Reranker) -> Iterator[Candidates]:
     """Yield the candidates of each query that has any, in the order of the queries."""
     for query, rows in pool.groupby("query", sort=True):
         chunks, number = rows["chunk"].to_numpy(np.int64), int(str(query))
         vectors = (queries.vectors[number], np.asarray(corpus.vectors[chunks])) if reranker.uses_vectors else ()
-        yield Pool(queries.texts[number], [corpus.texts[chunk] for chunk in chunks.tolist()], rows["score"].to_numpy(np.float64), *vectors)
+        yield Candidates(
+            queries.texts[number], [corpus.texts[chunk] for chunk in chunks.tolist()], rows["score"].to_numpy(np.float64), *vectors
+        )
 
 
 def _shifted(rows: pd.DataFrame, shift: "pd.Series[float]") -> pd.DataFrame:
