@@ -6,14 +6,18 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.core.component import field_fault
+from workbench.core.component import Component, field_fault
 from workbench.core.formatting import meant
 from workbench.embedding.base import Embedder
 from workbench.errors import InputError
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
+from workbench.retrieval.base import Retriever
+from workbench.retrieval.registry import RETRIEVERS
 
 Settings = dict[str, Any]
+# The components that a component can contain.
+_REGISTRIES: Mapping[type[Component], Mapping[str, type[BaseModel]]] = {Retriever: RETRIEVERS}
 # Deeper than any experiment, and far from Python's limit of recursion.
 DEEPEST = 32
 # Beyond this, numbers do not fit into the columns of a table.
@@ -39,6 +43,7 @@ def component(
         faults.append(f"{stage} has no kind {kind!r}{meant(str(kind), table)}; kinds are {', '.join(table)}")
         return None
     owner = f"{stage} {kind!r}"
+    settings = {key: _parts(f"{owner} {key}", value, table[kind], key, faults) for key, value in settings.items()}
     known = [field for field in table[kind].model_fields if (stage, field) != ("chunking", "model")]
     strange = [unknown(owner, key, known) for key in settings if key not in known and not partial]
     faults += strange
@@ -54,6 +59,16 @@ def component(
     ]
     faults += [f"{owner} {key} is {settings[key]}, not a number" for key in flags]
     return None if strange or flags else made
+
+
+def _parts(place: str, value: Any, owner: type[BaseModel], field: str, faults: list[str]) -> Any:
+    """Return the value of a field, with components made from the settings of a field that has components by name."""
+    if not (issubclass(owner, Component) and field in owner.nested and is_mapping(value)):
+        return value
+    table = _REGISTRIES[owner.nested[field]]
+    settings = {name: {"kind": name} | part if is_mapping(part) else part for name, part in value.items()}
+    made = {name: component(f"{place}.{name}", part, table, faults) for name, part in settings.items()}
+    return {name: part for name, part in made.items() if part is not None}
 
 
 def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:

@@ -39,7 +39,8 @@ class Configuration:
         """Return why the components do not fit each other, or an empty text."""
         if self.rerank and self.rerank.pool < self.retrieval.k:
             return f"rerank {self.rerank.kind!r} has a pool of {self.rerank.pool}, and retrieval.k is {self.retrieval.k}; raise pool or lower k"
-        return chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
+        headers = chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
+        return headers or self.retrieval.fault
 
     @property
     def components(self) -> Mapping[str, Component]:

@@ -17,7 +17,7 @@ from workbench.core.component import Component
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import Ints
 from workbench.records import TokenCut
-from workbench.retrieval.rank import Floats, first_seen
+from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded
 from workbench.storage.vector_cache import Vectors
 
 T = TypeVar("T")
@@ -118,6 +118,11 @@ class Retriever(Component, ABC):
         """Return whether these settings need embedded and indexed chunks and queries."""
         return self.uses_vectors
 
+    @property
+    def fault(self) -> str:
+        """Return why the settings do not fit each other, or an empty text."""
+        return ""
+
     def models(self) -> tuple[str, ...]:
         """Return the models that the retriever loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
         return ()
@@ -177,6 +182,30 @@ def joined(parts: Sequence[Ranking]) -> Ranking:
         for name in ("hits", "ranking", "queries")
     )
     return Ranking(hits, ranking, queries)
+
+
+def best_first(scored: pd.DataFrame, corpus: Corpus, queries: int, k: int, seconds: Floats) -> Ranking:
+    """Rank the chunks of a table query, chunk, score, each at most once for a query, and their documents by the best of them."""
+    scored = scored.assign(score=rounded(scored["score"]), doc=corpus.doc[scored["chunk"].to_numpy(np.int64)])
+    documents = scored.groupby(["query", "doc"])["score"].max().reset_index()
+    hits = ordered(scored, "chunk", corpus.chunk_breakers)
+    return Ranking(hits, ordered(documents, "doc", corpus.document_breakers), spreads(hits, queries, k), seconds)
+
+
+def ordered(scored: pd.DataFrame, item: str, breakers: Ints) -> pd.DataFrame:
+    """Return query, rank, item, score in descending order of score, ties by the tie breakers."""
+    rows = scored[["query", item, "score"]]
+    keys = order_keys(rows["score"].to_numpy(np.float64), breakers[rows[item].to_numpy(np.int64)])
+    rows = rows.assign(key=-keys).sort_values(["query", "key"], ignore_index=True)
+    return rows.assign(rank=rows.groupby("query").cumcount() + 1)[["query", "rank", item, "score"]]
+
+
+def spreads(hits: pd.DataFrame, queries: int, k: int) -> pd.DataFrame:
+    """Return the table `Ranking.queries` from the scores of ranked hits. A query without hits has the spread and the top 0."""
+    by_query = hits.groupby("query")["score"]
+    tied = (by_query.diff().eq(0) & (hits["rank"] <= k)).groupby(hits["query"]).any()
+    table = pd.DataFrame({"spread": by_query.std(ddof=0), "top": by_query.max()}).reindex(range(queries), fill_value=0.0)
+    return table.assign(tied=tied.reindex(range(queries), fill_value=False)).rename_axis("query").reset_index()
 
 
 def about(queries: Ints, spread: Floats, scores: Floats, k: int) -> pd.DataFrame:

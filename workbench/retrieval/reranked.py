@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.embedding.embed import MemoryVectorCache
-from workbench.models.tokenizers import Ints
 from workbench.reranking.base import Candidates, Reranker
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, timed
-from workbench.retrieval.rank import STEP, Floats, order_keys, rounded
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, ordered, spreads, timed
+from workbench.retrieval.rank import STEP, Floats, rounded
 from workbench.storage.vector_cache import VectorCache
 
 
@@ -24,15 +23,15 @@ def reranked(ranking: Ranking, queries: QueryBatch, corpus: Corpus, reranker: Re
     pool, tail = hits.loc[inside], hits.loc[~inside]
     scores = reranker.scores(list(_pools(pool, queries, corpus, reranker)), cache)
     pool = pool.assign(score=rounded(np.concatenate(scores)) if scores else pool["score"], doc=corpus.doc[pool["chunk"]])
-    best = pool.groupby(["query", "doc"], as_index=False)["score"].max()
+    best = pool.groupby(["query", "doc"])["score"].max().reset_index()
     merged = ranking.ranking.merge(best[["query", "doc"]], how="left", indicator=True)
     others = merged.loc[merged["_merge"] == "left_only", ["query", "doc", "score"]]
     below = pd.concat([tail[["query", "score"]], others[["query", "score"]]])
     shift = pool.groupby("query")["score"].min() - STEP - below.groupby("query")["score"].max()
     return Ranking(
-        _ordered([pool, _shifted(tail, shift)], "chunk", corpus.chunk_breakers),
-        _ordered([best, _shifted(others, shift)], "doc", corpus.document_breakers),
-        _about(ranking.queries, pool, k),
+        ordered(pd.concat([pool, _shifted(tail, shift)]), "chunk", corpus.chunk_breakers),
+        ordered(pd.concat([best, _shifted(others, shift)]), "doc", corpus.document_breakers),
+        spreads(ordered(pool, "chunk", corpus.chunk_breakers), len(queries.texts), k),
     )
 
 
@@ -54,22 +53,3 @@ def _pools(pool: pd.DataFrame, queries: QueryBatch, corpus: Corpus, reranker: Re
 
 def _shifted(rows: pd.DataFrame, shift: "pd.Series[float]") -> pd.DataFrame:
     return rows.assign(score=rounded(rows["score"] + rows["query"].map(shift)))
-
-
-def _ordered(parts: list[pd.DataFrame], item: str, breakers: Ints) -> pd.DataFrame:
-    """Return query, rank, item, score in descending order of score, ties by the tie breakers."""
-    rows = pd.concat([part[["query", item, "score"]] for part in parts], ignore_index=True)
-    keys = order_keys(rows["score"].to_numpy(np.float64), breakers[rows[item].to_numpy(np.int64)])
-    rows = rows.assign(key=-keys).sort_values(["query", "key"], ignore_index=True)
-    return rows.assign(rank=rows.groupby("query").cumcount() + 1)[["query", "rank", item, "score"]]
-
-
-def _about(before: pd.DataFrame, pool: pd.DataFrame, k: int) -> pd.DataFrame:
-    """Return the table `Ranking.queries` of the pool's scores. Queries without candidates keep their rows."""
-    ordered = pool.sort_values(["query", "score"], ascending=[True, False])
-    by_query = ordered.groupby("query")["score"]
-    equal = by_query.diff().eq(0) & (by_query.cumcount() < k)
-    columns = {"spread": by_query.std(ddof=0), "top": by_query.max(), "tied": equal.groupby(ordered["query"]).any()}
-    after = before.set_index("query")
-    after.update(pd.DataFrame(columns))
-    return after.astype(before.dtypes.drop("query")).reset_index()

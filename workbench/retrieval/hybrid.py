@@ -1,0 +1,98 @@
+"""Rank chunks by the fused rankings of several retrievers."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer, SerializeAsAny
+
+from workbench.core.component import Component
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, best_first
+from workbench.retrieval.bm25 import BM25Retriever
+from workbench.retrieval.dense import DenseRetriever
+from workbench.retrieval.fusion import reciprocal_ranks, weighted_scores
+from workbench.retrieval.rank import Floats
+
+
+def _pairs(value: Any) -> Any:
+    return tuple(value.items()) if isinstance(value, Mapping) else value
+
+
+# A mapping as pairs, since a component can be the key of a cache.
+Retrievers = Annotated[
+    tuple[tuple[str, SerializeAsAny[Retriever]], ...],
+    BeforeValidator(_pairs),
+    PlainSerializer(lambda pairs: {name: retriever.model_dump(mode="json") for name, retriever in pairs}),
+]
+Weights = Annotated[tuple[tuple[str, Annotated[float, Field(gt=0)]], ...], BeforeValidator(_pairs), PlainSerializer(dict)]
+
+
+class HybridRetriever(Retriever):
+    """The `pool` best chunks of several retrievers, by default dense and BM25, fused into one ranking.
+
+    `rrf` adds weight / (constant + rank) over the retrievers (Cormack, Clarke and Büttcher 2009). `weighted` adds weight × score, where each
+    retriever's scores of a query are scaled to [0, 1] by the least and the greatest in its pool. A chunk that a retriever does not have
+    in its pool gets nothing from it.
+    """
+
+    nested: ClassVar[Mapping[str, type[Component]]] = {"retrievers": Retriever}
+
+    kind: Literal["hybrid"] = "hybrid"
+    retrievers: Retrievers = Field(
+        default=(("dense", DenseRetriever()), ("bm25", BM25Retriever())),
+        description="The retrievers by name, such as `{dense: {}, bm25: {k1: 1.2}}`; a name is a kind unless the settings have another.",
+    )
+    fusion: Literal["rrf", "weighted"] = Field(default="rrf", description="How rankings are fused: by ranks or by scores.")
+    weights: Weights = Field(
+        default=(), description="The weight of each retriever by name, such as `{dense: 0.7, bm25: 0.3}`; by default 1."
+    )
+    constant: int = Field(default=60, ge=1, description="The number added to every rank by `rrf`.")
+    pool: int = Field(default=100, ge=1, le=1000, description="The number of chunks that each retriever contributes.")
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Return whether one of the retrievers needs vectors."""
+        return any(retriever.needs_vectors for _, retriever in self.retrievers)
+
+    @property
+    def evaluated(self) -> str:
+        """Return `ann` if one of the retrievers searches an approximate index."""
+        return "ann" if any(retriever.evaluated == "ann" for _, retriever in self.retrievers) else "exact"
+
+    @property
+    def fault(self) -> str:
+        """Return why the settings do not fit each other, or an empty text."""
+        names = [name for name, _ in self.retrievers]
+        if len(names) < 2:
+            return f"retrieval 'hybrid' fuses {len(names)} retriever; name two or more, or use its kind"
+        if strange := [name for name, _ in self.weights if name not in names]:
+            return f"retrieval 'hybrid' has a weight for {strange[0]!r}; its retrievers are {', '.join(names)}"
+        return super().fault
+
+    def models(self) -> tuple[str, ...]:
+        """Return the models of all retrievers."""
+        return tuple(model for _, retriever in self.retrievers for model in retriever.models())
+
+    def identity(self) -> dict[str, Any]:
+        """Return the settings with the identity of every retriever."""
+        return super().identity() | {"retrievers": {name: retriever.identity() for name, retriever in self.retrievers}}
+
+    def settings(self) -> dict[str, Any]:
+        """Return the kind and the fields that differ from their defaults, as in an experiment file."""
+        settings = super().settings()
+        return settings | {name: {each: part.settings() for each, part in self.retrievers} for name in settings if name == "retrievers"}
+
+    def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
+        """Rank the chunks and documents for each query."""
+        shallow = SearchDepth(self.pool, 0, 1)
+        rankings = {name: retriever.retrieve(queries, corpus, shallow) for name, retriever in self.retrievers}
+        pools = {name: ranking.hits[ranking.hits["rank"] <= self.pool] for name, ranking in rankings.items()}
+        weights = dict.fromkeys(rankings, 1.0) | dict(self.weights)
+        fused = reciprocal_ranks(pools, weights, self.constant) if self.fusion == "rrf" else weighted_scores(pools, weights)
+        return best_first(fused, corpus, len(queries.texts), self.k, _together([ranking.seconds for ranking in rankings.values()]))
+
+
+def _together(seconds: list[Floats]) -> Floats:
+    """Add the seconds of several searches, for the passes and questions that all of them timed: float64 (passes, questions)."""
+    passes, questions = (min(sizes) for sizes in zip(*(each.shape for each in seconds), strict=True))
+    total: Floats = sum((each[:passes, :questions] for each in seconds[1:]), start=seconds[0][:passes, :questions])
+    return total
