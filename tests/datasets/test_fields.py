@@ -103,6 +103,15 @@ def trec(topic: dict[str, Any]) -> dict[str, Any]:
             {"documents.jsonl": DOCUMENT, "questions.json": {"questions": [ASKED], "documents": [DOCUMENT]}},
             "note: questions.json has 'documents' in 1 row(s), which is unknown and ignored",
         ),
+        (
+            {"documents.jsonl": DOCUMENT, "questions.json": {"questoins": [ASKED]}},
+            "questions.json has no use for field 'questoins' (did you mean 'questions'?); rename it",
+        ),
+        (beir({"metdata": {}}), "queries.jsonl:1 has no use for field 'metdata' (did you mean 'metadata'?); rename it"),
+        (
+            beir({}, evidence_jsonl={"query_id": "q", "comment": 1} | SPAN),
+            "note: evidence.jsonl has 'comment' in 1 row(s), which is unknown and ignored",
+        ),
         (beir({"evidences": [1]}), "note: queries.jsonl has 'evidences' in 1 row(s), which is unknown and ignored"),
         (
             beir({"metadata": {"answers": "x"}}),
@@ -130,5 +139,22 @@ def test_no_field_and_no_file_of_a_dataset_vanishes_in_silence(tmp_path: Path, f
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content if isinstance(content, str) else json.dumps(content))
     draft = recognise(str(tmp_path), "test" if "corpus.jsonl" in files else None).read()
+    lines = [*faults(draft), *(f"note: {note}" for note in notes(draft))]
+    assert expected in [line.replace(f"{tmp_path}/", "") for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            {"questions": [ASKED], "documents": [DOCUMENT], "author": "x"},
+            "note: all.json has 'author' in 1 row(s), which is unknown and ignored",
+        ),
+        ({"questions": [ASKED], "docs": [DOCUMENT]}, "all.json has no use for field 'docs' (did you mean 'documents'?); rename it"),
+    ],
+)
+def test_no_part_of_a_single_file_vanishes_in_silence(tmp_path: Path, content: dict[str, Any], expected: str) -> None:
+    (tmp_path / "all.json").write_text(json.dumps(content))
+    draft = recognise(str(tmp_path / "all.json"), None).read()
     lines = [*faults(draft), *(f"note: {note}" for note in notes(draft))]
     assert expected in [line.replace(f"{tmp_path}/", "") for line in lines]

@@ -14,6 +14,7 @@ from workbench.records import Chunk, Document
 from workbench.retrieval.chroma_index import (
     COLLECTION,
     SPACE,
+    _audit,
     _client,
     _collection,
     build_index,
@@ -235,6 +236,23 @@ def test_an_index_in_the_place_of_another_is_rebuilt(
     assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
 
 
+def test_an_index_of_the_same_vectors_under_other_ids_is_rebuilt(
+    built: Path, like_embeddings: Callable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(built)
+    build_index(built, chunks(1_200), np.roll(like_embeddings(1_200), 1, axis=0))
+    ensure_index(built, chunks(1_200), like_embeddings(1_200))
+    assert capsys.readouterr().err == f"workbench: the index {built} was damaged (it was built from other vectors), so it was rebuilt\n"
+    assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+
+
+def test_an_index_of_another_version_of_chroma_is_rebuilt(built: Path, like_embeddings: Callable) -> None:
+    manifest = json.loads((built / "workbench.json").read_text())
+    (built / "workbench.json").write_text(json.dumps(manifest | {"recipe": manifest["recipe"] | {"chromadb": "0.0.1"}}))
+    ensure_index(built, chunks(1_200), like_embeddings(1_200))
+    assert verified_index(built).recipe == index_recipe()
+
+
 def test_a_collection_whose_vectors_do_not_find_themselves_is_rebuilt(
     built: Path, like_embeddings: Callable, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -259,6 +277,25 @@ def test_an_index_that_is_rebuilt_between_its_check_and_its_opening_is_refused(f
         _collection(folder, manifest),
     ):
         pass
+
+
+def test_an_index_whose_manifest_is_another_one_once_its_files_are_copied_is_refused(built: Path) -> None:
+    manifest = verified_index(built)
+    (built / "workbench.json").write_text(manifest.model_copy(update={"content": "0" * 32}).model_dump_json())
+    with pytest.raises(IndexBuildError, match="was rebuilt by another process while it was opened"), _collection(built, manifest):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("added", "error"), [(1_201, "1200 of the 1201 ids that were added, and 1200"), (1_199, "1199 of the 1199 .* 1200")]
+)
+def test_a_collection_with_other_ids_than_those_that_were_added_is_not_kept(
+    built: Path, like_embeddings: Callable, added: int, error: str
+) -> None:
+    with open_collection(built) as collection:
+        _audit(collection, chunks(1_200), like_embeddings(1_200))
+        with pytest.raises(IndexBuildError, match=f"the index has {error} in all"):
+            _audit(collection, chunks(added), like_embeddings(1_200)[:added])
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/hostname", "a/../../outside"])

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from workbench.core.files import write_atomically, write_text
+from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError, StoreError
+from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.layout import MARK
 from workbench.storage.result_store import MANIFEST, Draft, Store
 
@@ -134,6 +136,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "no files and no digest": lambda folder: rewrite(folder, files={}, digest=None),
     "fewer files": lambda folder: rewrite(folder, files={"about.json": manifest_of(folder)["files"]["about.json"]}),
     "other seconds": lambda folder: rewrite(folder, seconds=1e9),
+    "seconds as a text": lambda folder: rewrite(folder, seconds="1.5", digest=None),
     "seconds in words": lambda folder: rewrite(folder, seconds="soon", digest=None),
     "no number of seconds": lambda folder: rewrite(folder, seconds=float("nan"), digest=None),
     "negative seconds": lambda folder: rewrite(folder, seconds=-1, digest=None),
@@ -156,12 +159,24 @@ def test_a_damaged_entry_names_its_folder_and_the_fix_which_works(store: Store, 
     assert store.obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
 
 
-def test_an_entry_replaced_by_another_ones_is_named(store: Store) -> None:
-    other = store.obtain("kind", "other", lambda draft: draft.values("about", {"n": 3})).folder
+@pytest.mark.parametrize(("kind", "key"), [("kind", "other"), ("sort", "key")])
+def test_an_entry_replaced_by_another_ones_is_named(store: Store, kind: str, key: str) -> None:
+    other = store.obtain(kind, key, lambda draft: draft.values("about", {"n": 3})).folder
     folder = store.obtain("kind", "key", fill).folder
     shutil.rmtree(folder)
     shutil.copytree(other, folder)
-    with pytest.raises(StoreError, match=r"the store entry \S+kind/key is corrupt \(it is kind/other\); delete the folder"):
+    with pytest.raises(StoreError, match=rf"the store entry \S+kind/key is corrupt \(it is {kind}/{key}\); delete the folder"):
+        store.get("kind", "key")
+
+
+def test_a_manifest_that_names_an_intact_file_outside_the_entry_is_refused(store: Store) -> None:
+    folder = store.obtain("kind", "key", fill).folder
+    outside = folder.with_name("outside.json")
+    outside.write_text("1")
+    manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
+    named = {"../outside.json": (1, file_digest(outside, "blake2b"))}
+    (folder / MANIFEST).write_text(EntryManifest.of("kind", "key", 1, manifest.files | named).model_dump_json())
+    with pytest.raises(StoreError, match=r"kind/key is corrupt \(entry\.json names the file '\.\./outside\.json'\)"):
         store.get("kind", "key")
 
 
