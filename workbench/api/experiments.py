@@ -191,7 +191,7 @@ def sweep(
     Raises
     ------
     InputError: the experiment names functions, and `allow_code` is not set.
-    RunError: every configuration failed. If only some fail, `Results.failures` has their errors.
+    RunError: every configuration failed, and the outputs of an earlier run stay. If only some fail, `Results.failures` has their errors.
 
     Examples
     --------
