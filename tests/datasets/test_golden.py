@@ -197,7 +197,7 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
     ("id_as_list", {"query_id": ["q"]}, "has a list in 'query_id', not a text"),
     ("hard_negatives", {"irrelevant_docs": ["d"]}, "field 'irrelevant_docs' (did you mean 'irrelevant_doc_ids'?); rename it"),
     ("unlike_any", {"relevant_doc_ids": [], "gold": ["d"]}, "is not marked unanswerable (did you mean 'relevant_doc_ids' by 'gold'?)"),
-    ("opposite", {"relevant_doc_ids": [], "unanswerable": True}, "is not marked unanswerable; label one, or set answerable: false"),
+    ("opposite", {"relevant_doc_ids": [], "unanswerable": True}, "write answerable: false in its place"),
     ("evidences", {"evidences": []}, "has no use for field 'evidences' (did you mean 'evidence'?); rename it"),
     ("capital", {"Split": "dev"}, "has no use for field 'Split' (did you mean 'split'?); rename it"),
 ]

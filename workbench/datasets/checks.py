@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from workbench.core.formatting import listed, plural
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
-from workbench.datasets.fields import probable_label
+from workbench.datasets.fields import doubtful_metadata, probable_label
 from workbench.datasets.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
 from workbench.datasets.repeats import repeats
@@ -55,7 +55,7 @@ def notes(draft: DatasetDraft) -> list[str]:
         for (file, key), rows in draft.unread.items()
     ]
     doubtful = [f"{file} has {remark} in {rows:,} row(s)" for (file, remark), rows in draft.doubtful.items()]
-    return unread + doubtful + list(dict.fromkeys(draft.notes)) + _repeats(draft)
+    return unread + doubtful + _once(doubtful_metadata(draft.queries)) + list(dict.fromkeys(draft.notes)) + _repeats(draft)
 
 
 def _repeats(draft: DatasetDraft) -> list[str]:
