@@ -162,10 +162,10 @@ def test_every_fault_of_a_collection_is_reported_at_once(folder: Path) -> None:
     with pytest.raises(DatasetError) as caught:
         TrecSource(path=str(folder)).load()
     assert [fault.removeprefix(f"{folder}/") for fault in caught.value.faults] == [
-        "topics.tsv:4 is not a question id and its text, separated by a tab",
-        "qrels.txt:5 has 3 fields, not the 4 of query_id 0 doc_id relevance",
         "qrels.txt:4 judges document 'gone', but this document does not exist",
+        "qrels.txt:5 has 3 fields, not the 4 of query_id 0 doc_id relevance",
         "qrels.txt:6 judges question '9', but this question does not exist",
+        "topics.tsv:4 is not a question id and its text, separated by a tab",
         "topics.tsv:5 question '4' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
     ]
 
