@@ -218,7 +218,7 @@ def sweep(
     outcome = run_experiment(spec, Path(outputs), say_above, precompute, track)
     with ProgressBar(total=len(outcome.results) + 1) as bar:
         published = publish(outcome, functools.partial(_advance, bar))
-    for line in [*published.errors, f"report: {published.report}"]:
+    for line in [*published.notes, *published.errors, f"report: {published.report}"]:
         say_above(line)
     return Results(published.tables, outcome.folder)
 

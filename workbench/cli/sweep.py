@@ -116,7 +116,7 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
     from workbench.execution.outputs import publish
 
     published = publish(outcome, say_aside, remember)
-    for line in published.errors:
+    for line in (*published.notes, *published.errors):
         say_aside(f"workbench: {line}")
     for line in published.lines:
         say(line)

@@ -27,7 +27,7 @@ from workbench.models.tokenizers import Ints
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.pipeline.context import RunContext
 from workbench.results.history import append
-from workbench.results.run_tables import MANIFEST, RunTables, write_table
+from workbench.results.run_tables import MANIFEST, RunTables, run_mark, write_table
 from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import Draft, Store
@@ -41,10 +41,11 @@ _ALWAYS_WRITTEN = "timings"
 
 
 class PublishedRun(NamedTuple):
-    """The report, the terminal's lines, the errors that stopped nothing, and the tables as they were written."""
+    """The report, the terminal's lines, remarks, the errors that stopped nothing, and the tables as they were written."""
 
     report: Path
     lines: Sequence[str]
+    notes: Sequence[str]
     errors: Sequence[str]
     tables: RunTables
 
@@ -60,15 +61,17 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
             _write_texts(aside, "txt", outcome.tracebacks)
             raise _nothing_to_publish(outcome, aside)
         shutil.rmtree(aside, ignore_errors=True)
-        run = write_outputs(outcome)
         store, folder, errors = outcome.context.workspace.page_store, outcome.folder, list[str]()
+        replaced = run_mark(folder) not in (None, outcome.before)
+        notes = [f"{folder} was written by another sweep at the same time and is replaced"] if replaced else []
+        run = write_outputs(outcome)
         if remember:
             try:
                 append(run, outcome.context.workspace.outputs, datetime.now(UTC))
             except WorkbenchError as error:
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
-        return PublishedRun(*publish_report(run, folder, store), errors, RunTables.read(folder))
+        return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
 
 
 def _nothing_to_publish(outcome: Outcome, tracebacks: Path) -> RunError:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,8 @@ from workbench.schemas import SCHEMAS, TableSchema
 _FIX = "make the outputs again with workbench sweep"
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
+# The inode and the time of a run's manifest.
+RunMark = tuple[int, int] | None
 # Timings that describe a single run rather than the configuration's speed.
 _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
 
@@ -217,6 +220,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run. Raises OSError or ValueError if it cannot be read."""
     manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
     return manifest
+
+
+def run_mark(folder: Path) -> RunMark:
+    """Return a mark of the run in a folder, which changes when another run is written there, also an equal one. None without a run."""
+    with suppress(OSError):
+        state = (folder / MANIFEST).stat()
+        return state.st_ino, state.st_mtime_ns
+    return None
 
 
 def conform(schema: TableSchema, table: pd.DataFrame) -> pd.DataFrame:
