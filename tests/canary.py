@@ -56,6 +56,7 @@ class _Search:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(self.config, "workerinput"):
             return
+        # Outside a fixture, only a private attribute has the folder of the session.
         folders = [self.config._tmp_path_factory.getbasetemp(), self.config.rootpath / "outputs", cache_folder() / "stores"]  # type: ignore[attr-defined]
         files = [path for folder in folders for path in _files(folder)]
         files += Path(tempfile.gettempdir()).glob("workbench-error-*.txt")

@@ -23,7 +23,7 @@ Files = dict[str, bytes]
 
 DOCUMENTS = [{"doc_id": "d", "title": "T", "text": "# Ada\n\nAda wrote it. Bob read it."}, {"doc_id": "e/f", "text": "Eve, too"}]
 SPAN = {"doc_id": "d", "start": 7, "end": 10, "text": "Ada"}
-QUESTIONS = [
+QUESTIONS: list[dict[str, Any]] = [
     {
         "query_id": "q",
         "query": "Who wrote?",
@@ -209,10 +209,10 @@ def read_mutated(kind: str, path: str, files: Files) -> None:
 def read_mutated_trec(raw: bytes) -> None:
     """Read bytes as judgements and as a run."""
     with TemporaryDirectory() as folder:
-        (Path(folder) / "file").write_bytes(raw)
-        for read in (read_qrels, read_run):
-            lines = _outcome(lambda read=read: [str(len(read(Path(folder) / "file")))])  # type: ignore[misc]
-            assert all(line and "\n" not in line and line.encode("utf-8") for line in lines)
+        path = Path(folder) / "file"
+        path.write_bytes(raw)
+        lines = [*_outcome(lambda: [str(len(read_qrels(path)))]), *_outcome(lambda: [str(len(read_run(path)))])]
+    assert all(line and "\n" not in line and line.encode("utf-8") for line in lines)
 
 
 def _outcome(action: Callable[[], list[str]]) -> list[str]:

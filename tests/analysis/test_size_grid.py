@@ -20,7 +20,7 @@ def run_of(tables, embeddings: Sequence[Mapping[str, Any] | None], sizes: Sequen
         chunking = {"kind": "fixed", "size": size, "overlap": overlap, "enrich": False, "tokens": "model", "model": "any"}
         settings[name] = {"chunking": chunking, "embedding": embedding, "retrieval": {"kind": "dense" if embedding else "bm25", "k": 10}}
         facts = {"chunking": "fixed", "size": size, "overlap": overlap}
-        found.append(Standing(name, {"ndcg@10": Mean("ndcg@10", place / 100, 0, 1, 9, 9, 0, 1)}, facts))
+        found.append(Standing(name, {"ndcg@10": Mean(place / 100, 0, 1, 9, 9, metric="ndcg@10", unscored=0, attainable=1)}, facts))
     return tables({"configurations": settings}), found
 
 

@@ -21,7 +21,7 @@ a, b = experiment.names
 findings = (results.leaderboard(), results.verdict, results.compare(a, b), results.causes(a))
 shown = (results.plot.leaderboard(), results.plot.frontier(), results.to_html("report.html"))
 
-# A type checker that accepted these would report the comments as unused.
+# Wrong on purpose: a type checker that accepted these would report the comments as unused.
 misspelt = [
     lambda: wb.load_datset("x"),  # type: ignore[attr-defined]
     lambda: wb.FixedChunker(sise=3),  # type: ignore[call-arg]

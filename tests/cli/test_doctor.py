@@ -244,6 +244,14 @@ def test_a_corrupt_history_is_moved_aside_and_the_next_sweep_begins_a_new_one(ou
     assert doctor(outputs).output.endswith("no damage, nothing unused\n")
 
 
+def test_a_second_corrupt_history_does_not_replace_the_first(outputs: Path) -> None:
+    for content in (b"first", b"second", b"third"):
+        (outputs / "history.parquet").write_bytes(content)
+        assert doctor(outputs).exit_code == 0
+    kept = {path.name: path.read_bytes() for path in outputs.glob("*.damaged*")}
+    assert kept == {"history.damaged.parquet": b"first", "history.damaged-2.parquet": b"second", "history.damaged-3.parquet": b"third"}
+
+
 def test_other_files_in_the_folder_of_a_store_are_left_alone(outputs: Path) -> None:
     others = [outputs / ".store" / "models" / name for name in ("minilm", "minilm.tmp", "0" * 31, "0" * 33, f"{'0' * 32}-copy")]
     for folder in others:

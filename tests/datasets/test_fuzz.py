@@ -1,10 +1,9 @@
-"""Mutated files of every format: nothing but a WorkbenchError leaves a parser. `make soak` draws many more of them."""
+"""Mutated files of every format: nothing but a WorkbenchError leaves a parser. `make soak` draws thousands of them."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.dataset_fuzzing import DATASETS, RUN, mutated_bytes, mutated_file, mutated_files, read_mutated, read_mutated_trec
+from tests.fuzzing import check_examples, few_or_many
 from workbench.datasets.sources import SOURCES, recognise
 
 
@@ -20,15 +19,15 @@ def test_every_kind_of_dataset_is_mutated_and_valid_before(tmp_path) -> None:
         assert not draft.faults
 
 
+@few_or_many(40, 5_000)
 @pytest.mark.parametrize("name", DATASETS)
-@settings(max_examples=40)
-@given(data=st.data())
-def test_a_mutated_dataset_is_read_or_refused_with_a_line(name: str, data: st.DataObject) -> None:
+def test_a_mutated_dataset_is_read_or_refused_with_a_line(name: str, examples: int) -> None:
     kind, path, files = DATASETS[name]
-    read_mutated(kind, path, data.draw(mutated_files(files)))
+    # A parquet file starts a process.
+    examples = examples // 4 if name == "parquet" else examples
+    check_examples(examples, mutated_files(files), lambda mutated: read_mutated(kind, path, mutated))
 
 
-@settings(max_examples=60)
-@given(raw=mutated_bytes(RUN) | mutated_file("run.trec", RUN))
-def test_a_mutated_run_is_read_or_refused_with_a_line(raw: bytes) -> None:
-    read_mutated_trec(raw)
+@few_or_many(60, 5_000)
+def test_a_mutated_run_is_read_or_refused_with_a_line(examples: int) -> None:
+    check_examples(examples, mutated_bytes(RUN) | mutated_file("run.trec", RUN), read_mutated_trec)

@@ -1,14 +1,12 @@
-"""Nothing but a WorkbenchError leaves the reader of experiments. `make soak` tries many more."""
+"""Nothing but a WorkbenchError leaves the reader of experiments. `make soak` tries many thousands of examples."""
 
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 
+from tests.fuzzing import check_examples, few_or_many
 from tests.wild_experiments import BASES, check_file, check_settings, wild_override, wild_settings, wild_text
 from workbench.experiment.read import experiment_of
-
-EXAMPLES = settings(max_examples=150)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,19 +26,17 @@ def test_what_is_changed_is_valid() -> None:
         assert experiment_of(base, "x.yaml").configurations
 
 
-@EXAMPLES
-@given(settings=wild_settings())
-def test_wild_settings_are_read_or_refused(settings) -> None:
-    check_settings(settings)
+@few_or_many(150, 10_000)
+def test_wild_settings_are_read_or_refused(examples: int) -> None:
+    check_examples(examples, wild_settings(), check_settings)
 
 
-@EXAMPLES
-@given(text=wild_text())
-def test_wild_text_is_read_or_refused(path: Path, text: str) -> None:
-    check_file(path, text)
+@few_or_many(150, 10_000)
+def test_wild_text_is_read_or_refused(examples: int, path: Path) -> None:
+    check_examples(examples, wild_text(), lambda text: check_file(path, text))
 
 
-@EXAMPLES
-@given(override=wild_override())
-def test_wild_overrides_are_taken_or_refused(path: Path, override: str) -> None:
-    check_file(path, Path("experiments/quickstart.yaml").read_text("utf-8"), override)
+@few_or_many(150, 10_000)
+def test_wild_overrides_are_taken_or_refused(examples: int, path: Path) -> None:
+    quickstart = Path("experiments/quickstart.yaml").read_text("utf-8")
+    check_examples(examples, wild_override(), lambda override: check_file(path, quickstart, override))

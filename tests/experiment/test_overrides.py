@@ -21,6 +21,13 @@ def test_an_override_that_every_item_of_the_axis_repeats_is_refused_with_what_wi
     ]
 
 
+def test_an_override_that_every_item_of_an_overridden_axis_repeats_is_refused_with_what_wins() -> None:
+    assert faults("sweep.retrieval=[{kind: dense, k: 5}, {kind: bm25, k: 8}]", "baseline=null", "pipeline.retrieval.k=7") == [
+        "--set pipeline.retrieval.k=7 changes nothing: sweep.retrieval gives k for every configuration; "
+        "set sweep.retrieval.0.k and sweep.retrieval.1.k"
+    ]
+
+
 def test_its_value_is_validated_all_the_same() -> None:
     first, second = faults("pipeline.retrieval.k=0")
     assert first.startswith("--set pipeline.retrieval.k=0 changes nothing: ")

@@ -117,7 +117,8 @@ def inject(runner: Runner, world: Undisturbed, fault: Fault, command: Sequence[s
 
 def recover(runner: Runner, world: Undisturbed, what: str, command: Sequence[str], folder: Path) -> Ending:
     """Run the command until its outputs are those of an undisturbed run, with `workbench doctor` if it names damage."""
-    for ending, commands in (("repaired", [command]), ("repaired by doctor", [DOCTOR, command])):
+    attempts: dict[Ending, list[Sequence[str]]] = {"repaired": [command], "repaired by doctor": [DOCTOR, command]}
+    for ending, commands in attempts.items():
         code = 0
         for each in commands:
             code, _ = runner.run(folder, each)
@@ -125,7 +126,7 @@ def recover(runner: Runner, world: Undisturbed, what: str, command: Sequence[str
         if code == 0:
             if wrong := difference(folder, world.outputs):
                 raise CampaignError(f"{what}: believed later ({wrong})")
-            return ending  # type: ignore[return-value]
+            return ending
     raise CampaignError(f"{what}: not repaired, {last_line(folder)}")
 
 

@@ -66,7 +66,7 @@ class Injector:
 
     def watches(self, path: Any) -> bool:
         with contextlib.suppress(TypeError, ValueError):
-            return os.path.abspath(os.fspath(path)).startswith(self._folder)
+            return bool(os.path.abspath(os.fspath(path)).startswith(self._folder))
         return False
 
     def hit(self, operation: Operation, half: Callable[[], object] = lambda: None) -> None:
@@ -131,9 +131,9 @@ class Injector:
             buffered: Any = layer(raw, size)
             return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding, errors, newline)
 
-        builtins.open = io.open = opened  # type: ignore[assignment]
-        # Both would pass bytes to the system beside the file object.
-        np.lib._format_impl.isfileobj = lambda _: False  # type: ignore[attr-defined]
+        builtins.open = io.open = opened
+        # Both would pass bytes to the system beside the file object. Both are private, and no type is made for replacing them.
+        np.lib._format_impl.isfileobj = lambda _: False  # type: ignore[assignment]
         shutil._USE_CP_SENDFILE = False  # type: ignore[attr-defined]
         pq.ParquetWriter.write_table = self._before("write", pq.ParquetWriter.write_table)
 
@@ -160,10 +160,11 @@ class Injector:
 
             return moved
 
-        os.fsync, os.rename, os.replace = synced, moving(os.rename), moving(os.replace)  # type: ignore[assignment]
+        os.fsync, os.rename, os.replace = synced, moving(os.rename), moving(os.replace)  # type: ignore[assignment]  # any arguments
 
     def _sqlite(self) -> None:
-        injector, connect = self, sqlite3.connect
+        injector = self
+        connect: Callable[..., sqlite3.Connection] = sqlite3.connect
 
         class Connection(sqlite3.Connection):
             def execute(self, *values: Any) -> Any:
@@ -186,7 +187,7 @@ class Injector:
         def connected(database: Any, *values: Any, **options: Any) -> Any:
             return connect(database, *values, **({"factory": Connection} if self.watches(database) else {}), **options)
 
-        sqlite3.connect = connected  # type: ignore[assignment]
+        sqlite3.connect = connected
 
     def _messages(self) -> None:
         session = jupyter_client.session.Session

@@ -33,11 +33,11 @@ def check(cases: list[Case], folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "each"), [(Worlds.operations, 1), (Worlds.messages, 1), (Worlds.damaged, 3)])
-def test_a_sample_of_faults_changes_no_result(worlds, tmp_path, kind: Callable[[Worlds], Iterator[Case]], each: int) -> None:
+def test_a_sample_of_faults_changes_no_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]], each: int) -> None:
     check(sample(kind(worlds), each), tmp_path)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", [Worlds.operations, Worlds.messages, Worlds.damaged])
-def test_no_fault_changes_a_result(worlds, tmp_path, kind: Callable[[Worlds], Iterator[Case]]) -> None:
+def test_no_fault_changes_a_result(worlds: Worlds, tmp_path: Path, kind: Callable[[Worlds], Iterator[Case]]) -> None:
     check(list(kind(worlds)), tmp_path)

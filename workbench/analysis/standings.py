@@ -12,27 +12,17 @@ from workbench.analysis.values import clusters, per_query
 from workbench.core.formatting import number
 from workbench.results.run_tables import Measure, RunTables
 from workbench.statistics.comparison import paired_difference
-from workbench.statistics.intervals import Interval, bounds_text
+from workbench.statistics.intervals import Interval
 from workbench.statistics.verdict import Verdict, verdict
 
 
-@dataclass(frozen=True)
-class Mean:
+@dataclass(frozen=True, kw_only=True)
+class Mean(Interval):
     """A metric's mean over the scored queries with its interval, clustered by document. NaN if no query is scored."""
 
     metric: str
-    value: float
-    low: float
-    high: float
-    n: int
-    clusters: int
     unscored: int
     attainable: float
-    conditional: str = ""
-
-    def bounds(self, digits: int = 3) -> str:
-        """The interval, or the number of documents if they are too few for one."""
-        return bounds_text(self.low, self.high, self.clusters, self.conditional, digits)
 
     def text(self, digits: int = 3) -> str:
         """Value and interval."""
@@ -131,7 +121,5 @@ def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
 
 def mean_of(row: "pd.Series[Any]") -> Mean:
     """Convert a row of the table `metrics`."""
-    bounds = (float(row["value"]), float(row["low"]), float(row["high"]))
-    return Mean(
-        str(row["metric"]), *bounds, int(row["n"]), int(row["clusters"]), int(row["unscored"]), float(row["attainable"]), row["conditional"]
-    )
+    interval = float(row["value"]), float(row["low"]), float(row["high"]), int(row["n"]), int(row["clusters"]), row["conditional"]
+    return Mean(*interval, metric=str(row["metric"]), unscored=int(row["unscored"]), attainable=float(row["attainable"]))

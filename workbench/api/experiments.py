@@ -140,9 +140,9 @@ class Experiment:
         return Path(path)
 
     def plan(self, outputs: str | Path = "outputs", *, allow_code: bool = False) -> Plan:
-        """Estimate what a sweep would compute and reuse. No model is loaded and nothing is embedded.
+        """Estimate the work of a sweep and the results that it can reuse. No model is loaded and nothing is embedded.
 
-        Configurations that name functions are planned with `allow_code` only, since planning splits documents.
+        Configurations that name functions are planned only with `allow_code`, because planning runs these functions to split documents.
 
         Examples
         --------

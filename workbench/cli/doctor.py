@@ -11,11 +11,11 @@ from workbench.core.terminal import say, say_aside
 
 @click.command()
 @outputs_option("The folder for results.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done. Exit 1 if anything is damaged.")
+@click.option("--dry-run", is_flag=True, help="Report the repairs without making them. Exit 1 if anything is damaged.")
 def doctor(outputs: Path, dry_run: bool) -> None:
     """Verify the store, the vector cache and the indexes under OUTPUTS, and repair them.
 
-    Damaged results are deleted, and the next sweep computes them again. What a running sweep uses is left alone.
+    Damaged results are deleted, and the next sweep computes them again. Results that a running sweep uses are skipped.
     """
     from workbench.core.files import store_errors
     from workbench.core.progress import say_above

@@ -19,7 +19,7 @@ def say_aside(line: str) -> None:
 
 
 def print_messages_safely() -> None:
-    """Make Python's warnings, and log records without a handler of their own, pass through `printable` too."""
+    """Make Python's warnings, and log records without a handler, pass through `printable` too."""
     usual = warnings.formatwarning
     warnings.formatwarning = lambda *values, **options: printable(usual(*values, **options))
     if logging.lastResort:

@@ -81,7 +81,7 @@ def check_fields(row: dict[str, Any], known: tuple[str, ...], where: str, draft:
 
 
 def doubt_fields(row: dict[str, Any], known: tuple[str, ...], fate: str, where: str, draft: DatasetDraft) -> None:
-    """Count metadata that looks like one of these fields, whether or not the row has that too. `fate` says what becomes of it."""
+    """Count metadata that looks like one of these fields, whether or not the row has that too. `fate` describes the consequence."""
     given = tuple(field for field in row if field not in known)
     for field, name in misspelt(given, known).items():
         draft.doubtful[file_of(where), f"{field!r}, which looks like {name!r} and {fate},"] += 1

@@ -23,7 +23,7 @@ _KINDS = {
 
 
 class RefusedFileError(ValueError):
-    """A file of a dataset that is not read; the text says why and gives the fix."""
+    """A file of a dataset that is not read, with the reason and the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class FileAccess:
         return raw
 
     def refusal(self, path: Path) -> str:
-        """Return why a file must not be read, or an empty text."""
+        """Return the reason not to read a file, or an empty text."""
         if outside := self.outside(path):
             return outside
         found = path.stat()

@@ -52,7 +52,7 @@ class Source(Component, ABC):
         return dataset_of(draft)
 
     def _files(self) -> FileAccess:
-        """Return what may be read: the places given, and for a file those beside it."""
+        """Return the paths that may be read: the given ones, and for a file those beside it."""
         given = (getattr(self, name, None) for name in ("path", "documents", "qrels"))
         named = [expand(path) for path in given if path]
         return FileAccess((*named, *(path.parent for path in named if path.is_file())), self.max_file_mb)
@@ -172,7 +172,7 @@ def recognise(path: str, split: str | None, *, kind: str | None = None, **given:
 
 
 def _option(detail: dict[str, Any]) -> str:
-    """Return what is wrong with an option, from an error of pydantic."""
+    """Describe an invalid option, from an error of pydantic."""
     option = f"--{str(detail['loc'][0]).replace('_', '-')}"
     whys = {"missing": f"needs {option}", "extra_forbidden": f"has no use for {option}"}
     return whys.get(detail["type"]) or f"needs another {field_fault(option, detail | {'loc': ()})}"

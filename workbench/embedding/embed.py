@@ -115,7 +115,7 @@ def _missing(keys: Keys, cache: VectorCache) -> Bools:
 
 
 def read(keys: Keys, cache: VectorCache, compute: Callable[[], None], buffer: VectorBuffer) -> Vectors:
-    """Compute what the cache lacks and write the vectors of keys to the buffer's array, a block at a time.
+    """Compute the vectors that the cache lacks and write those of all keys to the buffer's array, a block at a time.
 
     Vectors that the cache finds damaged are computed again. Raises StoreError if new ones are damaged too.
     """
@@ -185,7 +185,7 @@ class MemoryVectorCache(VectorCache):
 
     @property
     def way_to_empty(self) -> str:
-        """Return what a person does to empty the cache."""
+        """Return the instruction for emptying the cache."""
         return "start Python anew"
 
     @contextmanager

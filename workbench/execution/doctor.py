@@ -1,10 +1,11 @@
-"""Verify the store, the vector cache and the indexes of an outputs folder, and delete or rebuild what is damaged or unused."""
+"""Verify the store, the vector cache and the indexes of an outputs folder, and delete or rebuild the damaged and unused parts."""
 
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
 
 import psutil
@@ -67,10 +68,16 @@ def _check_history(outputs: Path, repair: bool) -> Iterator[Finding]:
             if path.exists():
                 read(path)
         except StoreError as error:
-            aside = path.with_suffix(".damaged.parquet")
+            aside = _free_name(path)
             if repair:
                 path.replace(aside)
             yield Finding("damage", error.what, f"moved to {aside}")
+
+
+def _free_name(path: Path) -> Path:
+    """Choose a name for a damaged file beside its place, without replacing one that was moved before."""
+    endings = chain(("",), (f"-{number}" for number in count(2)))
+    return next(aside for ending in endings if not (aside := path.with_suffix(f".damaged{ending}{path.suffix}")).exists())
 
 
 def _unfinished_files(outputs: Path, repair: bool) -> Iterator[Finding]:

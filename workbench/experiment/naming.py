@@ -42,7 +42,7 @@ def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[C
 
 
 def _file_name(name: str, ambiguous: bool) -> str:
-    """Return a name if it can name files. Otherwise replace what cannot, cut it, and append a hash of all of it."""
+    """Return a name if it can name files. Otherwise replace invalid characters, cut it, and append a hash of the full name."""
     plain = _NOT_IN_FILES.sub("_", name)
     if plain == name and not ambiguous and len(name.encode()) <= _BYTES:
         return name

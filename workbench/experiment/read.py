@@ -109,7 +109,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
 
 
 def _name_fault(name: object) -> str:
-    """Return why an experiment cannot have a name, with one that it could have, or an empty text."""
+    """Return the fault of an experiment's name, with a valid name as a suggestion, or an empty text."""
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower()).strip("._-")[:_LONGEST_NAME]
         length = f" (at most {_LONGEST_NAME})" if len(str(name)) > _LONGEST_NAME else ""

@@ -85,7 +85,7 @@ class Metric:
 
     @property
     def proportion(self) -> bool:
-        """Whether values lie in [0, 1]."""
+        """Whether all values are between 0 and 1."""
         return self.kind.proportion
 
     @property

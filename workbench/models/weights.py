@@ -64,7 +64,7 @@ def _replaces_safetensors(path: Path) -> bool:
 
 
 def _check_settings(files: list[Path]) -> None:
-    """Raise ModelError for settings that choose other weights than the safetensors of their own folder."""
+    """Raise ModelError for settings that choose other weights than the safetensors in the same folder."""
     for path in files:
         if path.match("sentence_*_config.json"):
             found = [(key, value) for key, value in _items(_json(path)) if value is not _HARMLESS.get(key, value)]

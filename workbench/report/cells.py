@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.analysis.standings import Mean
 from workbench.core.formatting import count, fitting_digits, interval, number, p_value, signed
 from workbench.report.model import Bar, Cell, Column, Pairs, Row, Table
 from workbench.statistics.intervals import Interval
@@ -39,7 +38,7 @@ class Scale:
         bounds = (low, high) if math.isfinite(low) and math.isfinite(high) else (value, value)
         return Bar(self._at(bounds[0]), self._at(value), self._at(bounds[1]), self._at(0.0) if zero else None)
 
-    def cell(self, estimate: Mean | Interval, *, zero: bool = False) -> Cell:
+    def cell(self, estimate: Interval, *, zero: bool = False) -> Cell:
         """The bar of a mean or of a difference, as a cell."""
         return Cell("", bar=self.bar(estimate.value, estimate.low, estimate.high, zero=zero))
 
@@ -86,7 +85,7 @@ def amount_cell(value: float) -> Cell:
     return value_cell(value, 0 if value >= 100 or value == 0 else 1 if value >= 10 else 2)
 
 
-def mean_cell(estimate: Mean | Interval) -> Cell:
+def mean_cell(estimate: Interval) -> Cell:
     """A mean with its interval below it."""
     return value_cell(estimate.value, note=estimate.bounds())
 

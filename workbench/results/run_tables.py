@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -146,9 +146,10 @@ class RunTables:
         return name
 
     @property
-    def average(self) -> str:
-        """What counts equally in means: `questions` or `documents`."""
-        return str(self.manifest["average"])
+    def average(self) -> Literal["questions", "documents"]:
+        """The units that count equally in means."""
+        average: Literal["questions", "documents"] = self.manifest["average"]
+        return average
 
     @property
     def smallest_difference(self) -> float:

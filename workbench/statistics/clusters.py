@@ -4,7 +4,7 @@ import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -142,7 +142,7 @@ class Clusters:
         return Links(sparse.csr_array((self._holds @ self._holds.T > 0).astype(np.float64)))
 
 
-def weighted(clusters: Clusters, average: str) -> Clusters:
+def weighted(clusters: Clusters, average: Literal["questions", "documents"]) -> Clusters:
     """The clusters for means over `questions` or over `documents`."""
     return replace(clusters, equal=average == "documents")
 

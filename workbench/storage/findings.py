@@ -1,4 +1,4 @@
-"""What a check of a store finds."""
+"""The findings of a check of a store."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -21,7 +21,7 @@ _RESULT = re.compile(r"[0-9a-f]{32}(\.[a-z.]+)?")
 
 @dataclass(frozen=True)
 class FolderCheck:
-    """The results in a folder: what one is called, the file that a finished one has, and what is wrong with a finished one."""
+    """A folder of results: the name of their kind, the file that marks a finished one, and the function that finds its damage."""
 
     folder: Path
     name: str
@@ -29,9 +29,9 @@ class FolderCheck:
     fault: Callable[[Path], str]
 
     def findings(self, repair: bool) -> Iterator[Finding]:
-        """Yield what is damaged or unused, after deleting it if `repair`.
+        """Yield damaged and unused files, after deleting them if `repair`.
 
-        What a running sweep has locked is left alone, and so is everything whose name has no key.
+        Results that a running sweep has locked are skipped, and so are files whose names contain no key.
         """
         if not self.folder.is_dir():
             return
@@ -49,7 +49,7 @@ class FolderCheck:
         return None
 
     def _settle(self, path: Path, repair: bool) -> Finding | None:
-        """Delete a folder under its lock if `repair`, and return what was wrong, or None for the work of a running sweep."""
+        """Delete a folder under its lock if `repair`, and return the damage, or None for the work of a running sweep."""
         with _locked(_lock_of(path)) as free:
             # A sweep may have made it again in the meantime.
             finding = self._finding(path)

@@ -60,7 +60,7 @@ class VectorCache:
 
     @property
     def way_to_empty(self) -> str:
-        """Return what a person does to empty the cache, for the fix of an error."""
+        """Return the instruction for emptying the cache, for the fix of an error."""
         return f"delete {self.path}"
 
     @contextlib.contextmanager
@@ -168,13 +168,13 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def old_rows(connection: sqlite3.Connection) -> int:
-    """Count the vectors of the first version, which nothing reads."""
+    """Count the unused vectors of the first version."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (OLD_TABLE,)).fetchone():
         return 0
     return int(connection.execute(f"SELECT count(*) FROM {OLD_TABLE}").fetchone()[0])
 
 
 def named_rows(faults: Mapping[bytes, str]) -> str:
-    """Name the first damaged rows by their keys, with what is wrong, and count the others."""
+    """Name the first damaged rows by their keys, with the damage, and count the others."""
     named = [f"{shown_key(key)} ({fault})" for key, fault in list(faults.items())[:_NAMED_ROWS]]
     return ", ".join(named) + (f" and {len(faults) - _NAMED_ROWS} more" if len(faults) > _NAMED_ROWS else "")

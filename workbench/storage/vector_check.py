@@ -26,7 +26,7 @@ _UNREACHABLE = ("locked", "unable to open", "readonly", "disk")
 
 
 def check_vectors(path: Path, repair: bool) -> Iterator[Finding]:
-    """Yield what is damaged or unused in a vector cache, after deleting or rebuilding it if `repair`."""
+    """Yield the damaged and unused parts of a vector cache, after deleting or rebuilding them if `repair`."""
     if not path.exists():
         return
     try:
@@ -75,7 +75,7 @@ def _check_rows(connection: sqlite3.Connection, path: Path, repair: bool) -> Ite
 
 
 def _faults(rows: list[Row]) -> dict[int, str]:
-    """Return what is wrong with rows, by their places."""
+    """Return the faults of rows by their places."""
     faults = {place: fault for place, row in enumerate(rows) if (fault := row_fault(row))}
     intact = [(len(row[1]), place) for place, row in enumerate(rows) if place not in faults]
     for _, group in groupby(intact, key=lambda sized: sized[0]):

@@ -1,4 +1,4 @@
-"""The rows of the vector cache: a key, a vector and the digest of both, so that no altered row is believed."""
+"""The rows of the vector cache: a key, a vector and the digest of both, so that altered rows are detected."""
 
 import hashlib
 from collections.abc import Sequence

@@ -14,6 +14,7 @@ from typing import Any
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.fields import misspelt, rename
+from workbench.datasets.formats.parquet_metadata import read_metadata
 from workbench.datasets.lines import read_text
 from workbench.errors import InputError
 
@@ -113,7 +114,7 @@ def _parquet_rows(raw: bytes, path: Path, draft: DatasetDraft) -> tuple[list[str
     """Return the columns and rows of a parquet file. A file that unpacks to more than the size limit is a fault, without rows."""
     from pyarrow import BufferReader, parquet  # heavy
 
-    about = parquet.read_metadata(BufferReader(raw))
+    about = read_metadata(raw)
     unpacked, fault = 0, draft.files.too_large(_promised_size(about))
     rows: list[dict[str, Any]] = []
     # Repeated texts stay in a dictionary until their size is known, since few bytes of a file can repeat a long text many times.

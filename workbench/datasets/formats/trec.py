@@ -63,7 +63,7 @@ def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str
 
 
 def _meant(field: str, ids: Collection[str]) -> str:
-    """Return the id of a field: the field itself if that is an id, else what it encodes if that is one."""
+    """Return the id of a field: the field itself if that is an id, else the decoded field if that is one."""
     return field if field in ids or (decoded := unescaped(field)) not in ids else decoded
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.standings import Mean
 from workbench.core.formatting import number, signed
 from workbench.report.figures.canvas import (
     ACCENT,
@@ -53,7 +52,7 @@ class IntervalRow(NamedTuple):
     """An estimate with its interval, drawn as a solid point or as a ring."""
 
     name: str
-    estimate: Mean | Interval
+    estimate: Interval
     solid: bool
 
 

@@ -12,7 +12,6 @@ from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Tab
 from workbench.report.sections.costs import OVERLAP, time_cell
 from workbench.report.text.sentences import difference_text, screened_sentence, window_note
 from workbench.results.run_tables import Measure
-from workbench.statistics.intervals import bounds_text
 
 _MOST_METRICS = 3
 _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")
@@ -55,18 +54,9 @@ def ranking_table(findings: Findings) -> Table | None:
     )
     note = (
         f"{tie_set}Intervals of means are 95 % each, clustered by source document. Differences are on the same questions; their intervals "
-        f"hold for all comparisons at once.{_leader_note(findings)} Times: {OVERLAP}"
+        f"hold for all comparisons at once. Times: {OVERLAP}"
     )
     return Table(f"By {primary}; {budget}", columns, rows, note, "ranked")
-
-
-def _leader_note(findings: Findings) -> str:
-    """State the leader's mean corrected for having been chosen. Empty for a single configuration."""
-    verdict, first = findings.verdict, findings.first
-    if verdict is None or first is None or verdict.selected is None or len(verdict.ranked) < 2:
-        return ""
-    bounds = bounds_text(verdict.selected.low, verdict.selected.high, verdict.clusters, verdict.conditional)
-    return f" Corrected for having been chosen, {first.name} has {number(verdict.selected.value)} {bounds}."
 
 
 def short_table(findings: Findings, standings: Sequence[Standing]) -> Table:

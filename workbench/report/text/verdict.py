@@ -35,7 +35,7 @@ def margin(findings: Findings) -> tuple[str, str]:
         return f"There is no second configuration to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
     questions = f"on {plural(comparison.difference.n, 'question')}"
     if same(comparison):
-        return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}.", ""
+        return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}.", _selected(findings)
     values = f"{metric} {number(first.means[metric].value)} against {number(second.means[metric].value)}"
     values += "" if findings.primary.higher_is_better else ", lower is better"
     difference = f"{signed(comparison.difference.value)} {comparison.simultaneous.bounds()}"
