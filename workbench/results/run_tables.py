@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 import pyarrow as pa
 
-from workbench.core.files import write_atomically, write_text
+from workbench.core.files import table_fault, write_atomically, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
 from workbench.errors import InputError
@@ -254,7 +254,7 @@ def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist", _FIX) from error
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} is not a readable table ({type(error).__name__})", _FIX) from error
+        raise InputError(f"{path} is not a readable table ({table_fault(error)})", _FIX) from error
     dtypes = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
     mismatched = [name for name, dtype in schema.dtypes.items() if dtypes.get(name) != dtype]
     mismatched += [name for name in dtypes if name not in schema.dtypes]
