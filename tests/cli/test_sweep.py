@@ -252,6 +252,16 @@ def test_planning_names_a_function_and_does_not_import_it(program: Path) -> None
     assert (program / "marker").exists()
 
 
+def test_a_plan_names_what_cannot_be_planned_and_exits_0_as_its_help_says(program: Path) -> None:
+    (module,) = program.glob("marking_*.py")
+    module.write_text("def cut(text):\n    raise ValueError('too hard')\n")
+    done = told("plan", "--allow-code", "p.yaml")
+    assert done.returncode == 0
+    assert "cannot be planned and will fail: " in done.stdout
+    assert "too hard" in done.stdout
+    assert "The exit code is then still 0" in " ".join(told("plan", "--help").stdout.split())
+
+
 @pytest.mark.parametrize("key", ["allow_code", "pipeline.chunking.allow_code"])
 def test_no_key_of_an_experiment_permits_code(program: Path, key: str) -> None:
     one_line(told("sweep", "p.yaml", "--set", f"{key}=true"), 2, "has no parameter 'allow_code'")

@@ -92,7 +92,10 @@ def test_a_failing_configuration_is_reported_and_the_others_continue(outcome, ex
     broken.write_bytes(broken.read_bytes()[:-7])
     again = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
     assert list(again.failures) == ["fixed-128-0"]
-    assert "is corrupt (scores.parquet has changed since it was written); delete the folder" in again.failures["fixed-128-0"]
+    assert (
+        "is corrupt (scores.parquet has changed since it was written); run workbench doctor, or delete the folder"
+        in again.failures["fixed-128-0"]
+    )
     assert [result.configuration.name for result in again.results] == ["fixed-512-0", "hierarchical-64-256"]
     write_outputs(again)
     table = pd.read_parquet(copied / "small" / "configurations.parquet").set_index("configuration")

@@ -152,7 +152,7 @@ def test_a_damaged_entry_names_its_folder_and_the_fix_which_works(store: Store, 
         store.obtain("kind", "key", refuse)
     (line,) = caught.value.lines
     assert line.startswith(f"the store entry {folder} is corrupt")
-    assert line.endswith(f"delete the folder {folder} and run again to recompute it")
+    assert line.endswith("); run workbench doctor, or delete the folder, and run again to recompute it")
     # A deletion that was interrupted counts: what has no manifest is no entry.
     (folder / MANIFEST).unlink()
     assert store.obtain("kind", "key", fill).computed
@@ -165,7 +165,9 @@ def test_an_entry_replaced_by_another_ones_is_named(store: Store, kind: str, key
     folder = store.obtain("kind", "key", fill).folder
     shutil.rmtree(folder)
     shutil.copytree(other, folder)
-    with pytest.raises(StoreError, match=rf"the store entry \S+kind/key is corrupt \(it is {kind}/{key}\); delete the folder"):
+    with pytest.raises(
+        StoreError, match=rf"the store entry \S+kind/key is corrupt \(it is {kind}/{key}\); run workbench doctor, or delete the folder"
+    ):
         store.get("kind", "key")
 
 
@@ -186,7 +188,7 @@ def test_a_file_that_the_manifest_does_not_list_is_not_read(store: Store) -> Non
     entry = store.get("kind", "key")
     assert entry is not None
     for read in (lambda: entry.values("added"), lambda: entry.table("rows2"), lambda: entry.array("x"), lambda: entry.file("report.html")):
-        with pytest.raises(StoreError, match=r"kind/key is corrupt \(\S+ is missing\); delete the folder"):
+        with pytest.raises(StoreError, match=r"kind/key is corrupt \(\S+ is missing\); run workbench doctor, or delete the folder"):
             read()
 
 

@@ -192,4 +192,6 @@ class Store:
 
 
 def _corrupt(folder: Path, fault: str) -> StoreError:
-    return StoreError(f"the store entry {folder} is corrupt ({fault})", f"delete the folder {folder} and run again to recompute it")
+    return StoreError(
+        f"the store entry {folder} is corrupt ({fault})", "run workbench doctor, or delete the folder, and run again to recompute it"
+    )
