@@ -151,7 +151,6 @@ def test_no_field_and_no_file_of_a_dataset_vanishes_in_silence(tmp_path: Path, f
     assert expected in [line.replace(f"{tmp_path}/", "") for line in lines]
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -167,7 +166,8 @@ def test_no_part_of_a_single_file_vanishes_in_silence(tmp_path: Path, content: d
     draft = recognise(str(tmp_path / "all.json"), None).read()
     lines = [*faults(draft), *(f"note: {note}" for note in notes(draft))]
     assert expected in [line.replace(f"{tmp_path}/", "") for line in lines]
-=======
+
+
 Checked = tuple[list[str], list[str]]
 
 
@@ -234,4 +234,3 @@ def test_metadata_that_means_unanswerable_is_not_written() -> None:
     dataset = Dataset("d", (Document("d", "Ada wrote it."),), (Query("q", "Whom?", metadata={"unanswerable": True}),), (), ())
     with pytest.raises(DatasetError, match="means the opposite of 'answerable'; rename it in the source"):
         question_rows(dataset)
->>>>>>> newcomer
