@@ -1,8 +1,6 @@
 """Check a folder of finished results: `<key>/` with a manifest, `<key>.tmp/` while it is written, `<key>.lock` while it is computed."""
 
 import re
-import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,10 +9,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from workbench.core.progress import ProgressBar
-from workbench.storage.findings import Finding
+from workbench.storage.findings import Finding, delete, left_alone, left_by_killed
 
-# A process that has just created a lock file may not have locked it yet.
-_LOCK_SECONDS = 3_600
 # Names with a key. WORKBENCH_STORE can be a folder that has other files too.
 _RESULT = re.compile(r"[0-9a-f]{32}(\.[a-z.]+)?")
 
@@ -42,8 +38,10 @@ class FolderCheck:
         yield from self._unused_files(repair)
 
     def _finding(self, path: Path) -> Finding | None:
+        if not path.is_dir():
+            return None
         if path.suffix == ".tmp" or not (path / self.manifest).is_file():
-            return Finding("unused", f"{path} was left by a process that was killed", "deleted")
+            return left_by_killed(path)
         if fault := self.fault(path):
             return Finding("damage", f"the {self.name} {path} is corrupt ({fault})", "deleted, the next sweep makes it again")
         return None
@@ -54,7 +52,7 @@ class FolderCheck:
             # A sweep may have made it again in the meantime.
             finding = self._finding(path)
             if finding and free and repair:
-                path.unlink() if path.is_symlink() else shutil.rmtree(path)
+                delete(path)
             elif finding and not free:
                 in_use = Finding("stuck", f"{finding.what}, and a sweep is using it", "run doctor again when it has ended")
                 return in_use if finding.state == "damage" else None
@@ -62,15 +60,15 @@ class FolderCheck:
 
     def _unused_files(self, repair: bool) -> Iterator[Finding]:
         """Yield locks that no process has and uploads' marks, of results that are gone."""
-        for path in sorted((*self.folder.glob("*.lock"), *self.folder.glob("*.uploaded"))):
+        for path, _ in left_alone((*self.folder.glob("*.lock"), *self.folder.glob("*.uploaded"))):
             key = path.name.split(".")[0]
             in_use = (self.folder / key).exists() or (self.folder / f"{key}.tmp").exists()
-            if in_use or not _RESULT.fullmatch(path.name) or time.time() - path.stat().st_mtime < _LOCK_SECONDS:
+            if in_use or not _RESULT.fullmatch(path.name):
                 continue
             with _locked(path if path.suffix == ".lock" else self.folder / f"{key}.lock") as free:
                 if free:
                     if repair:
-                        path.unlink(missing_ok=True)
+                        delete(path)
                     yield Finding("unused", f"{path} belongs to nothing", "deleted")
 
 
