@@ -14,7 +14,7 @@ def test_a_result_that_a_sweep_finishes_during_the_check_is_no_finding(tmp_path:
     (tmp_path / FIRST / "entry.json").touch()
     (tmp_path / f"{LAST}.tmp").mkdir()
 
-    def finish(path: Path) -> str:
+    def finish(_path: Path) -> str:
         (tmp_path / f"{LAST}.tmp").rename(tmp_path / LAST)
         return ""
 

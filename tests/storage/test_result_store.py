@@ -12,7 +12,7 @@ from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError, StoreError
 from workbench.storage.entry_manifest import EntryManifest
-from workbench.storage.layout import MARK
+from workbench.storage.layout import MARK, mark_text
 from workbench.storage.result_store import MANIFEST, Draft, Store
 
 # Computes an entry; each computation leaves a mark, waits for a line on stdin if told to, and writes 100,000 numbers.
@@ -203,6 +203,8 @@ def test_entries_of_an_earlier_version_without_a_digest_are_read(store: Store) -
     manifest = manifest_of(folder)
     del manifest["digest"]
     (folder / MANIFEST).write_text(json.dumps(manifest))
+    (store.root / MARK).write_text('{"layout":1}')
+    assert Store(store.root).obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
     (store.root / MARK).unlink()
     assert Store(store.root).obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
     Store(store.root).obtain("kind", "other", fill)
@@ -212,9 +214,11 @@ def test_entries_of_an_earlier_version_without_a_digest_are_read(store: Store) -
 @pytest.mark.parametrize(
     ("mark", "said"),
     [
-        ('{"layout": 2}', r"was written by another version of Workbench \(layout 2; this one uses 1\); use that version, or choose"),
-        ('{"layout": "1"}', r"is corrupt \(store.json cannot be read\); run workbench doctor"),
-        ("", r"is corrupt \(store.json cannot be read\); run workbench doctor"),
+        (mark_text(2), r"was written by another version of Workbench \(layout 2; this one uses 1\); use that version, or choose"),
+        *(
+            (damaged, r"is corrupt \(store.json cannot be read\); run workbench doctor")
+            for damaged in ("", "{}", '{"layout":"1"}', '{"layout":3}', '{"mayout":1}', mark_text().replace('"layout":1', '"layout":3'))
+        ),
     ],
 )
 def test_a_store_of_another_layout_is_refused_by_name(store: Store, mark: str, said: str) -> None:

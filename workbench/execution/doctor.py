@@ -19,10 +19,8 @@ from workbench.retrieval.chroma_index import COPY, check_index
 from workbench.storage.entry_manifest import MANIFEST, entry_fault
 from workbench.storage.findings import Finding, delete, left_alone, left_by_killed
 from workbench.storage.folder_check import FolderCheck
-from workbench.storage.layout import LAYOUT, MARK, StoreMark, layout_of, of_another_version
+from workbench.storage.layout import INDEXES, LAYOUT, MARK, layout_of, mark_text, of_another_version
 from workbench.storage.vector_check import check_vectors
-
-_INDEXES = "indexes"
 
 
 def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
@@ -32,7 +30,7 @@ def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
         raise InputError(f"{workspace.outputs} has no store", "give the --outputs of a sweep")
     for root in roots:
         yield from _check_root(root, repair)
-    for folder in dict.fromkeys((workspace.indexes, workspace.store_root / _INDEXES)):
+    for folder in dict.fromkeys((workspace.indexes, workspace.store_root / INDEXES)):
         yield from FolderCheck(folder, "index", index_manifest.MANIFEST, check_index).findings(repair)
     yield from _check_history(workspace.outputs, repair)
     yield from _unfinished_files(workspace.outputs, repair)
@@ -46,12 +44,12 @@ def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
     except ValueError:
         layout = LAYOUT
         if repair:
-            write_text(root / MARK, StoreMark().model_dump_json())
+            write_text(root / MARK, mark_text())
         yield Finding("damage", f"{root / MARK} cannot be read", "written again")
     if layout != LAYOUT:
         yield Finding("stuck", of_another_version(root, layout), "use that version")
         return
-    for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name != _INDEXES):
+    for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name != INDEXES):
         yield from FolderCheck(folder, "store entry", MANIFEST, lambda path: entry_fault(path, path.parent.name, path.name)).findings(
             repair
         )

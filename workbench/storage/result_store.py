@@ -24,7 +24,7 @@ from filelock import FileLock
 from workbench.core.files import store_errors, sync, write_text
 from workbench.errors import StoreError
 from workbench.storage.entry_manifest import MANIFEST, EntryManifest, verified_manifest
-from workbench.storage.layout import MARK, StoreMark, check_mark
+from workbench.storage.layout import MARK, check_mark, mark_text
 from workbench.storage.stored_files import write_through
 
 __all__ = ["MANIFEST", "Draft", "Entry", "Store"]
@@ -163,7 +163,7 @@ class Store:
                 self.root.mkdir(parents=True, exist_ok=True)
                 with FileLock(f"{mark}.lock"):
                     if not mark.is_file():
-                        write_text(mark, StoreMark().model_dump_json())
+                        write_text(mark, mark_text())
         if mark.is_file():
             check_mark(mark.read_bytes(), str(self.root))
             self._layout_known = True
