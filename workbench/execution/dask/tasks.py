@@ -21,8 +21,8 @@ from workbench.errors import WorkbenchError, WorkerError
 from workbench.pipeline.context import EncodingCost, RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Node
-from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.layout import INDEXES
+from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Entry
 from workbench.storage.vector_cache import VectorCache, Vectors
 
