@@ -355,3 +355,15 @@ def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process
     line = run_python(FULL.format(statement=statement), tmp_path)
     assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
     assert not list(tmp_path.rglob("*.npy"))
+
+
+def test_a_copy_that_is_not_complete_does_not_replace_the_last_one(store: Store, tmp_path: Path) -> None:
+    entry, target = store.obtain("kind", "key", fill), tmp_path / "about.json"
+    entry.copy("about.json", target)
+    whole = target.read_bytes()
+    assert whole == (entry.folder / "about.json").read_bytes()
+    (entry.folder / "about.json").write_bytes(whole[:-1])
+    with pytest.raises(StoreError, match=r"kind/key is corrupt \(about.json cannot be read as it was written\); run workbench doctor"):
+        entry.copy("about.json", target)
+    assert target.read_bytes() == whole
+    assert not list(tmp_path.glob(".*.tmp"))
