@@ -31,3 +31,13 @@ def test_what_is_gone_is_neither_left_alone_nor_deleted_a_second_time(tmp_path: 
     delete(gone)
     delete(old)
     assert not old.exists()
+
+
+def test_a_check_without_repair_creates_no_file(tmp_path: Path) -> None:
+    names = [f"{FIRST}.tmp", f"{LAST}.uploaded"]
+    (tmp_path / names[0]).mkdir()
+    (tmp_path / names[1]).touch()
+    os.utime(tmp_path / names[1], (0, 0))
+    check = FolderCheck(tmp_path, "entry", "entry.json", lambda _: "")
+    assert [finding.state for finding in check.findings(repair=False)] == ["unused", "unused"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names

@@ -48,7 +48,7 @@ class FolderCheck:
 
     def _settle(self, path: Path, repair: bool) -> Finding | None:
         """Delete a folder under its lock if `repair`, and return the damage, or None for the work of a running sweep."""
-        with _locked(_lock_of(path)) as free:
+        with _locked(_lock_of(path), repair) as free:
             # A sweep may have made it again in the meantime.
             finding = self._finding(path)
             if finding and free and repair:
@@ -65,7 +65,7 @@ class FolderCheck:
             in_use = (self.folder / key).exists() or (self.folder / f"{key}.tmp").exists()
             if in_use or not _RESULT.fullmatch(path.name):
                 continue
-            with _locked(path if path.suffix == ".lock" else self.folder / f"{key}.lock") as free:
+            with _locked(path if path.suffix == ".lock" else self.folder / f"{key}.lock", repair) as free:
                 if free:
                     if repair:
                         delete(path)
@@ -77,8 +77,11 @@ def _lock_of(path: Path) -> Path:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Take a lock without waiting and yield whether that succeeded."""
+def _locked(path: Path, create: bool) -> Iterator[bool]:
+    """Take a lock without waiting and yield whether that succeeded. Unless `create`, a lock without a file counts as taken."""
+    if not create and not path.exists():
+        yield True
+        return
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
