@@ -11,7 +11,8 @@ import pytest
 from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError, StoreError
-from workbench.storage.entry_manifest import EntryManifest
+from workbench.storage.entry_manifest import EntryManifest, entry_fault
+from workbench.storage.folder_check import FolderCheck
 from workbench.storage.layout import MARK, mark_text
 from workbench.storage.result_store import MANIFEST, Draft, Store
 
@@ -367,3 +368,18 @@ def test_a_copy_that_is_not_complete_does_not_replace_the_last_one(store: Store,
         entry.copy("about.json", target)
     assert target.read_bytes() == whole
     assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_an_entry_that_the_disk_cannot_read_is_not_called_corrupt_and_doctor_keeps_it(store: Store) -> None:
+    folder, key = store.obtain("kind", "a" * 32, fill).folder, "a" * 32
+    (folder / "about.json").unlink()
+    # A file of Linux whose size is 0 and whose first bytes cannot be read.
+    (folder / "about.json").symlink_to("/proc/self/mem")
+    files = manifest_of(folder)["files"] | {"about.json": (0, "")}
+    files = {name: (size, digest) for name, (size, digest) in files.items()}
+    (folder / MANIFEST).write_text(EntryManifest.of("kind", key, 1.0, files).model_dump_json())
+    with pytest.raises(StoreError, match=rf"{key} cannot be read \(OSError: .*Input/output error\); check the disk"):
+        store.get("kind", key)
+    check = FolderCheck(folder.parent, "store entry", MANIFEST, lambda path: entry_fault(path, "kind", key))
+    assert [finding.state for finding in check.findings(repair=True)] == ["stuck"]
+    assert folder.is_dir()

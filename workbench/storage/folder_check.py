@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from workbench.core.progress import ProgressBar
+from workbench.errors import error_line
 from workbench.storage.findings import Finding, delete, left_alone, left_by_killed
 
 # Names with a key. WORKBENCH_STORE can be a folder that has other files too.
@@ -42,7 +43,13 @@ class FolderCheck:
             return None
         if path.suffix == ".tmp" or not (path / self.manifest).is_file():
             return left_by_killed(path)
-        if fault := self.fault(path):
+        try:
+            fault = self.fault(path)
+        except OSError as error:
+            # An entry that cannot be read may be whole.
+            what = f"the {self.name} {path} cannot be read ({error_line(error)})"
+            return Finding("stuck", what, "check the disk and its permissions, then run doctor again")
+        if fault:
             return Finding("damage", f"the {self.name} {path} is corrupt ({fault})", "deleted, the next sweep makes it again")
         return None
 
@@ -51,9 +58,11 @@ class FolderCheck:
         with _locked(_lock_of(path), repair) as free:
             # A sweep may have made it again in the meantime.
             finding = self._finding(path)
-            if finding and free and repair:
+            if finding is None or finding.state == "stuck":
+                return finding
+            if free and repair:
                 delete(path)
-            elif finding and not free:
+            elif not free:
                 in_use = Finding("stuck", f"{finding.what}, and a sweep is using it", "run doctor again when it has ended")
                 return in_use if finding.state == "damage" else None
         return finding

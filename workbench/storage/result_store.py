@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from workbench.core.files import store_errors, sync, write_atomically, write_text
-from workbench.errors import StoreError
+from workbench.errors import StoreError, error_line
 from workbench.storage.entry_manifest import MANIFEST, EntryManifest, verified_manifest
 from workbench.storage.layout import MARK, check_mark, mark_text
 from workbench.storage.stored_files import StoredFiles, digest, write_through
@@ -132,7 +132,7 @@ class Store:
         return (self.root / kind / key / MANIFEST).is_file()
 
     def get(self, kind: str, key: str) -> Entry | None:
-        """Return the entry after checking it against its manifest, or None if it is missing. Raises StoreError if it is damaged."""
+        """Return the entry after checking it against its manifest, or None if it is missing. Raises StoreError if it is damaged or unreadable."""
         folder = self.root / kind / key
         if not (folder / MANIFEST).is_file():
             return None
@@ -141,6 +141,9 @@ class Store:
             manifest = verified_manifest(folder, kind, key)
         except ValueError as error:
             raise _corrupt(folder, str(error)) from error
+        except OSError as error:
+            what = f"the store entry {folder} cannot be read ({error_line(error)})"
+            raise StoreError(what, "check the disk and the entry's permissions, and run again") from error
         return Entry(folder, manifest.seconds, False, manifest.files)
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
