@@ -17,6 +17,7 @@ from workbench.cli.main import main
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.schemas import SCHEMAS
+from workbench.storage.layout import mark_text
 
 HOLD = """
 import sqlite3, sys, time
@@ -206,7 +207,7 @@ def test_what_another_version_wrote_is_left_alone_and_named(outputs):
     done = doctor(outputs)
     assert done.exit_code == 3
     assert "has version 9, and this Workbench uses version 2: update Workbench" in done.stdout
-    (outputs / ".store" / "store.json").write_text('{"layout": 9}')
+    (outputs / ".store" / "store.json").write_text(mark_text(9))
     flip(next(entries(outputs, "vectors")[0].glob("vectors.npy")))
     before = files(outputs)
     done = doctor(outputs)

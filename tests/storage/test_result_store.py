@@ -11,8 +11,9 @@ import pytest
 from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError, StoreError
-from workbench.storage.entry_manifest import EntryManifest
-from workbench.storage.layout import MARK
+from workbench.storage.entry_manifest import EntryManifest, entry_fault
+from workbench.storage.folder_check import FolderCheck
+from workbench.storage.layout import MARK, mark_text
 from workbench.storage.result_store import MANIFEST, Draft, Store
 
 # Computes an entry; each computation leaves a mark, waits for a line on stdin if told to, and writes 100,000 numbers.
@@ -203,6 +204,8 @@ def test_entries_of_an_earlier_version_without_a_digest_are_read(store: Store) -
     manifest = manifest_of(folder)
     del manifest["digest"]
     (folder / MANIFEST).write_text(json.dumps(manifest))
+    (store.root / MARK).write_text('{"layout":1}')
+    assert Store(store.root).obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
     (store.root / MARK).unlink()
     assert Store(store.root).obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
     Store(store.root).obtain("kind", "other", fill)
@@ -212,9 +215,11 @@ def test_entries_of_an_earlier_version_without_a_digest_are_read(store: Store) -
 @pytest.mark.parametrize(
     ("mark", "said"),
     [
-        ('{"layout": 2}', r"was written by another version of Workbench \(layout 2; this one uses 1\); use that version, or choose"),
-        ('{"layout": "1"}', r"is corrupt \(store.json cannot be read\); run workbench doctor"),
-        ("", r"is corrupt \(store.json cannot be read\); run workbench doctor"),
+        (mark_text(2), r"was written by another version of Workbench \(layout 2; this one uses 1\); use that version, or choose"),
+        *(
+            (damaged, r"is corrupt \(store.json cannot be read\); run workbench doctor")
+            for damaged in ("", "{}", '{"layout":"1"}', '{"layout":3}', '{"mayout":1}', mark_text().replace('"layout":1', '"layout":3'))
+        ),
     ],
 )
 def test_a_store_of_another_layout_is_refused_by_name(store: Store, mark: str, said: str) -> None:
@@ -351,3 +356,30 @@ def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process
     line = run_python(FULL.format(statement=statement), tmp_path)
     assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
     assert not list(tmp_path.rglob("*.npy"))
+
+
+def test_a_copy_that_is_not_complete_does_not_replace_the_last_one(store: Store, tmp_path: Path) -> None:
+    entry, target = store.obtain("kind", "key", fill), tmp_path / "about.json"
+    entry.copy("about.json", target)
+    whole = target.read_bytes()
+    assert whole == (entry.folder / "about.json").read_bytes()
+    (entry.folder / "about.json").write_bytes(whole[:-1])
+    with pytest.raises(StoreError, match=r"kind/key is corrupt \(about.json cannot be read as it was written\); run workbench doctor"):
+        entry.copy("about.json", target)
+    assert target.read_bytes() == whole
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_an_entry_that_the_disk_cannot_read_is_not_called_corrupt_and_doctor_keeps_it(store: Store) -> None:
+    folder, key = store.obtain("kind", "a" * 32, fill).folder, "a" * 32
+    (folder / "about.json").unlink()
+    # A file of Linux whose size is 0 and whose first bytes cannot be read.
+    (folder / "about.json").symlink_to("/proc/self/mem")
+    files = manifest_of(folder)["files"] | {"about.json": (0, "")}
+    files = {name: (size, digest) for name, (size, digest) in files.items()}
+    (folder / MANIFEST).write_text(EntryManifest.of("kind", key, 1.0, files).model_dump_json())
+    with pytest.raises(StoreError, match=rf"{key} cannot be read \(OSError: .*Input/output error\); check the disk"):
+        store.get("kind", key)
+    check = FolderCheck(folder.parent, "store entry", MANIFEST, lambda path: entry_fault(path, "kind", key))
+    assert [finding.state for finding in check.findings(repair=True)] == ["stuck"]
+    assert folder.is_dir()

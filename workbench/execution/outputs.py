@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from workbench.core.files import store_errors, write_atomically, write_text
+from workbench.core.files import store_errors, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.datasets.formats.trec import escaped
 from workbench.errors import RunError, WorkbenchError
@@ -104,7 +104,7 @@ def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Se
     """Write `report.html` into the folder and return it with the lines for the terminal. Both come from the store if unchanged."""
     entry = store.obtain(_REPORTS, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda draft: _render(run, draft))
     path = folder / "report.html"
-    write_atomically(path, lambda aside: shutil.copyfile(entry.file(path.name), aside))
+    entry.copy(path.name, path)
     return path, entry.values(_TERMINAL)
 
 
