@@ -143,6 +143,15 @@ def test_a_sweep_that_finds_damage_names_the_doctor_who_repairs_it(
     assert set(VectorCache(path).get(inline.keys)) == inline.intact(damaged)
 
 
+def test_a_header_with_which_sqlite_refuses_to_write_is_damage(inline: Written, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.sqlite"
+    path.write_bytes(replaced(inline.raw, 18, b"\x12"))
+    (finding,) = check_vectors(path, repair=True)
+    assert "is damaged (the file format in its header is unknown)" in finding.what
+    VectorCache(path).put([b"another key     "], inline.vectors[:1])
+    assert VectorCache(path).present(inline.keys) == set(inline.keys)
+
+
 @pytest.mark.parametrize("page", [512, 65_536])
 def test_vectors_are_kept_with_every_page_size_of_sqlite(inline: Written, tmp_path: Path, page: int) -> None:
     path = tmp_path / "vectors.sqlite"

@@ -49,6 +49,7 @@ def check_vectors(path: Path, repair: bool) -> Iterator[Finding]:
     """Yield the damaged and unused parts of a vector cache, after deleting or rebuilding them if `repair`."""
     if not path.exists():
         return
+    header = _header_fault(path)
     try:
         with closing(opened(path)) as connection:
             version = version_of(connection)
@@ -56,7 +57,7 @@ def check_vectors(path: Path, repair: bool) -> Iterator[Finding]:
                 what = f"the vector cache {path} has version {version}, and this Workbench uses version {VERSION}"
                 yield Finding("stuck", what, "update Workbench")
                 return
-            damage = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+            damage = header or str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
             # Without its table, a file of this version is damaged.
             if damage == "ok" and (version == VERSION or has_table(connection, TABLE)):
                 yield from _check_rows(connection, path, repair)
@@ -72,6 +73,14 @@ def check_vectors(path: Path, repair: bool) -> Iterator[Finding]:
     if damage != "ok":
         yield _rebuild(path, damage) if repair else Finding("damage", _damaged(path, damage), "rebuilt from its intact rows")
     yield from _drop_old(path, repair)
+
+
+def _header_fault(path: Path) -> str:
+    """Return a fault that SQLite reports as a file without permission to write: a later version of its file format for writing."""
+    if not (path.is_file() and os.access(path, os.R_OK)):
+        return ""
+    with path.open("rb") as file:
+        return "the file format in its header is unknown" if file.read(19)[18:] > b"\2" else ""
 
 
 def _damaged(path: Path, damage: str) -> str:
