@@ -49,6 +49,12 @@ def nearest(folder: Path, vectors: Vectors) -> list[str]:
         return [ids[0] for ids in collection.query(query_embeddings=vectors, n_results=1, include=[])["ids"]]
 
 
+def finds(folder: Path, vectors: Vectors, expected: list[Chunk]) -> bool:
+    """Whether nearly all vectors find their chunks: a graph of more than a thousand vectors answers approximately."""
+    found = nearest(folder, vectors)
+    return sum(each == chunk.chunk_id for each, chunk in zip(found, expected, strict=True)) >= 0.99 * len(expected)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "indexes" / "key"
@@ -84,7 +90,7 @@ def test_an_index_holds_the_vectors_with_their_ids_space_and_metadata(built: Pat
     assert held["documents"] == [None, None]
     places = [int(name[1 : name.index(":")]) for name in answer["ids"][0]]
     np.testing.assert_allclose(answer["distances"][0], 1 - vectors[places] @ vectors[0], atol=1e-5)
-    assert nearest(built, vectors) == [chunk.chunk_id for chunk in chunks(1_200)]
+    assert finds(built, vectors, chunks(1_200))
 
 
 def test_the_manifest_tells_what_was_built(built: Path) -> None:
@@ -156,7 +162,7 @@ def test_of_two_processes_one_builds_and_every_vector_finds_itself(
     children = [start(BUILD, folder, tmp_path / "vectors.npy") for _ in range(2)]
     answers = [child.communicate(timeout=60) for child in children]
     assert sorted(out.strip() for out, _ in answers) == ["False", "True"], answers
-    assert nearest(folder, like_embeddings(2_000)) == [chunk.chunk_id for chunk in chunks(2_000)]
+    assert finds(folder, like_embeddings(2_000), chunks(2_000))
 
 
 def test_an_index_that_lost_a_vector_is_refused(built: Path) -> None:
@@ -203,7 +209,7 @@ def test_a_damaged_index_is_rebuilt_and_the_line_says_so(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"workbench: the index {built} was damaged (")
     assert check_index(built) == ""
-    assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+    assert finds(built, like_embeddings(1_200), chunks(1_200))
 
 
 def test_a_flipped_bit_in_any_file_is_noticed(built: Path) -> None:
@@ -233,7 +239,7 @@ def test_an_index_in_the_place_of_another_is_rebuilt(
     ensure_index(built, chunks(1_200), like_embeddings(1_200))
     reason = {0: "it is the index other", 3: "it has 1100 of 1200 vectors"}.get(len(forged), "it was built from other vectors")
     assert capsys.readouterr().err == f"workbench: the index {built} was damaged ({reason}), so it was rebuilt\n"
-    assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+    assert finds(built, like_embeddings(1_200), chunks(1_200))
 
 
 def test_an_index_of_the_same_vectors_under_other_ids_is_rebuilt(
@@ -243,7 +249,7 @@ def test_an_index_of_the_same_vectors_under_other_ids_is_rebuilt(
     build_index(built, chunks(1_200), np.roll(like_embeddings(1_200), 1, axis=0))
     ensure_index(built, chunks(1_200), like_embeddings(1_200))
     assert capsys.readouterr().err == f"workbench: the index {built} was damaged (it was built from other vectors), so it was rebuilt\n"
-    assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+    assert finds(built, like_embeddings(1_200), chunks(1_200))
 
 
 def test_an_index_of_another_version_of_chroma_is_rebuilt(built: Path, like_embeddings: Callable) -> None:
@@ -263,7 +269,7 @@ def test_a_collection_whose_vectors_do_not_find_themselves_is_rebuilt(
     (built / "workbench.json").write_text(json.dumps(other | {"content": manifest["content"]}))
     ensure_index(built, chunks(1_200), like_embeddings(1_200))
     assert "of the sampled vectors find themselves" in capsys.readouterr().err
-    assert nearest(built, like_embeddings(1_200)) == [chunk.chunk_id for chunk in chunks(1_200)]
+    assert finds(built, like_embeddings(1_200), chunks(1_200))
 
 
 @pytest.mark.parametrize("n", [300, 1_200])
