@@ -121,18 +121,18 @@ def _rebuild(path: Path, damage: str) -> Finding:
     aside = path.with_name(f"{path.name}.rebuilt")
     aside.unlink(missing_ok=True)
     try:
-        with _alone(path) as alone:
-            if not alone:
+        with _locked_file(path) as file:
+            if not file:
                 return Finding("stuck", f"{_damaged(path, damage)}, and a sweep is using it", "run doctor again when it has ended")
-            kept = _copy_intact(alone, aside)
+            kept = _copy_intact(file, aside)
             for suffix in ("-wal", "-shm"):
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
             # The same file, not another one renamed into place: a process may be waiting for its lock.
             with aside.open("rb") as source:
-                alone.seek(0)
-                shutil.copyfileobj(source, alone)
-                alone.truncate()
-                alone.flush()
+                file.seek(0)
+                shutil.copyfileobj(source, file)
+                file.truncate()
+                file.flush()
     finally:
         aside.unlink(missing_ok=True)
     return Finding(
@@ -206,7 +206,7 @@ def _decoded(varint: bytes) -> int:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[BinaryIO | None]:
+def _locked_file(path: Path) -> Iterator[BinaryIO | None]:
     """Yield the file, locked as SQLite locks it for writing, or None while another process uses it."""
     with path.open("r+b") as file:
         try:
@@ -220,8 +220,8 @@ def _alone(path: Path) -> Iterator[BinaryIO | None]:
 def _drop_old(path: Path, repair: bool) -> Iterator[Finding]:
     """Drop the vectors of an earlier version, unless a process is using the file."""
     try:
-        with _alone(path) as alone:
-            if not alone:
+        with _locked_file(path) as file:
+            if not file:
                 return
         with closing(opened(path)) as connection:
             if old := old_rows(connection):
