@@ -184,6 +184,13 @@ def test_the_package_says_that_it_is_typed() -> None:
     assert (PACKAGE / "py.typed").is_file()
 
 
+def test_versions_of_sentence_transformers_that_import_code_of_a_local_folder_are_excluded() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (bound,) = [Requirement(line).specifier for line in project["dependencies"] if Requirement(line).name == "sentence-transformers"]
+    assert not any(bound.contains(version) for version in ("2.7.0", "3.0.0", "5.7.0"))
+    assert bound.contains("6.0.0")
+
+
 def test_the_conda_environment_and_the_package_agree() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))

@@ -65,6 +65,7 @@ def test_a_known_secret_is_left_out_in_the_forms_that_urls_have() -> None:
     assert printable("/repos/a/b/trees about b_2", ["b"]) == "/repos/a/…/trees about …_2"
     assert printable("plain", [""]) == "plain"
     assert passwords_of("github://a:b@x?versionId=1&sig=c") == ["b", "c"]
+    assert passwords_of("webdav://token@host/a") == ["token"]
 
 
 def test_long_hostile_text_takes_no_time() -> None:
@@ -97,3 +98,14 @@ def test_the_beginning_of_a_long_secret_is_left_out_too() -> None:
     assert printable(f"key {secret[:14]}**** is wrong", [secret]) == "key …**** is wrong"
     assert printable(f"key {secret} is wrong", [secret]) == "key … is wrong"
     assert printable("key sk-top is short", [secret]) == "key sk-top is short"
+
+
+@pytest.mark.parametrize("length", [16, 600, 20_000])
+def test_a_secret_of_any_length_is_left_out(length: int) -> None:
+    secret = "".join(chr(97 + number * number % 26) for number in range(length))
+    text = f"first {secret}, cut off {secret[:12]}… and again {secret}"
+    assert printable(text, [secret]) == "first …, cut off …… and again …"
+
+
+def test_a_secret_is_left_out_of_a_url_without_its_host() -> None:
+    assert printable("Max retries exceeded with url: /v1?api_key=abcdefgh123") == "Max retries exceeded with url: /v1?api_key=…"

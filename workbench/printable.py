@@ -1,4 +1,4 @@
-"""Make text from elsewhere safe to print: control characters become visible, and secrets become `…`.
+"""Make text from elsewhere safe to print: control characters become visible, and secrets become `…` or are left out.
 
 Documents, file names and servers can contain escape sequences that retitle a terminal, hide a line or reverse its letters. Messages of
 servers and libraries repeat keys and passwords. `printable` is applied where text leaves the process: to every error, to all lines on
@@ -36,9 +36,8 @@ def printable(text: str, secrets: Iterable[str] = ()) -> str:
     no model \x1b]0;owned\x07 at https://host/v1?api_key=…&page=2
     """
     for secret in sorted({form for one in secrets for form in (one, quote(one, safe=""), unquote(one)) if form}, key=len, reverse=True):
-        text = re.sub(_pattern(secret), HIDDEN, text)
-    if "://" in text:
-        text = _QUERY.sub(rf"\1{HIDDEN}", _USER.sub("", text))
+        text = _without(text, secret)
+    text = _QUERY.sub(rf"\1{HIDDEN}", _USER.sub("", text))
     return _CONTROLS.sub(_visible, _HEADER.sub(rf"\1{HIDDEN}", text))
 
 
@@ -48,21 +47,27 @@ def printable_line(text: str) -> str:
 
 
 def passwords_of(url: str) -> list[str]:
-    """Return the password of a URL and the secret values of its query, which libraries repeat in their messages."""
+    """Return the password of a URL, or a user without one, which can be a token, and the secret values of its query.
+
+    Libraries repeat them in their messages.
+    """
     parts = urlsplit(url)
     pairs = [pair.partition("=") for pair in parts.query.split("&")]
     named = [value for name, _, value in pairs if re.fullmatch(_NAME, name, re.IGNORECASE)]
-    return [parts.netloc.rpartition("@")[0].partition(":")[2], *named]
+    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    return [password or user, *named]
 
 
-def _pattern(secret: str) -> str:
-    """Return the pattern of a secret: a short one as a whole word, a long one also when it is cut off after its first letters."""
-    if len(secret) < _LONG:
-        return rf"(?<![^\W_]){re.escape(secret)}(?![^\W_])"
+def _without(text: str, secret: str) -> str:
+    """Replace a secret in a text: a short one as a whole word, a long one also when it is cut off after its first letters."""
     if len(secret) < 2 * _LONG:
-        return re.escape(secret)
-    first, rest = secret[:_LONG], secret[_LONG:]
-    return re.escape(first) + "".join(f"(?:{re.escape(letter)}" for letter in rest) + ")?" * len(rest)
+        pattern = re.escape(secret)
+        return re.sub(rf"(?<![^\W_]){pattern}(?![^\W_])" if len(secret) < _LONG else pattern, HIDDEN, text)
+    parts, place = list[str](), 0
+    while (found := text.find(secret[:_LONG], place)) >= 0:
+        parts += [text[place:found], HIDDEN]
+        place = found + next((n for n, letter in enumerate(secret) if text[found + n : found + n + 1] != letter), len(secret))
+    return "".join([*parts, text[place:]])
 
 
 def _visible(match: re.Match[str]) -> str:

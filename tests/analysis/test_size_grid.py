@@ -45,6 +45,16 @@ def test_the_title_names_what_all_cells_have_in_common(tables) -> None:
     assert [grid.title for grid in size_grids(run, found, run.primary)] == ["fixed, bm25, k 10"]
 
 
+def test_a_static_embedder_is_not_named_like_the_model_that_it_was_made_from(tables) -> None:
+    static = {"kind": "static", "model": "all-MiniLM-L6-v2", "dimensions": 256}
+    run, found = run_of(tables, [EMBEDDER | {"max_tokens": 64}, static, {"kind": "toy"}])
+    assert [grid.title for grid in size_grids(run, found, run.primary)] == [
+        "fixed, all-MiniLM-L6-v2, k 10, window 64",
+        "fixed, static all-MiniLM-L6-v2, k 10",
+        "fixed, toy, k 10",
+    ]
+
+
 def test_two_configurations_in_one_cell_are_an_error(tables) -> None:
     run, found = run_of(tables, [EMBEDDER, EMBEDDER])
     with pytest.raises(WorkbenchError, match="size 128, overlap 0"):

@@ -101,9 +101,29 @@ def test_one_configuration_that_fails_leaves_the_others_and_is_named(corner: wb.
     assert "fixed-64-0" in results.leaderboard().index
     with pytest.raises(wb.InputError, match=f"the configuration {name} failed: .*JSONDecodeError"):
         results.configuration(name)
-    alone = wb.Experiment("alone", corner, pipeline={"chunking": failing, "retrieval": wb.BM25Retriever()})
-    with pytest.raises(wb.RunError, match=r"every configuration failed; the first, .*JSONDecodeError"):
-        wb.sweep(alone, tmp_path, allow_code=True)
+
+
+def test_a_sweep_without_any_result_leaves_an_earlier_run_as_it_was(corner: wb.Dataset, tmp_path: Path) -> None:
+    def files() -> dict[Path, tuple[int, bytes]]:
+        return {path: (path.stat().st_ino, path.read_bytes()) for path in tmp_path.glob("mine/**/*") if path.is_file()}
+
+    good = wb.Experiment("mine", corner, pipeline={"chunking": wb.FixedChunker(size=64), "retrieval": wb.BM25Retriever()})
+    failing = {"kind": "callable", "callable": "json:loads"}
+    bad = wb.Experiment("mine", corner, pipeline={"chunking": failing, "retrieval": wb.BM25Retriever()})
+    alone = r"every configuration failed; the first, .*JSONDecodeError.*; the tracebacks are in \S+\.errors/mine$"
+    with pytest.raises(wb.RunError, match=alone):
+        wb.sweep(bad, tmp_path, allow_code=True)
+    assert not (tmp_path / "mine").exists()
+    (traceback,) = tmp_path.glob(".errors/mine/*.txt")
+    assert traceback.read_text().startswith("Traceback")
+    wb.sweep(good, tmp_path)
+    assert not (tmp_path / ".errors" / "mine").exists()
+    before, history = files(), (tmp_path / "history.parquet").read_bytes()
+    assert tmp_path / "mine" / "report.html" in before
+    with pytest.raises(wb.RunError, match=r"\.errors/mine; \S+mine was left as it is: its results are of an earlier run$"):
+        wb.sweep(bad, tmp_path, allow_code=True)
+    assert files() == before
+    assert (tmp_path / "history.parquet").read_bytes() == history
 
 
 def test_named_code_runs_with_allow_code_and_in_a_pipeline_made_in_python(corner: wb.Dataset, tmp_path: Path) -> None:

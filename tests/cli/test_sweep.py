@@ -252,6 +252,16 @@ def test_planning_names_a_function_and_does_not_import_it(program: Path) -> None
     assert (program / "marker").exists()
 
 
+def test_a_plan_names_what_cannot_be_planned_and_exits_0_as_its_help_says(program: Path) -> None:
+    (module,) = program.glob("marking_*.py")
+    module.write_text("def cut(text):\n    raise ValueError('too hard')\n")
+    done = told("plan", "--allow-code", "p.yaml")
+    assert done.returncode == 0
+    assert "cannot be planned and will fail: " in done.stdout
+    assert "too hard" in done.stdout
+    assert "The exit code is then still 0" in " ".join(told("plan", "--help").stdout.split())
+
+
 @pytest.mark.parametrize("key", ["allow_code", "pipeline.chunking.allow_code"])
 def test_no_key_of_an_experiment_permits_code(program: Path, key: str) -> None:
     one_line(told("sweep", "p.yaml", "--set", f"{key}=true"), 2, "has no parameter 'allow_code'")
@@ -262,14 +272,13 @@ def test_code_with_permission_runs_is_checked_first_and_is_named_in_manifest_and
     settings = json.loads((program / "p.yaml").read_text())
     missing = ["--set", "pipeline.chunking.callable=json:load_s"]
     one_line(told("sweep", "--allow-code", "p.yaml", *missing), 2, "p: the module 'json' has no 'load_s' (did you mean 'loads'?)")
-    done = told("sweep", "--allow-code", "p.yaml")
+    done = subprocess.run([WORKBENCH, "sweep", "--allow-code", "p.yaml"], capture_output=True, text=True, cwd=program, timeout=600)
     assert done.returncode == 0, done.stderr
     name = settings["pipeline"]["chunking"]["callable"]
     manifest = json.loads((program / "outputs" / "p" / "manifest.json").read_text())
     assert manifest["code"] == [name]
     assert f"This run executed code named in the experiment: {name}." in (program / "outputs" / "p" / "report.html").read_text("utf-8")
     (program / "marker").unlink()
-    sys.modules.pop(name.partition(":")[0])
     one_line(told("export", "outputs/p"), 2, f"the experiment runs code: {name}")
     assert not (program / "marker").exists()
     assert told("export", "outputs/p", "--allow-code").returncode == 0

@@ -16,6 +16,14 @@ def test_functions_need_a_permission_and_are_all_named() -> None:
     assert line.startswith("the experiment runs code: os:system, json:loads; add --allow-code")
 
 
+def test_a_working_directory_that_is_importable_keeps_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = list(sys.path)
+    assert imported("json:loads")("1") == 1
+    assert sys.path == before
+
+
 def test_a_module_of_the_working_directory_is_found_but_hides_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = f"found_{tmp_path.name.replace('-', '_')}"

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from workbench.core.progress import ProgressBar
+from workbench.core.progress import ProgressBar, notice, say_above
 
 CELL = """
 from workbench.core.progress import ProgressBar
@@ -25,3 +25,15 @@ def test_a_bar_in_a_terminal_counts(capsys: pytest.CaptureFixture[str]) -> None:
         bar.update()
         assert bar.n == 1
     assert "steps" in capsys.readouterr().err
+
+
+def test_bars_and_the_lines_above_them_are_printable(capsys: pytest.CaptureFixture[str]) -> None:
+    hostile, shown = "cats\x1b]0;owned\x07\n http://me:hunter2@host", r"cats\x1b]0;owned\x07\n http://host"
+    say_above(hostile)
+    assert capsys.readouterr() == (f"{shown}\n", "")
+    notice(hostile)
+    assert capsys.readouterr() == ("", f"workbench: {shown}\n")
+    with ProgressBar(total=1, desc=hostile) as bar:
+        assert bar.desc.startswith(shown)
+        bar.set_description_str(f"two {hostile}")
+        assert bar.desc == f"two {shown}"

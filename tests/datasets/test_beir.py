@@ -99,10 +99,10 @@ def test_evidence_that_is_not_in_its_document_is_a_fault(load: Load) -> None:
         evidence(0, 3, doc_id=None),
     ]
     assert faults(load, evidence=rows) == [
-        "evidence.jsonl:5 has null in 'doc_id', not a text",
         "evidence.jsonl:2 evidence of question 'q' says 'Eve', but document 'd' has 'Ada' at [0, 3)",
         "evidence.jsonl:3 evidence of question 'q' is [0, 99) in document 'd' of 26 characters",
         "evidence.jsonl:4 evidence of question 'q' points to document 'x', but this document does not exist",
+        "evidence.jsonl:5 has null in 'doc_id', not a text",
     ]
 
 

@@ -264,3 +264,13 @@ def test_a_question_that_repeats_a_text_is_a_note_with_both_places_and_worse_lab
         f"questions.jsonl:3 question 'q3' {text} other labels; make the question specific, or give both all labels",
         f"questions.jsonl:2 question 'q2' {text} the same labels; remove one of them",
     ]
+
+
+def test_faults_are_in_the_order_of_files_and_rows(tmp_path: Path) -> None:
+    rows = [QUESTION | {"query_id": f"q{number}", "query": f"Who {number}?"} for number in range(12)]
+    rows[10]["evidences"] = []
+    rows[2]["relevant_doc_ids"] = ["gone"]
+    rows[1]["query"] = " "
+    questions = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    found, _ = read(tmp_path, GOLDEN, {"questions.jsonl": questions, "documents/a.md": b" "})
+    assert [line.partition(" ")[0] for line in found] == ["documents/a.md", "questions.jsonl:2", "questions.jsonl:3", "questions.jsonl:11"]

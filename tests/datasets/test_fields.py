@@ -1,13 +1,18 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from workbench.datasets.checks import faults, notes
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.fields import check_fields, misspelt, probable_label, text_field
+from workbench.datasets.formats.golden import question_rows
 from workbench.datasets.sources import recognise
+from workbench.errors import DatasetError
+from workbench.records import Dataset, Document, Query
 
 
 @pytest.mark.parametrize(
@@ -17,7 +22,10 @@ from workbench.datasets.sources import recognise
         (("question",), ("query",), {"question": "query"}),
         (("question", "query"), ("query",), {}),
         (("content", "title"), ("text", "title"), {"content": "text"}),
+        (("Query_ID", "query_id"), ("query", "query_id"), {"Query_ID": "query_id"}),
+        (("Text", "query"), ("query", "text"), {"Text": "text"}),
         (("unanswerable",), ("answerable",), {}),
+        (("Is-Unanswerable",), ("answerable",), {}),
         (("is_answerable",), ("answerable",), {"is_answerable": "answerable"}),
         (("difficulty", "tags"), ("query", "type"), {}),
     ],
@@ -103,6 +111,15 @@ def trec(topic: dict[str, Any]) -> dict[str, Any]:
             {"documents.jsonl": DOCUMENT, "questions.json": {"questions": [ASKED], "documents": [DOCUMENT]}},
             "note: questions.json has 'documents' in 1 row(s), which is unknown and ignored",
         ),
+        (
+            {"documents.jsonl": DOCUMENT, "questions.json": {"questoins": [ASKED]}},
+            "questions.json has no use for field 'questoins' (did you mean 'questions'?); rename it",
+        ),
+        (beir({"metdata": {}}), "queries.jsonl:1 has no use for field 'metdata' (did you mean 'metadata'?); rename it"),
+        (
+            beir({}, evidence_jsonl={"query_id": "q", "comment": 1} | SPAN),
+            "note: evidence.jsonl has 'comment' in 1 row(s), which is unknown and ignored",
+        ),
         (beir({"evidences": [1]}), "note: queries.jsonl has 'evidences' in 1 row(s), which is unknown and ignored"),
         (
             beir({"metadata": {"answers": "x"}}),
@@ -132,3 +149,88 @@ def test_no_field_and_no_file_of_a_dataset_vanishes_in_silence(tmp_path: Path, f
     draft = recognise(str(tmp_path), "test" if "corpus.jsonl" in files else None).read()
     lines = [*faults(draft), *(f"note: {note}" for note in notes(draft))]
     assert expected in [line.replace(f"{tmp_path}/", "") for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            {"questions": [ASKED], "documents": [DOCUMENT], "author": "x"},
+            "note: all.json has 'author' in 1 row(s), which is unknown and ignored",
+        ),
+        ({"questions": [ASKED], "docs": [DOCUMENT]}, "all.json has no use for field 'docs' (did you mean 'documents'?); rename it"),
+    ],
+)
+def test_no_part_of_a_single_file_vanishes_in_silence(tmp_path: Path, content: dict[str, Any], expected: str) -> None:
+    (tmp_path / "all.json").write_text(json.dumps(content))
+    draft = recognise(str(tmp_path / "all.json"), None).read()
+    lines = [*faults(draft), *(f"note: {note}" for note in notes(draft))]
+    assert expected in [line.replace(f"{tmp_path}/", "") for line in lines]
+
+
+Checked = tuple[list[str], list[str]]
+
+
+@pytest.fixture(params=["questions.jsonl:", "questions.json question ", "questions.csv:", "questions.parquet row "])
+def check(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[list[dict[str, Any]]], Checked]:
+    """Return faults and notes of questions in a format, each row's place written as `<number of the question>`."""
+    place: str = request.param
+    path = tmp_path / place.rstrip(":").partition(" ")[0]
+
+    def read(questions: list[dict[str, Any]]) -> Checked:
+        (tmp_path / "documents.jsonl").write_text(json.dumps(DOCUMENT))
+        if path.suffix == ".jsonl":
+            path.write_text("".join(json.dumps(question) + "\n" for question in questions))
+        elif path.suffix == ".json":
+            path.write_text(json.dumps(questions))
+        else:
+            cells = pd.DataFrame(
+                [{key: json.dumps(value) if isinstance(value, list) else value for key, value in row.items()} for row in questions]
+            )
+            cells.to_csv(path, index=False) if path.suffix == ".csv" else cells.to_parquet(path)
+        draft = recognise(str(tmp_path), None).read()
+        first = 2 if path.suffix == ".csv" else 1
+        places = {f"{tmp_path}/{place}{row + first} ": f"<{row + 1}> " for row in reversed(range(len(questions)))}
+        # A column is a fault of the whole table.
+        return tuple([_placed(line, places | {f"{path}:1 ": "<1> "}) for line in lines] for lines in (faults(draft), notes(draft)))  # type: ignore[return-value]
+
+    return read
+
+
+def _placed(line: str, places: dict[str, str]) -> str:
+    for place, short in places.items():
+        line = line.replace(place, short)
+    return line.replace(" column ", " field ")
+
+
+def test_unanswerable_is_a_fault_that_gives_the_field_for_it(check: Callable[..., Checked]) -> None:
+    marked, unmarked = (
+        {"query_id": "r", "query": "Whom?", "unanswerable": True},
+        ASKED | {"query_id": "s", "query": "When?", "unanswerable": False},
+    )
+    assert check([ASKED, marked, unmarked])[0] == [
+        "<2> has 'unanswerable', which is not read; write answerable: false in its place",
+        "<3> has 'unanswerable', which is not read; write answerable: true in its place",
+    ]
+
+
+def test_a_field_in_other_letter_case_is_a_fault_also_beside_the_right_one(check: Callable[..., Checked]) -> None:
+    assert check([ASKED | {"Query_ID": "x", "Relevant_Chunks": ["Ada"]}])[0] == [
+        "<1> has field 'Query_ID' beside 'query_id'; remove one of them",
+        "<1> has no use for field 'Relevant_Chunks' (did you mean 'relevant_chunks'?); rename it",
+    ]
+
+
+def test_a_rare_field_like_a_usual_one_is_noted_with_its_place(check: Callable[..., Checked]) -> None:
+    questions = [ASKED | {"query_id": f"q{number}", "query": f"Who {number}?", "level": number % 3} for number in range(25)]
+    questions[7]["levl"] = questions[7].pop("level")
+    # A rare field that resembles none, and one that a question has in addition, are metadata.
+    questions[9] |= {"reviewer": "Ada", "levels": "1, 2"}
+    found, noted = check(questions)
+    assert (found, noted) == ([], ["<8> has 'levl', which looks like 'level' of most questions and is kept as metadata"])
+
+
+def test_metadata_that_means_unanswerable_is_not_written() -> None:
+    dataset = Dataset("d", (Document("d", "Ada wrote it."),), (Query("q", "Whom?", metadata={"unanswerable": True}),), (), ())
+    with pytest.raises(DatasetError, match="means the opposite of 'answerable'; rename it in the source"):
+        question_rows(dataset)

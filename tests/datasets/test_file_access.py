@@ -11,6 +11,7 @@ from pyarrow import parquet
 
 import workbench
 from workbench.cli.main import main
+from workbench.datasets.file_access import FileAccess, RefusedFileError
 from workbench.datasets.formats.trec import read_qrels
 from workbench.datasets.sources import SOURCES, recognise
 from workbench.errors import DatasetError, InputError
@@ -156,6 +157,12 @@ def test_a_file_above_the_limit_is_a_fault_that_names_the_setting(golden: Path) 
     assert SOURCES["golden"].model_validate({"path": "x", "max_file_mb": 7}).settings()["max_file_mb"] == 7
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs a file whose size is not that of its content")
+def test_a_file_that_is_longer_than_its_size_said_is_refused() -> None:
+    with pytest.raises(RefusedFileError, match="changed while it was read"):
+        FileAccess().read(Path("/proc/self/status"))
+
+
 def test_a_sparse_file_of_a_terabyte_is_refused_before_it_is_read(golden: Path) -> None:
     os.truncate(golden / "questions.jsonl", 10**12)
     assert faults(golden) == [
@@ -194,8 +201,14 @@ def test_a_small_parquet_file_of_values_that_repeat_is_refused_before_they_fill_
     (golden / "questions.jsonl").unlink()
     parquet.write_table(pa.table({"query": column}), golden / "questions.parquet")
     assert (golden / "questions.parquet").stat().st_size < 30_000
-    with pytest.raises(DatasetError, match=r"questions\.parquet unpacked has \d+ MB, more than max_file_mb allows \(20\)"):
-        recognise(str(golden), None, max_file_mb=20).load()
+    usual, measured = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(measured)
+    try:
+        with pytest.raises(DatasetError, match=r"questions\.parquet unpacked has \d+ MB, more than max_file_mb allows \(20\)"):
+            recognise(str(golden), None, max_file_mb=20).load()
+    finally:
+        pa.set_memory_pool(usual)
+    assert (measured.max_memory() or 0) < 5_000_000
 
 
 def test_a_name_that_is_not_utf_8_is_a_fault_that_can_be_printed(golden: Path) -> None:

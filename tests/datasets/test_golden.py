@@ -191,13 +191,13 @@ FAULTY: list[tuple[str, dict[str, Any], str]] = [
         "has {'doc_id': 'd'} in 'relevant_doc_ids', which is not a document id; write ids as texts in quotes",
     ),
     ("grade", {"relevant_doc_ids": {"d": 1.5}}, "question q grades document 'd' with 1.5, not a whole number"),
-    ("empty_query", {"query": " "}, "question 'q' is empty"),
+    ("empty_query", {"query": " "}, "question 'q' is empty; write its text, or delete it"),
     ("no_query", {"query": None}, "has null in 'query', not a text"),
     ("marked_in_words", {"answerable": "false"}, "question 'q' has 'answerable' 'false', which is neither true nor false"),
     ("id_as_list", {"query_id": ["q"]}, "has a list in 'query_id', not a text"),
     ("hard_negatives", {"irrelevant_docs": ["d"]}, "field 'irrelevant_docs' (did you mean 'irrelevant_doc_ids'?); rename it"),
     ("unlike_any", {"relevant_doc_ids": [], "gold": ["d"]}, "is not marked unanswerable (did you mean 'relevant_doc_ids' by 'gold'?)"),
-    ("opposite", {"relevant_doc_ids": [], "unanswerable": True}, "is not marked unanswerable; label one, or set answerable: false"),
+    ("opposite", {"relevant_doc_ids": [], "unanswerable": True}, "write answerable: false in its place"),
     ("evidences", {"evidences": []}, "has no use for field 'evidences' (did you mean 'evidence'?); rename it"),
     ("capital", {"Split": "dev"}, "has no use for field 'Split' (did you mean 'split'?); rename it"),
 ]
@@ -219,12 +219,12 @@ def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
     documents = "\n".join(['{"doc_id": "d", "text": "Ada"}', '{"doc_id": "d", "text": " "}', "{oops", "[1]", '{"doc_id": "n"}'])
     rows = [ASKED | {"query_id": "q"}, ASKED | {"query_id": "q", "relevant_doc_ids": ["x"], "evidence": [[span(0, 9)]]}]
     assert faults(load, *rows, documents=documents) == [
+        "documents.jsonl:2 repeats the document id 'd' of documents.jsonl:1; ids must be unique",
+        "documents.jsonl:2 document 'd' is empty; write its text, or delete it",
         "documents.jsonl:3 is not JSON (Expecting property name enclosed in double quotes at column 2)",
         "documents.jsonl:4 is a list, not an object; write each object on a line of its own",
         "documents.jsonl:5 has no text in 'text'; its fields are 'doc_id'",
-        "documents.jsonl:2 repeats the document id 'd' of documents.jsonl:1; ids must be unique",
         "questions.jsonl:2 repeats the question id 'q' of questions.jsonl:1; ids must be unique",
-        "documents.jsonl:2 document 'd' is empty",
         "questions.jsonl:2 judges document 'x', but this document does not exist",
         "questions.jsonl:2 evidence of question 'q' is [0, 9) in document 'd' of 1 character",
     ]
@@ -273,7 +273,7 @@ def test_a_broken_json_file_is_named_with_its_line(tmp_path: Path) -> None:
         ("Text.".encode("utf-16-be"), "leave.md looks like UTF-16; save the file as UTF-8"),
         (b"Te\x00xt", "leave.md document 'leave' contains NUL characters, as binary files do; save it as text"),
         (b"%PDF-1.7 \xe2", "leave.md is a PDF, not a text file; export it as text (UTF-8)"),
-        (b" \r\n\t", "leave.md document 'leave' is empty"),
+        (b" \r\n\t", "leave.md document 'leave' is empty; write its text, or delete it"),
     ],
     ids=["latin-1", "utf-16", "utf-16 without mark", "NUL", "pdf", "blank"],
 )
@@ -294,7 +294,7 @@ def test_a_file_among_the_documents_that_is_no_text_is_a_fault(tmp_path: Path) -
     (tmp_path / "questions.jsonl").write_text(json.dumps(ASKED))
     with pytest.raises(DatasetError) as caught:
         GoldenSource(path=str(tmp_path)).load()
-    pdf, twice = caught.value.faults
+    twice, pdf = caught.value.faults
     assert pdf.endswith("scan.pdf is not read: documents are .md, .markdown, .txt, .html, .htm; convert it or move it away")
     assert twice.startswith(f"{tmp_path}/documents/d.txt repeats the document id 'd'")
 

@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,6 +43,13 @@ def test_trec_eval_reads_what_is_written(tmp_path: Path) -> None:
         list(read(str(tmp_path / name))) for read, name in ((ir_measures.read_trec_qrels, "qrels"), (ir_measures.read_trec_run, "run"))
     )
     assert ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR] == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("control", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def test_controls_that_reverse_letters_are_encoded_and_decoded(control: str) -> None:
+    field = escaped(f"a{control}b")
+    assert re.fullmatch("a(%[0-9A-F]{2})+b", field)
+    assert unescaped(field) == f"a{control}b"
 
 
 def test_ids_that_differ_only_in_blanks_stay_different_and_others_stay_as_they_are(tmp_path: Path) -> None:
@@ -162,10 +170,10 @@ def test_every_fault_of_a_collection_is_reported_at_once(folder: Path) -> None:
     with pytest.raises(DatasetError) as caught:
         TrecSource(path=str(folder)).load()
     assert [fault.removeprefix(f"{folder}/") for fault in caught.value.faults] == [
-        "topics.tsv:4 is not a question id and its text, separated by a tab",
-        "qrels.txt:5 has 3 fields, not the 4 of query_id 0 doc_id relevance",
         "qrels.txt:4 judges document 'gone', but this document does not exist",
+        "qrels.txt:5 has 3 fields, not the 4 of query_id 0 doc_id relevance",
         "qrels.txt:6 judges question '9', but this question does not exist",
+        "topics.tsv:4 is not a question id and its text, separated by a tab",
         "topics.tsv:5 question '4' has no relevant document and is not marked unanswerable; label one, or set answerable: false",
     ]
 

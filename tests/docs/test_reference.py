@@ -1,5 +1,6 @@
 """docs/reference/*.md are what the code says, and the code says something about every part of them."""
 
+import re
 import subprocess
 import sys
 
@@ -43,3 +44,10 @@ def test_every_column_has_a_meaning(schema):
 def test_the_reference_of_the_api_names_everything_public():
     page = (DOCS / "reference" / "api.md").read_text("utf-8")
     assert all(f"`wb.{name}`" in page for name in public)
+
+
+def test_the_reference_of_the_commands_names_every_exit_code():
+    commands = "".join(path.read_text("utf-8") for path in (ROOT / "workbench" / "cli").glob("*.py"))
+    codes = set(re.findall(r"\bexit\((\d+)", commands))
+    page = (DOCS / "reference" / "commands.md").read_text("utf-8")
+    assert {"1", "2", "3", "130"} <= codes <= set(re.findall(r"^\| (\d+) \|", page, re.MULTILINE))

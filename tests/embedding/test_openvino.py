@@ -230,7 +230,10 @@ def test_two_processes_convert_once_and_a_damaged_conversion_is_one_line(
     weights[1000] ^= 1
     (kept / "model.bin").write_bytes(weights)
     monkeypatch.setenv("WORKBENCH_CACHE", place["WORKBENCH_CACHE"])
-    with pytest.raises(StoreError, match=r"is corrupt \(model.bin has changed since it was written\); delete the folder .* and run again"):
+    with pytest.raises(
+        StoreError,
+        match=r"is corrupt \(model.bin has changed since it was written\); run workbench doctor, or delete the folder, and run again",
+    ):
         encoder_of(MINILM, "auto")
 
 

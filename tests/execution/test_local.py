@@ -92,7 +92,10 @@ def test_a_failing_configuration_is_reported_and_the_others_continue(outcome, ex
     broken.write_bytes(broken.read_bytes()[:-7])
     again = run_experiment(read_experiment(experiment_file), copied, lambda _: None)
     assert list(again.failures) == ["fixed-128-0"]
-    assert "is corrupt (scores.parquet has changed since it was written); delete the folder" in again.failures["fixed-128-0"]
+    assert (
+        "is corrupt (scores.parquet has changed since it was written); run workbench doctor, or delete the folder"
+        in again.failures["fixed-128-0"]
+    )
     assert [result.configuration.name for result in again.results] == ["fixed-512-0", "hierarchical-64-256"]
     write_outputs(again)
     table = pd.read_parquet(copied / "small" / "configurations.parquet").set_index("configuration")
@@ -104,6 +107,22 @@ def test_a_failing_configuration_is_reported_and_the_others_continue(outcome, ex
     assert not repaired.failures
     write_outputs(repaired)
     assert not list((copied / "small" / "errors").iterdir())
+
+
+def test_what_foreign_code_raises_is_printable_in_its_line_and_in_its_traceback(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"raising_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text("def cut(text):\n    raise LookupError('no \\x1b]0;owned\\x07 at http://me:hunter2@host')\n")
+    (tmp_path / "documents.jsonl").write_text(json.dumps({"doc_id": "d", "text": "Ada wrote it."}))
+    (tmp_path / "questions.jsonl").write_text(json.dumps({"query": "Who?", "relevant_doc_ids": ["d"]}))
+    pipeline = {"chunking": {"kind": "callable", "callable": f"{name}:cut"}, "retrieval": {"kind": "bm25"}}
+    settings = {"name": "x", "dataset": {"kind": "golden", "path": str(tmp_path)}, "pipeline": pipeline}
+    outcome = run_experiment(replace(experiment_of(settings, "test"), allow_code=True), tmp_path / "outputs", lambda _: None)
+    (line,), (saved,) = outcome.failures.values(), outcome.tracebacks.values()
+    assert saved.startswith("Traceback")
+    for text in (line, saved):
+        assert r"LookupError: no \x1b]0;owned\x07 at http://host" in text
+        assert not {"\x1b", "\x07"} & set(text)
 
 
 def test_without_evidence_the_document_metric_decides(tmp_path):

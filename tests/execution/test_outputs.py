@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from workbench.core.fingerprint import code_digest, fingerprint
-from workbench.errors import StoreError
+from workbench.errors import RunError, StoreError
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import publish as publish_run
@@ -117,3 +117,18 @@ def test_reports_and_notebooks_are_never_taken_from_a_shared_store(
     assert "all is well" not in published.lines
     assert (outputs / ".store" / "reports" / key).is_dir()
     assert not (shared / "notebooks").exists()
+
+
+def test_a_store_whose_mark_is_damaged_does_not_touch_the_outputs(few: Outcome, tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    shutil.copytree(few.context.workspace.outputs, outputs)
+    (outputs / "few" / "report.html").write_text("earlier")
+
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in (outputs / "few").rglob("*") if path.is_file()}
+
+    before = files()
+    (outputs / ".store" / "store.json").write_text("")
+    with pytest.raises(RunError, match=r"store\.json cannot be read\); run workbench doctor to repair it; .*few was left as it is"):
+        publish_run(run_experiment(few.experiment, outputs, lambda _: None), lambda _: None)
+    assert files() == before

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,16 @@ from workbench.embedding.static import StaticEmbedder
 from workbench.execution.plan import duration_text, plan_experiment, plan_lines
 from workbench.execution.speed import EncodingModel
 from workbench.experiment.read import experiment_of
+from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.result_store import Store
+
+
+class NamingRetriever(BM25Retriever):
+    """A retriever that names a function."""
+
+    @property
+    def named_code(self) -> tuple[str, ...]:
+        return ("mine:search",)
 
 
 @pytest.fixture
@@ -90,3 +100,14 @@ def test_the_plan_names_deliveries_that_are_not_what_is_measured(place: Path) ->
     assert lines(["recall@1", "span_recall@40t"], k=2) == [
         "Metrics at 40t read 40 tokens of the ranking, but the k chunks that fixed-16-0 delivers hold fewer."
     ]
+
+
+def test_a_plan_without_permission_says_of_a_retriever_what_is_true_of_it(handbook_few: Path, tmp_path: Path) -> None:
+    pipeline = {"chunking": {"kind": "fixed", "size": 128}, "retrieval": {"kind": "bm25"}}
+    dataset = {"kind": "golden", "path": str(handbook_few)}
+    experiment = experiment_of({"name": "named", "dataset": dataset, "pipeline": pipeline}, "here")
+    configuration = replace(experiment.configurations[0], retrieval=NamingRetriever())
+    plan = plan_experiment(replace(experiment, configurations=(configuration,)), tmp_path)
+    (note,) = (line for line in plan_lines(plan) if line.startswith("not planned"))
+    assert "because only running mine:search tells what a sweep computes for them: " in note
+    assert "chunks" not in note

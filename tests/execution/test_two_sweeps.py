@@ -31,7 +31,8 @@ outcome = run_experiment(read_experiment(Path(sys.argv[1])), Path(sys.argv[2]), 
 Path(sys.argv[1] + ".ready").touch()
 while not Path(sys.argv[2], "start").exists():
     time.sleep(0.01)
-publish(outcome, print)
+published = publish(outcome, print)
+print(*published.notes, sep="\\n")
 """
 HOLD = """
 import sys, time
@@ -58,6 +59,7 @@ def test_two_sweeps_of_one_name_leave_the_files_of_one(tmp_path: Path, handbook_
     assert [child.returncode for child in children] == [0, 0], said
     folder = outputs / "few"
     assert "".join(out for out, _ in said).count(f"waiting for another process that writes to {folder}\n") == 1
+    assert "".join(out for out, _ in said).count(f"{folder} was written by another sweep at the same time and is replaced\n") == 1
     names = set(json.loads((folder / "manifest.json").read_text())["configurations"])
     assert {path.stem for path in folder.glob("runs/*.trec")} == names
     assert {path.stem for path in folder.glob("notebooks/*.ipynb")} == names | {"comparison"}

@@ -1,5 +1,7 @@
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -238,3 +240,17 @@ def test_no_experiment_is_named_as_the_files_of_the_history(path: Path) -> None:
         with pytest.raises(ExperimentError, match=f"name is {name!r}, but the outputs have files of such names"):
             experiment_of({"name": name, "dataset": DATASET}, "x.yaml")
     assert experiment_of({"name": path.stem, "dataset": DATASET}, "x.yaml").name == path.stem
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        (date(2026, 1, 1), "dataset.note is of the type date; write a text, a number, true or false, a list or a mapping"),
+        ([1, b"x"], "dataset.note.1 is of the type bytes; write a text, a number, true or false, a list or a mapping"),
+        ({1: "x"}, "dataset.note has the key 1, which is not a text; put it in quotes"),
+    ],
+)
+def test_a_value_that_only_python_can_give_is_a_fault_with_its_place(value: Any, fault: str) -> None:
+    with pytest.raises(ExperimentError) as caught:
+        experiment_of({"name": "x", "dataset": DATASET | {"note": value}}, "here")
+    assert caught.value.lines == [f"here: {fault}"]

@@ -36,6 +36,22 @@ WRONG = [
     ("a: 1\n---\nb: 2\n", r":2:1 is not YAML (but found another document): '---'; remove the line ---: an experiment is one document"),
     ("a: 1\nb: 2\na: 3\n", r":3:1 is not YAML (the key 'a' is repeated, first on line 1): 'a: 3'; remove one of the two"),
     ("a: {x: 1, x: 2}\n", r":1:11 is not YAML (the key 'x' is repeated, first on line 1): 'a: {x: 1, x: 2}'; remove one of the two"),
+    (
+        f"a: {'[' * 5000}{']' * 5000}\n",
+        f":1:35 is not YAML (nested more than 32 deep): 'a: {'[' * 77}'; an experiment needs a few levels",
+    ),
+    (
+        "a: 1\nb: !!int many\n",
+        r":2:4 is not YAML (not a value of the type tag:yaml.org,2002:int): 'b: !!int many'; correct the value, or write it without a tag (!…)",
+    ),
+    (
+        "a: !!bool perhaps\n",
+        r":1:4 is not YAML (not a value of the type tag:yaml.org,2002:bool): 'a: !!bool perhaps'; correct the value, or write it without a tag (!…)",
+    ),
+    (
+        f"a: {'9' * 5000}\n",
+        f":1:4 is not YAML (a number of too many digits): 'a: {'9' * 77}'; write a shorter number, or put it in quotes",
+    ),
     ("- a\n", r" is not a mapping of keys to values; it starts with name: and has the keys name, dataset"),
     ("# nothing\n", r" is empty; it starts with name: and has the keys name, dataset"),
     ("a: &x 1\nb: *x\n", r" uses YAML aliases (*name); write the values out"),

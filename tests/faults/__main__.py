@@ -36,23 +36,22 @@ def main() -> int:
     finished = {(group, name) for group, name, _, _ in journal.read()}
     todo = [case for _, case in sorted(numbered, key=lambda pair: pair[0] % _SPREAD) if (case.group, case.name) not in finished]
     campaign(todo[: options.most], place, journal, options.processes)
-    endings = Counter((group, ending) for group, _, ending, failure in journal.read() if not failure)
-    failures = [failure for *_, failure in journal.read() if failure]
+    endings = Counter((group, ending) for group, _, ending, _ in journal.read())
+    failures = [f"{group}, {failure}" for group, *_, failure in journal.read() if failure]
     before, _, rest = _PAGE.read_text("utf-8").partition(_BEGIN)
     after = rest.partition(_END)[2]
-    _PAGE.write_text(f"{before}{_BEGIN}\n{table(existing, endings, failures)}\n{_END}{after}", "utf-8")
+    _PAGE.write_text(f"{before}{_BEGIN}\n{table(existing, endings)}\n{_END}{after}", "utf-8")
     for line in failures:
         print(line)
     return 1 if failures else 0
 
 
-def table(existing: "Counter[str]", endings: "Counter[tuple[str, str]]", failures: list[str]) -> str:
-    """Format the results as a Markdown table, a row for each operation and fault."""
+def table(existing: "Counter[str]", endings: "Counter[tuple[str, str]]") -> str:
+    """Format the results as a Markdown table, a row for each operation and fault. A case that failed has no ending."""
     columns = get_args(Ending)
     lines = [f"| operation: fault | cases | tried | {' | '.join(columns)} | failed |", "|---|" + "---:|" * (len(columns) + 3)]
     for group, cases in existing.items():
-        counts = [endings[group, ending] for ending in columns]
-        failed = sum(line.startswith(f"{group}, ") for line in failures)
+        *counts, failed = (endings[group, ending] for ending in (*columns, ""))
         lines.append(f"| {group} | {' | '.join(str(count) for count in [cases, sum(counts) + failed, *counts, failed])} |")
     return "\n".join(lines)
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
+from threading import Timer
 from typing import Any, Literal
 
 import pandas as pd
@@ -29,6 +30,7 @@ KINDS: dict[Operation, tuple[Kind, ...]] = {
 }
 DOCTOR = ["doctor"]
 _KILLED = -9
+_LONGEST_SECONDS = 600
 
 Ending = Literal["unaffected", "repaired", "repaired by doctor"]
 
@@ -59,6 +61,9 @@ class Runner:
     """A process that runs sweeps, each in a fork of it."""
 
     def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
         command = [sys.executable, "-m", "tests.faults.sweeps"]
         self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -69,7 +74,15 @@ class Runner:
         injected = [fault.operation, fault.number, fault.kind] if fault else None
         self._process.stdin.write(json.dumps({"folder": str(folder), "command": list(command), "fault": injected}) + "\n")
         self._process.stdin.flush()
-        code, counts = json.loads(self._process.stdout.readline())
+        limit = Timer(_LONGEST_SECONDS, self._process.kill)
+        limit.start()
+        answer = self._process.stdout.readline()
+        limit.cancel()
+        if not answer:
+            self.close()
+            self._start()
+            raise CampaignError(f"the sweep did not end in {_LONGEST_SECONDS} seconds")
+        code, counts = json.loads(answer)
         return code, Counter(counts)
 
     def close(self) -> None:
@@ -112,7 +125,8 @@ def inject(runner: Runner, world: Undisturbed, fault: Fault, command: Sequence[s
     if code == 0 and (wrong := difference(folder, world.outputs)):
         raise CampaignError(f"{fault}: believed ({wrong})")
     ending = recover(runner, world, str(fault), command, folder)
-    return "unaffected" if code == 0 else ending
+    # A sweep that succeeded can have stored something that the next one finds damaged.
+    return "unaffected" if code == 0 and ending == "repaired" else ending
 
 
 def recover(runner: Runner, world: Undisturbed, what: str, command: Sequence[str], folder: Path) -> Ending:
@@ -192,8 +206,8 @@ def campaign(cases: Sequence[Case], folder: Path, journal: Journal, parallel: in
         try:
             journal.add(case, case.run(runner, place))
             shutil.rmtree(place)
-        except CampaignError as error:
-            journal.add(case, "", f"{case.group}, {case.name} in {place}: {error}")
+        except Exception as error:  # one broken case must not stop the others
+            journal.add(case, "", f"{case.name} in {place}: {type(error).__name__}: {error}")
         finally:
             queue.put(runner)
 

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.core.fingerprint import file_digest
 from workbench.errors import ModelError
-from workbench.models.files import MINILM, MINILM_PACKAGE, MINILM_SHA256, locate, model_fingerprint
+from workbench.models.files import _FETCHED, MINILM, MINILM_PACKAGE, MINILM_SHA256, locate, model_fingerprint
 
 ROOT = Path(__file__).parents[2]
 # Prints where a model is, or the lines of the ModelError; VERIFY what it is loaded from.
@@ -111,3 +111,16 @@ def test_weights_in_pytorchs_own_format_count_where_there_are_no_others(tmp_path
     assert model_fingerprint(str(folders[0])) != model_fingerprint(str(folders[1]))
     both = [model_folder(tmp_path / "both" / name, **{"pytorch_model.bin": name, "model.safetensors": "w"}) for name in ("one", "other")]
     assert model_fingerprint(str(both[0])) == model_fingerprint(str(both[1]))
+
+
+def test_neither_pickles_nor_code_are_fetched_from_the_hub() -> None:
+    unsafe = (
+        "pytorch_model.bin",
+        "pytorch_model-00001-of-00002.bin",
+        "2_Dense/pytorch_model.bin",
+        "model.pt",
+        "model.pkl",
+        "model.ckpt",
+        "a.py",
+    )
+    assert [name for name in unsafe for pattern in _FETCHED if Path(name).match(pattern)] == []

@@ -67,7 +67,11 @@ HOSTILE = {
     "amp": "&lt;b&gt; &amp; ${x} {{ x }} <b>Bold</b> is said. ]]> \"quoted\" 'so'",
 }
 HOSTILE_QUESTIONS = [
-    ("</script><script>window.x=3</script> which image?", "script", "<img src=http://evil.example/a.png onerror=window.x=2>"),
+    (
+        "</script><script>window.x=3</script> which image?\x1b[2J\x9b31m\x00",
+        "script",
+        "<img src=http://evil.example/a.png onerror=window.x=2>",
+    ),
     ("When does the bridge 😀 open?", "wide", "The bridge opens at nine."),
     ("When does the ferry leave?" + "y" * 400, "wide", "The ferry leaves at ten."),
     ("\u202eWhich gate? מה", "right", "The gate is \x01 red."),

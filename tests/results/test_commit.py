@@ -89,3 +89,24 @@ def test_no_program_that_the_repository_names_is_run(git: Git, tmp_path: Path) -
     # The programs are ones that the former command runs.
     subprocess.run(["git", "--no-optional-locks", "describe", "--always", "--dirty"], capture_output=True, timeout=10, check=False)
     assert ran.exists()
+
+
+def test_no_program_that_the_user_has_set_up_is_run_and_the_index_stays(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran, program, settings = (tmp_path / ".git" / name for name in ("ran", "program", "global"))
+    program.write_text(f'#!/bin/sh\necho "$0 $@" >> {ran}\ncat "$1"\n')
+    program.chmod(0o755)
+    Path(".gitattributes").write_text("* diff=planted\n")
+    git("add", ".")
+    git("commit", "-qm", "attributes")
+    sections = f'[core]\n\tfsmonitor = "{program}"\n[diff "planted"]\n\ttextconv = "{program}"\n\tcommand = "{program}"\n'
+    settings.write_text(sections)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    Path("kept.txt").touch()
+    index = (tmp_path / ".git" / "index").read_bytes()
+    assert marked_commit() == commit() is not None
+    Path("kept.txt").write_text("changed\n")
+    assert str(marked_commit()).endswith("-dirty")
+    assert not ran.exists(), ran.read_text()
+    assert (tmp_path / ".git" / "index").read_bytes() == index
+    subprocess.run(["git", "diff"], capture_output=True, check=False)
+    assert ran.exists()

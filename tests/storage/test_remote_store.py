@@ -15,6 +15,7 @@ from fsspec.spec import AbstractFileSystem
 
 from workbench.errors import InputError, StoreError
 from workbench.storage.entry_manifest import EntryManifest
+from workbench.storage.layout import mark_text
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Draft, Entry
 
@@ -117,11 +118,23 @@ def test_a_damaged_entry_is_not_uploaded(machine, server):
 
 def test_a_store_of_another_layout_under_a_url_is_refused_by_name(machine, server):
     machine("one").obtain("kind", "key", fill)
-    (server.folder / "store.json").write_text('{"layout": 9}')
+    (server.folder / "store.json").write_text(mark_text(9))
     with pytest.raises(
         StoreError, match=r"the store ftp://127.0.0.1:\d+/shared was written by another version .*\(layout 9; this one uses 1\)"
     ):
         machine("other").get("kind", "key")
+
+
+def test_a_damaged_mark_under_a_url_can_be_deleted_and_is_written_again(machine, server):
+    machine("one").obtain("kind", "key", fill)
+    mark = server.folder / "store.json"
+    whole = mark.read_text()
+    mark.write_text(whole.replace('"layout":1', '"layout":3'))
+    with pytest.raises(StoreError, match=r"is corrupt \(store.json cannot be read\); delete ftp://.*/shared/store.json and run again"):
+        machine("other").get("kind", "key")
+    mark.unlink()
+    machine("other").obtain("kind", "second", fill)
+    assert mark.read_text() == whole
 
 
 def test_two_that_upload_the_same_entry_leave_one_that_is_whole(machine, server):
@@ -194,6 +207,8 @@ def test_a_password_that_a_file_system_repeats_is_not_in_its_error_and_its_trace
         RemoteStore(f"talkative://a:{password}@host/x?versionId=7&token=t0k", tmp_path).has("kind", "key")
     text = "".join(traceback.format_exception(caught.value))
     assert "talkative://host/x?versionId=7&token=… cannot be used (ConnectionError: no answer to /a/…/…?versionId=7&token=… of" in text
+    # The file system's own error, which has the password, is not a part of the traceback.
+    assert text.count("no answer to") == 1
     assert not re.search(rf"\b({re.escape(password)}|{quote(password)}|{unquote(password)}|t0k)\b", text.split("StoreError: ")[1])
 
 

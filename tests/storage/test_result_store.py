@@ -9,8 +9,11 @@ import pandas as pd
 import pytest
 
 from workbench.core.files import write_atomically, write_text
+from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError, StoreError
-from workbench.storage.layout import MARK
+from workbench.storage.entry_manifest import EntryManifest, entry_fault
+from workbench.storage.folder_check import FolderCheck
+from workbench.storage.layout import MARK, mark_text
 from workbench.storage.result_store import MANIFEST, Draft, Store
 
 # Computes an entry; each computation leaves a mark, waits for a line on stdin if told to, and writes 100,000 numbers.
@@ -134,6 +137,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "no files and no digest": lambda folder: rewrite(folder, files={}, digest=None),
     "fewer files": lambda folder: rewrite(folder, files={"about.json": manifest_of(folder)["files"]["about.json"]}),
     "other seconds": lambda folder: rewrite(folder, seconds=1e9),
+    "seconds as a text": lambda folder: rewrite(folder, seconds="1.5", digest=None),
     "seconds in words": lambda folder: rewrite(folder, seconds="soon", digest=None),
     "no number of seconds": lambda folder: rewrite(folder, seconds=float("nan"), digest=None),
     "negative seconds": lambda folder: rewrite(folder, seconds=-1, digest=None),
@@ -149,19 +153,33 @@ def test_a_damaged_entry_names_its_folder_and_the_fix_which_works(store: Store, 
         store.obtain("kind", "key", refuse)
     (line,) = caught.value.lines
     assert line.startswith(f"the store entry {folder} is corrupt")
-    assert line.endswith(f"delete the folder {folder} and run again to recompute it")
+    assert line.endswith("); run workbench doctor, or delete the folder, and run again to recompute it")
     # A deletion that was interrupted counts: what has no manifest is no entry.
     (folder / MANIFEST).unlink()
     assert store.obtain("kind", "key", fill).computed
     assert store.obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
 
 
-def test_an_entry_replaced_by_another_ones_is_named(store: Store) -> None:
-    other = store.obtain("kind", "other", lambda draft: draft.values("about", {"n": 3})).folder
+@pytest.mark.parametrize(("kind", "key"), [("kind", "other"), ("sort", "key")])
+def test_an_entry_replaced_by_another_ones_is_named(store: Store, kind: str, key: str) -> None:
+    other = store.obtain(kind, key, lambda draft: draft.values("about", {"n": 3})).folder
     folder = store.obtain("kind", "key", fill).folder
     shutil.rmtree(folder)
     shutil.copytree(other, folder)
-    with pytest.raises(StoreError, match=r"the store entry \S+kind/key is corrupt \(it is kind/other\); delete the folder"):
+    with pytest.raises(
+        StoreError, match=rf"the store entry \S+kind/key is corrupt \(it is {kind}/{key}\); run workbench doctor, or delete the folder"
+    ):
+        store.get("kind", "key")
+
+
+def test_a_manifest_that_names_an_intact_file_outside_the_entry_is_refused(store: Store) -> None:
+    folder = store.obtain("kind", "key", fill).folder
+    outside = folder.with_name("outside.json")
+    outside.write_text("1")
+    manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
+    named = {"../outside.json": (1, file_digest(outside, "blake2b"))}
+    (folder / MANIFEST).write_text(EntryManifest.of("kind", "key", 1, manifest.files | named).model_dump_json())
+    with pytest.raises(StoreError, match=r"kind/key is corrupt \(entry\.json names the file '\.\./outside\.json'\)"):
         store.get("kind", "key")
 
 
@@ -171,7 +189,7 @@ def test_a_file_that_the_manifest_does_not_list_is_not_read(store: Store) -> Non
     entry = store.get("kind", "key")
     assert entry is not None
     for read in (lambda: entry.values("added"), lambda: entry.table("rows2"), lambda: entry.array("x"), lambda: entry.file("report.html")):
-        with pytest.raises(StoreError, match=r"kind/key is corrupt \(\S+ is missing\); delete the folder"):
+        with pytest.raises(StoreError, match=r"kind/key is corrupt \(\S+ is missing\); run workbench doctor, or delete the folder"):
             read()
 
 
@@ -186,6 +204,8 @@ def test_entries_of_an_earlier_version_without_a_digest_are_read(store: Store) -
     manifest = manifest_of(folder)
     del manifest["digest"]
     (folder / MANIFEST).write_text(json.dumps(manifest))
+    (store.root / MARK).write_text('{"layout":1}')
+    assert Store(store.root).obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
     (store.root / MARK).unlink()
     assert Store(store.root).obtain("kind", "key", refuse).values("about") == {"n": 2, "name": "é"}
     Store(store.root).obtain("kind", "other", fill)
@@ -195,9 +215,11 @@ def test_entries_of_an_earlier_version_without_a_digest_are_read(store: Store) -
 @pytest.mark.parametrize(
     ("mark", "said"),
     [
-        ('{"layout": 2}', r"was written by another version of Workbench \(layout 2; this one uses 1\); use that version, or choose"),
-        ('{"layout": "1"}', r"is corrupt \(store.json cannot be read\); run workbench doctor"),
-        ("", r"is corrupt \(store.json cannot be read\); run workbench doctor"),
+        (mark_text(2), r"was written by another version of Workbench \(layout 2; this one uses 1\); use that version, or choose"),
+        *(
+            (damaged, r"is corrupt \(store.json cannot be read\); run workbench doctor")
+            for damaged in ("", "{}", '{"layout":"1"}', '{"layout":3}', '{"mayout":1}', mark_text().replace('"layout":1', '"layout":3'))
+        ),
     ],
 )
 def test_a_store_of_another_layout_is_refused_by_name(store: Store, mark: str, said: str) -> None:
@@ -334,3 +356,30 @@ def test_an_array_that_the_disk_cannot_hold_is_one_line_and_not_a_killed_process
     line = run_python(FULL.format(statement=statement), tmp_path)
     assert line == f"the disk is full at {tmp_path}; free space and run again: finished results are kept"
     assert not list(tmp_path.rglob("*.npy"))
+
+
+def test_a_copy_that_is_not_complete_does_not_replace_the_last_one(store: Store, tmp_path: Path) -> None:
+    entry, target = store.obtain("kind", "key", fill), tmp_path / "about.json"
+    entry.copy("about.json", target)
+    whole = target.read_bytes()
+    assert whole == (entry.folder / "about.json").read_bytes()
+    (entry.folder / "about.json").write_bytes(whole[:-1])
+    with pytest.raises(StoreError, match=r"kind/key is corrupt \(about.json cannot be read as it was written\); run workbench doctor"):
+        entry.copy("about.json", target)
+    assert target.read_bytes() == whole
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_an_entry_that_the_disk_cannot_read_is_not_called_corrupt_and_doctor_keeps_it(store: Store) -> None:
+    folder, key = store.obtain("kind", "a" * 32, fill).folder, "a" * 32
+    (folder / "about.json").unlink()
+    # A file of Linux whose size is 0 and whose first bytes cannot be read.
+    (folder / "about.json").symlink_to("/proc/self/mem")
+    files = manifest_of(folder)["files"] | {"about.json": (0, "")}
+    files = {name: (size, digest) for name, (size, digest) in files.items()}
+    (folder / MANIFEST).write_text(EntryManifest.of("kind", key, 1.0, files).model_dump_json())
+    with pytest.raises(StoreError, match=rf"{key} cannot be read \(OSError: .*Input/output error\); check the disk"):
+        store.get("kind", key)
+    check = FolderCheck(folder.parent, "store entry", MANIFEST, lambda path: entry_fault(path, "kind", key))
+    assert [finding.state for finding in check.findings(repair=True)] == ["stuck"]
+    assert folder.is_dir()

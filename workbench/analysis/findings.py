@@ -55,7 +55,7 @@ class Findings:
     @property
     def conclusive(self) -> bool:
         """Whether the run has enough configurations, questions and documents for a meaningful tie set."""
-        return self.verdict is not None and self.verdict.reason not in (Reason.FEW, Reason.FEW_DOCUMENTS, Reason.ALONE)
+        return self.verdict is not None and self.verdict.enough and self.verdict.reason is not Reason.ALONE
 
     def mark(self, name: str) -> str:
         """Return `winner`, `=` for the tie set, or an empty string outside it or without a meaningful tie set."""

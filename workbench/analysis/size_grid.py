@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.results.run_tables import Measure, RunTables
 
 _KINDS = ("fixed", "recursive")
+_USUAL = "sentence-transformers"
 _VARIED = ("size", "overlap")
 Settings = Mapping[str, Any]
 
@@ -73,7 +74,7 @@ def _title(settings: Settings) -> str:
         "enriched" if settings.get("chunking.enrich") else "",
         "" if counted == "model" else f"in {counted}",
     ]
-    parts.append(settings.get("embedding.model") or settings.get("embedding.kind") or settings["retrieval.kind"])
+    parts.append(_embedder(settings) or settings["retrieval.kind"])
     parts += [
         _setting(name, value)
         for name, value in settings.items()
@@ -81,6 +82,12 @@ def _title(settings: Settings) -> str:
     ]
     window = settings.get("embedding.max_tokens")
     return ", ".join(part for part in [*parts, f"window {window}" if window else ""] if part)
+
+
+def _embedder(settings: Settings) -> str:
+    """The embedder's kind, unless it is the usual one, and its model. A static embedder is made from the model of another."""
+    kind, model = settings.get("embedding.kind", ""), settings.get("embedding.model", "")
+    return str(model) if kind == _USUAL and model else f"{kind} {model}".strip()
 
 
 def _setting(name: str, value: object) -> str:

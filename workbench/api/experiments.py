@@ -191,7 +191,7 @@ def sweep(
     Raises
     ------
     InputError: the experiment names functions, and `allow_code` is not set.
-    RunError: every configuration failed. If only some fail, `Results.failures` has their errors.
+    RunError: every configuration failed, and the outputs of an earlier run stay. If only some fail, `Results.failures` has their errors.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def sweep(
     outcome = run_experiment(spec, Path(outputs), say_above, precompute, track)
     with ProgressBar(total=len(outcome.results) + 1) as bar:
         published = publish(outcome, functools.partial(_advance, bar))
-    for line in [*published.errors, f"report: {published.report}"]:
+    for line in [*published.notes, *published.errors, f"report: {published.report}"]:
         say_above(line)
     return Results(published.tables, outcome.folder)
 

@@ -56,7 +56,7 @@ class Plots:
     def differences(self) -> "Figure":
         """Plot the difference of every configuration from the baseline or the leader, on the same questions.
 
-        Solid points differ after correction for all comparisons. Raises InputError if there is nothing to compare.
+        Solid points differ after correction for all comparisons; with too few questions for a claim there are none. Raises InputError if there is nothing to compare.
 
         Examples
         --------

@@ -1,4 +1,7 @@
-"""The command `workbench`: parse, call, print. Exit codes: 0 success, 1 a check failed, 2 wrong input, 3 an error while running."""
+"""The command `workbench`: parse, call, print.
+
+Exit codes: 0 success, 1 a check failed, 2 wrong input, 3 an error while running, 130 interrupted with Ctrl-C.
+"""
 
 import errno
 import tempfile

@@ -116,7 +116,7 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
     from workbench.execution.outputs import publish
 
     published = publish(outcome, say_aside, remember)
-    for line in published.errors:
+    for line in (*published.notes, *published.errors):
         say_aside(f"workbench: {line}")
     for line in published.lines:
         say(line)
@@ -129,7 +129,10 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 @click.command()
 @_experiment_options
 def plan(experiment: ExperimentArguments) -> None:
-    """Print which results a sweep would compute and reuse, the tokens to embed and the expected minutes."""
+    """Print which results a sweep would compute and reuse, the tokens to embed and the expected minutes.
+
+    A configuration that cannot be planned is named with its error. The exit code is then still 0, since a sweep runs the others.
+    """
     from workbench.execution.plan import plan_experiment, plan_lines
 
     for line in plan_lines(plan_experiment(experiment.read(), experiment.outputs)):

@@ -32,14 +32,16 @@ def imported(name: str) -> Callable[..., Any]:
     module_name, _, attributes = name.partition(":")
     folder = os.getcwd()
     # Append it, so that a file there hides no package. The command's own path lacks the working directory.
-    sys.path.append(folder)
+    if added := folder not in sys.path:
+        sys.path.append(folder)
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # importing a stranger's module may raise anything
         reason = error_line(error)[:200]
         raise InputError(f"the module {module_name!r} cannot be imported ({reason})", f"it is looked for in {folder} too") from error
     finally:
-        sys.path.remove(folder)
+        if added:
+            sys.path.remove(folder)
     try:
         function = functools.reduce(getattr, attributes.split("."), module)
     except AttributeError:

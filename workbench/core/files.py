@@ -56,6 +56,12 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda aside: aside.write_text(text, "utf-8"))
 
 
+def table_fault(error: Exception) -> str:
+    """Say in words why a parquet file could not be read."""
+    reason = error.strerror if isinstance(error, OSError) else ""
+    return reason or "it is not a complete parquet file"
+
+
 def require_folder(path: Path, name: str) -> Path:
     """Return the path of a folder that exists or can be made. Raises InputError with the `name` of the setting if a file is in its way."""
     nearest = next((place for place in (path, *path.parents) if place.exists()), path)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from workbench.core.formatting import listed, plural
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
-from workbench.datasets.fields import probable_label
+from workbench.datasets.fields import doubtful_metadata, probable_label
 from workbench.datasets.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
 from workbench.datasets.repeats import repeats
@@ -21,7 +21,7 @@ _UNNAMED = re.compile("q-[0-9a-f]{8}")
 
 
 def faults(draft: DatasetDraft) -> list[str]:
-    """Return the faults of a draft, one line each with its place. The same fault of several rows of a file is one line."""
+    """Return the faults of a draft by file and row, one line each. The same fault of several rows of a file is one line."""
     documents = {document.doc_id: document for document, _ in draft.documents}
     lines = [
         *draft.faults,
@@ -31,7 +31,13 @@ def faults(draft: DatasetDraft) -> list[str]:
         *_judgements(draft),
         *_evidence(draft, documents),
     ]
-    return _once(dict.fromkeys(lines))
+    return sorted(_once(dict.fromkeys(lines)), key=_place)
+
+
+def _place(line: str) -> tuple[str, int]:
+    """Return the file and the row of a fault. A fault of no row comes before those of its file's rows."""
+    place = _PLACE.fullmatch(line)
+    return (place["file"], int(place["number"])) if place else (line.partition(" ")[0], 0)
 
 
 def _once(lines: Iterable[str]) -> list[str]:
@@ -55,7 +61,7 @@ def notes(draft: DatasetDraft) -> list[str]:
         for (file, key), rows in draft.unread.items()
     ]
     doubtful = [f"{file} has {remark} in {rows:,} row(s)" for (file, remark), rows in draft.doubtful.items()]
-    return unread + doubtful + list(dict.fromkeys(draft.notes)) + _repeats(draft)
+    return unread + doubtful + _once(doubtful_metadata(draft.queries)) + list(dict.fromkeys(draft.notes)) + _repeats(draft)
 
 
 def _repeats(draft: DatasetDraft) -> list[str]:
@@ -123,12 +129,12 @@ def _texts(draft: DatasetDraft) -> Iterator[str]:
         yield "the dataset has no questions; check the file of questions"
     for document, where in draft.documents:
         if not document.text.strip() and where not in draft.faulty:
-            yield f"{where} document {document.doc_id!r} is empty"
+            yield f"{where} document {document.doc_id!r} is empty; write its text, or delete it"
         if "\x00" in document.text:
             yield f"{where} document {document.doc_id!r} contains NUL characters, as binary files do; save it as text"
     for query, where in draft.queries:
         if not query.text.strip():
-            yield f"{where} question {query.query_id!r} is empty"
+            yield f"{where} question {query.query_id!r} is empty; write its text, or delete it"
 
 
 def _judgements(draft: DatasetDraft) -> Iterator[str]:

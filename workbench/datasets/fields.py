@@ -1,12 +1,14 @@
 """The fields of a row: misspelt ones, other tools' names for them, and their texts."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
 from workbench.core.formatting import listed, nearest_word, same_letters
 from workbench.datasets.draft import DatasetDraft, file_of
 from workbench.datasets.lines import json_kind
+from workbench.records import Query
 
 # The fields of a question that label documents or passages.
 LABEL_FIELDS = ("relevant_doc_ids", "irrelevant_doc_ids", "judged_doc_ids", "evidence", "relevant_chunks")
@@ -26,6 +28,10 @@ _USUAL = {
     "start": ("start_index", "start_char", "start_offset", "begin", "from", "answer_start"),
     "end": ("end_index", "end_char", "end_offset", "stop", "to", "answer_end"),
 }
+# A field is rare beside one that occurs at least so many times as often.
+_RARE = 4
+# Fields that mean the opposite of `answerable`.
+_OPPOSITES = ("unanswerable", "is_unanswerable", "not_answerable", "is_impossible")
 # Fields that probably name the relevant documents of a question without any. Elsewhere they are metadata.
 _LABELS = (
     "doc_id",
@@ -46,20 +52,31 @@ _LABELS = (
 
 @cache
 def misspelt(fields: tuple[str, ...], known: tuple[str, ...]) -> dict[str, str]:
-    """Map fields that look misspelt, or have another tool's name, to the known but missing field they resemble. Others are metadata."""
+    """Map fields to the known field they resemble. Others are metadata.
+
+    A field in other letter case resembles its field even beside it; one that looks misspelt, or has another tool's name, only a missing one.
+    """
     missing = [name for name in known if name not in fields]
     usual = {synonym: name for name in reversed(missing) for synonym in _USUAL.get(name, ())}
-    written = {field: same_letters(field.strip()).replace(" ", "_").replace("-", "_") for field in fields if field not in known}
-    nearest = {field: usual.get(text) or nearest_word(text, missing, likeness=0.8) for field, text in written.items()}
-    # `unanswerable` has the opposite meaning.
-    return {field: name for field, name in nearest.items() if name and written[field] != f"un{name}"}
+    same = {same_letters(name): name for name in known}
+    written = {field: _written(field) for field in fields if field not in known}
+    nearest = {
+        field: same.get(text) or usual.get(text) or nearest_word(text, missing, likeness=0.8)
+        for field, text in written.items()
+        if text not in _OPPOSITES
+    }
+    return {field: name for field, name in nearest.items() if name}
+
+
+def _written(field: str) -> str:
+    return same_letters(field.strip()).replace(" ", "_").replace("-", "_")
 
 
 def check_fields(row: dict[str, Any], known: tuple[str, ...], where: str, draft: DatasetDraft) -> bool:
     """Return whether no field of a row looks like a missing one. A field that does is a fault."""
     wrong = misspelt(tuple(row), known)
     for field, name in wrong.items():
-        draft.fault(where, rename("field", field, name))
+        draft.fault(where, rename("field", field, name, name in row))
     return not wrong
 
 
@@ -70,8 +87,15 @@ def doubt_fields(row: dict[str, Any], known: tuple[str, ...], fate: str, where: 
         draft.doubtful[file_of(where), f"{field!r}, which looks like {name!r} and {fate},"] += 1
 
 
-def rename(what: str, written: str, name: str) -> str:
-    """Return the fault of a field or a column that looks like another."""
+def opposites(fields: Iterable[str]) -> list[str]:
+    """Return the fields that mean the opposite of `answerable`, such as `unanswerable`."""
+    return [field for field in fields if _written(field) in _OPPOSITES]
+
+
+def rename(what: str, written: str, name: str, beside: bool) -> str:
+    """Return the fault of a field or a column that looks like another, which may be `beside` it."""
+    if beside:
+        return f"has {what} {written!r} beside {name!r}; remove one of them"
     return f"has no use for {what} {written!r} (did you mean {name!r}?); rename it"
 
 
@@ -79,6 +103,23 @@ def probable_label(fields: Sequence[str]) -> str:
     """Return a suggestion if one of a question's metadata fields probably names its relevant documents, or an empty text."""
     label = next((field for field in fields if same_letters(field) in _LABELS), None)
     return f" (did you mean 'relevant_doc_ids' by {label!r}?)" if label else ""
+
+
+def doubtful_metadata(queries: Sequence[tuple[Query, str]]) -> list[str]:
+    """Return a remark for each question with a field in few questions that looks like a field of most, which that question lacks."""
+    rows = Counter(field for query, _ in queries for field in query.metadata)
+    usual = [field for field, count in rows.items() if 2 * count > len(queries)]
+    close = {
+        field: name
+        for field, count in rows.items()
+        if (name := nearest_word(field, [name for name in usual if name != field], likeness=0.8)) and _RARE * count <= rows[name]
+    }
+    return [
+        f"{where} has {field!r}, which looks like {name!r} of most questions and is kept as metadata"
+        for query, where in queries
+        for field, name in close.items()
+        if field in query.metadata and name not in query.metadata
+    ]
 
 
 def text_field(row: dict[str, Any], keys: tuple[str, ...], where: str, draft: DatasetDraft) -> str | None:

@@ -1,9 +1,8 @@
 """Verify the store, the vector cache and the indexes of an outputs folder, and delete or rebuild the damaged and unused parts."""
 
 import os
-import shutil
+import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from itertools import chain, count
 from pathlib import Path
@@ -18,14 +17,10 @@ from workbench.results.question_scores import read_scores, scores_path
 from workbench.retrieval import index_manifest
 from workbench.retrieval.chroma_index import COPY, check_index
 from workbench.storage.entry_manifest import MANIFEST, entry_fault
-from workbench.storage.findings import Finding
+from workbench.storage.findings import Finding, delete, left_alone, left_by_killed
 from workbench.storage.folder_check import FolderCheck
-from workbench.storage.layout import LAYOUT, MARK, StoreMark, layout_of, of_another_version
+from workbench.storage.layout import INDEXES, LAYOUT, MARK, layout_of, mark_text, of_another_version
 from workbench.storage.vector_check import check_vectors
-
-_INDEXES = "indexes"
-# A process on another machine that shares the folder may be writing a younger file.
-_WRITING_SECONDS = 3_600
 
 
 def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
@@ -35,7 +30,7 @@ def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
         raise InputError(f"{workspace.outputs} has no store", "give the --outputs of a sweep")
     for root in roots:
         yield from _check_root(root, repair)
-    for folder in dict.fromkeys((workspace.indexes, workspace.store_root / _INDEXES)):
+    for folder in dict.fromkeys((workspace.indexes, workspace.store_root / INDEXES)):
         yield from FolderCheck(folder, "index", index_manifest.MANIFEST, check_index).findings(repair)
     yield from _check_history(workspace.outputs, repair)
     yield from _unfinished_files(workspace.outputs, repair)
@@ -49,12 +44,12 @@ def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
     except ValueError:
         layout = LAYOUT
         if repair:
-            write_text(root / MARK, StoreMark().model_dump_json())
+            write_text(root / MARK, mark_text())
         yield Finding("damage", f"{root / MARK} cannot be read", "written again")
     if layout != LAYOUT:
         yield Finding("stuck", of_another_version(root, layout), "use that version")
         return
-    for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name != _INDEXES):
+    for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name != INDEXES):
         yield from FolderCheck(folder, "store entry", MANIFEST, lambda path: entry_fault(path, path.parent.name, path.name)).findings(
             repair
         )
@@ -82,26 +77,25 @@ def _free_name(path: Path) -> Path:
 
 def _unfinished_files(outputs: Path, repair: bool) -> Iterator[Finding]:
     """Yield files that a killed process was writing: `.<name>.<process>.tmp`."""
-    for path in sorted(path for pattern in ("", "*/", "*/*/") for path in outputs.glob(f"{pattern}.*.tmp")):
-        if _is_abandoned(path, path.name.split(".")[-2]):
+    for path, _ in left_alone(path for pattern in ("", "*/", "*/*/") for path in outputs.glob(f"{pattern}.*.tmp")):
+        if _is_over(path.name.split(".")[-2]):
             if repair:
-                path.unlink(missing_ok=True)
-            yield Finding("unused", f"{path} was left by a process that was killed", "deleted")
+                delete(path)
+            yield left_by_killed(path)
 
 
 def _unused_copies(repair: bool) -> Iterator[Finding]:
     """Yield the copies of indexes that a killed process was searching: `workbench-index-<process>-…`, of any outputs of this user."""
-    for path in sorted(Path(tempfile.gettempdir()).glob(f"{COPY}*-*")):
+    for path, status in left_alone(Path(tempfile.gettempdir()).glob(f"{COPY}*-*")):
         process = path.name.removeprefix(COPY).partition("-")[0]
-        if path.lstat().st_uid == os.getuid() and path.is_dir() and not path.is_symlink() and _is_abandoned(path, process):
+        if status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode) and _is_over(process):
             if repair:
-                shutil.rmtree(path)
-            yield Finding("unused", f"{path} was left by a process that was killed", "deleted")
+                delete(path)
+            yield left_by_killed(path)
 
 
-def _is_abandoned(path: Path, process: str) -> bool:
-    """Return whether the process that wrote a file or folder is gone, and for so long that it is not of another machine."""
-    return process.isdecimal() and not psutil.pid_exists(int(process)) and time.time() - path.stat().st_mtime >= _WRITING_SECONDS
+def _is_over(process: str) -> bool:
+    return process.isdecimal() and not psutil.pid_exists(int(process))
 
 
 def exit_code(findings: list[Finding], repair: bool) -> int:

@@ -16,6 +16,7 @@ from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.printable import printable
 from workbench.records import Dataset
+from workbench.results.run_tables import RunMark, run_mark
 
 _WITHOUT_SPANS = "ndcg@10"
 
@@ -28,7 +29,10 @@ Precompute = Callable[[Graph, Sequence[Configuration], Say], Mapping[str, BaseEx
 
 @dataclass(eq=False)
 class Outcome:
-    """The results of an experiment, and the one-line error and the traceback of each configuration that failed."""
+    """The results of an experiment, and the one-line error and the traceback of each configuration that failed.
+
+    `before` marks the run that was in the folder when this one started.
+    """
 
     experiment: ExperimentSpec
     graph: Graph
@@ -36,6 +40,7 @@ class Outcome:
     results: list[Result] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     tracebacks: dict[str, str] = field(default_factory=dict)
+    before: RunMark = None
 
     @property
     def context(self) -> RunContext:
@@ -97,7 +102,7 @@ def run_experiment(
     """
     check_code(experiment)
     graph = Graph(context_of(experiment, outputs))
-    outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset))
+    outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset), before=run_mark(outputs / experiment.name))
     errors = precompute(graph, experiment.configurations, say) if precompute else {}
     total = len(experiment.configurations)
     for number, configuration in enumerate(track(experiment.configurations), 1):

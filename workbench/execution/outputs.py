@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from workbench.core.files import store_errors, write_atomically, write_text
+from workbench.core.files import store_errors, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.datasets.formats.trec import escaped
 from workbench.errors import RunError, WorkbenchError
@@ -27,22 +27,25 @@ from workbench.models.tokenizers import Ints
 from workbench.notebook_runner.run_notebooks import run_notebooks
 from workbench.pipeline.context import RunContext
 from workbench.results.history import append
-from workbench.results.run_tables import MANIFEST, RunTables, write_table
+from workbench.results.run_tables import MANIFEST, RunTables, run_mark, write_table
 from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import Draft, Store
 
 _OUTPUTS, _REPORTS = "outputs", "reports"
 _TERMINAL = "terminal"
+# The folder of outputs for tracebacks of runs without any result.
+_TRACEBACKS_ALONE = ".errors"
 # These files differ between equal runs.
 _ALWAYS_WRITTEN = "timings"
 
 
 class PublishedRun(NamedTuple):
-    """The report, the terminal's lines, the errors that stopped nothing, and the tables as they were written."""
+    """The report, the terminal's lines, remarks, the errors that stopped nothing, and the tables as they were written."""
 
     report: Path
     lines: Sequence[str]
+    notes: Sequence[str]
     errors: Sequence[str]
     tables: RunTables
 
@@ -50,21 +53,33 @@ class PublishedRun(NamedTuple):
 def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
     """Write all outputs of a run, and its history if `remember`. Waits for another process that writes to the folder.
 
-    Raises RunError, after the tables are written, if every configuration failed.
+    Raises RunError if every configuration failed. The folder is then left as it is, and the tracebacks are in `.errors/<name>/`.
     """
     with writing(outcome.folder, say):
-        run = write_outputs(outcome)
+        aside = outcome.folder.parent / _TRACEBACKS_ALONE / outcome.folder.name
         if not outcome.results:
-            name, error = next(iter(outcome.failures.items()))
-            raise RunError(f"every configuration failed; the first, {name}: {error}")
+            _write_texts(aside, "txt", outcome.tracebacks)
+            raise _nothing_to_publish(outcome, aside)
+        shutil.rmtree(aside, ignore_errors=True)
         store, folder, errors = outcome.context.workspace.page_store, outcome.folder, list[str]()
+        replaced = run_mark(folder) not in (None, outcome.before)
+        notes = [f"{folder} was written by another sweep at the same time and is replaced"] if replaced else []
+        run = write_outputs(outcome)
         if remember:
             try:
                 append(run, outcome.context.workspace.outputs, datetime.now(UTC))
             except WorkbenchError as error:
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
         errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
-        return PublishedRun(*publish_report(run, folder, store), errors, RunTables.read(folder))
+        return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
+
+
+def _nothing_to_publish(outcome: Outcome, tracebacks: Path) -> RunError:
+    """Return the error of a run in which every configuration failed."""
+    name, error = next(iter(outcome.failures.items()))
+    earlier = (outcome.folder / MANIFEST).is_file()
+    kept = f"; {outcome.folder} was left as it is: its results are of an earlier run" if earlier else ""
+    return RunError(f"every configuration failed; the first, {name}: {error}", f"the tracebacks are in {tracebacks}{kept}")
 
 
 @contextmanager
@@ -89,7 +104,7 @@ def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Se
     """Write `report.html` into the folder and return it with the lines for the terminal. Both come from the store if unchanged."""
     entry = store.obtain(_REPORTS, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda draft: _render(run, draft))
     path = folder / "report.html"
-    write_atomically(path, lambda aside: shutil.copyfile(entry.file(path.name), aside))
+    entry.copy(path.name, path)
     return path, entry.values(_TERMINAL)
 
 

@@ -45,8 +45,8 @@ class PlannedConfiguration:
     """A configuration: whether each stage is stored, its chunks, and the tokens to embed beyond those of earlier configurations.
 
     `tokens_by_model` includes the sentences that the chunker compares, which another model may embed. Chunks and tokens are estimates, not `exact`, if chunking needs vectors, or if a model was never converted here. `error` says why a
-    configuration cannot be planned: it will fail, and the others will run. `named_code` has the functions without which its chunks are
-    unknown, if planning may not run them.
+    configuration cannot be planned: it will fail, and the others will run. `named_code` has the functions that planning may
+    not run: without those of a chunker the chunks are unknown, without any the keys are, and so what is stored.
     """
 
     name: str
@@ -259,7 +259,7 @@ def _code_notes(plan: Plan) -> list[str]:
     functions = list(dict.fromkeys(name for planned in plan.configurations for name in planned.named_code))
     if not names:
         return []
-    return [f"not planned, because only running {listed(functions)} gives their chunks: {listed(names)}; {PERMISSION}"]
+    return [f"not planned, because only running {listed(functions)} tells what a sweep computes for them: {listed(names)}; {PERMISSION}"]
 
 
 def _speed_text(model: EncodingModel, tokens: int, speed: Speed) -> str:

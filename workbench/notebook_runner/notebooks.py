@@ -15,7 +15,6 @@ from typing import Any
 import nbformat
 
 import workbench
-from workbench.core.files import write_atomically
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.errors import InputError, NotebookError, WorkbenchError
 from workbench.notebook_runner.kernels import Kernels
@@ -65,7 +64,7 @@ def run_notebook(
         draft.values("record", record)
 
     entry = store.obtain(_KIND, run_id, compute)
-    write_atomically(target, lambda aside: shutil.copyfile(entry.file("notebook.ipynb"), aside))
+    entry.copy("notebook.ipynb", target)
     failed.unlink(missing_ok=True)
     return entry.computed
 

@@ -25,11 +25,12 @@ class Scale:
 
     @classmethod
     def over(cls, numbers: Iterable[float], *, zero: bool = False) -> "Scale":
-        """The scale of all finite numbers, optionally with zero, at least 0.2 wide."""
+        """The scale of all finite numbers, optionally with zero, at least 0.2 wide. It does not pass 1 if no number does."""
         known = [value for value in numbers if math.isfinite(value)] + ([0.0] if zero else [])
         low, high = min(known, default=0.0), max(known, default=1.0)
         missing = max(0.0, _LEAST_SPAN - (high - low)) / 2
-        return cls(low - missing, high + missing)
+        above = min(missing, max(0.0, 1 - high)) if high <= 1 else missing
+        return cls(low - (2 * missing - above), high + above)
 
     def bar(self, value: float, low: float, high: float, *, zero: bool = False) -> Bar | None:
         """The bar of a value, or None for NaN."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from workbench.core.files import store_errors, write_atomically
+from workbench.core.files import store_errors, table_fault, write_atomically
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError, StoreError
 from workbench.results.commit import marked_commit
@@ -122,11 +122,11 @@ def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
 
 
 def _read(path: Path) -> Any:
-    fix = "move it away: the next sweep begins a new one"
+    fix = "run workbench doctor, which moves it away: the next sweep begins a new one"
     try:
         table = pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError, EOFError) as error:
-        raise StoreError(f"the history {path} is corrupt ({type(error).__name__})", fix) from error
+        raise StoreError(f"the history {path} is corrupt ({table_fault(error)})", fix) from error
     for name in (STAGES, SCORES):
         if name not in table.schema.names and tuple(table.schema.names) == COLUMNS[: COLUMNS.index(name)]:
             # The file is older than the column.

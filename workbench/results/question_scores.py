@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workbench.core.files import write_atomically
+from workbench.core.files import table_fault, write_atomically
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import StoreError
 from workbench.results.run_tables import RETRIEVED, RunTables
@@ -69,11 +69,13 @@ def read_scores(path: Path) -> dict[str, pd.DataFrame]:
 def _read(path: Path) -> pa.Table:
     if not path.exists():
         return SCHEMA.empty_table()
-    fix = "move it away: the next sweep begins a new one, and earlier runs can no longer be compared by question"
+    fix = (
+        "run workbench doctor, which moves it away: the next sweep begins a new one, and earlier runs can no longer be compared by question"
+    )
     try:
         table = pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError, EOFError) as error:
-        raise StoreError(f"the history's scores {path} are corrupt ({type(error).__name__})", fix) from error
+        raise StoreError(f"the history's scores {path} are corrupt ({table_fault(error)})", fix) from error
     if not table.schema.equals(SCHEMA):
         raise StoreError(f"{path} does not contain a history's scores: its columns are {', '.join(table.schema.names)}", fix)
     return table

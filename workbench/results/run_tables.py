@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 import pyarrow as pa
 
-from workbench.core.files import write_atomically, write_text
+from workbench.core.files import table_fault, write_atomically, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
 from workbench.errors import InputError
@@ -19,6 +20,8 @@ from workbench.schemas import SCHEMAS, TableSchema
 _FIX = "make the outputs again with workbench sweep"
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
+# The inode and the time of a run's manifest.
+RunMark = tuple[int, int] | None
 # Timings that describe a single run rather than the configuration's speed.
 _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
 
@@ -220,6 +223,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def run_mark(folder: Path) -> RunMark:
+    """Return a mark of the run in a folder, which changes when another run is written there, also an equal one. None without a run."""
+    with suppress(OSError):
+        state = (folder / MANIFEST).stat()
+        return state.st_ino, state.st_mtime_ns
+    return None
+
+
 def conform(schema: TableSchema, table: pd.DataFrame) -> pd.DataFrame:
     """Convert a table to the schema's columns, order and types. Raises KeyError if a column is missing."""
     return table[schema.names].astype(dict(schema.dtypes))
@@ -243,7 +254,7 @@ def read_table(folder: Path, schema: TableSchema) -> pd.DataFrame:
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist", _FIX) from error
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} is not a readable table ({type(error).__name__})", _FIX) from error
+        raise InputError(f"{path} is not a readable table ({table_fault(error)})", _FIX) from error
     dtypes = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
     mismatched = [name for name, dtype in schema.dtypes.items() if dtypes.get(name) != dtype]
     mismatched += [name for name in dtypes if name not in schema.dtypes]

@@ -205,7 +205,7 @@ def _sample(vectors: Vectors) -> Vectors:
 
 
 def _recall_fault(collection: Any, sample: Vectors) -> str:
-    """Return what is wrong if too few of the sampled vectors find themselves, or an empty text."""
+    """Return the fault of a collection in which too few of the sampled vectors find themselves, or an empty text."""
     answer = collection.query(query_embeddings=sample, n_results=1, include=["distances"])
     nearest = np.array([distances[0] if distances else np.inf for distances in answer["distances"]])
     # Duplicate texts share a vector, so a vector has found itself if its nearest is at distance 0.
@@ -223,7 +223,7 @@ def _check_space(folder: Path, vectors: Vectors) -> None:
 
 
 def check_index(folder: Path) -> str:
-    """Return what is wrong with an index, compared with its manifest and its own vectors, or an empty text if it is sound."""
+    """Return the fault of an index, compared with its manifest and its own vectors, or an empty text if it is sound."""
     try:
         manifest = verified_index(folder)
     except ValueError as error:
@@ -233,7 +233,7 @@ def check_index(folder: Path) -> str:
 
 
 def _damage(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> str:
-    """Return what is wrong with an index of these chunks, or an empty text."""
+    """Return the fault of an index of these chunks, or an empty text."""
     try:
         manifest = verified_index(folder)
     except ValueError as error:
@@ -244,7 +244,7 @@ def _damage(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> str:
 
 
 def _collection_damage(folder: Path, manifest: IndexManifest, sample: Vectors | None = None) -> str:
-    """Return what is wrong with the collection of an index whose files are unchanged. The sample is read from it by default."""
+    """Return the fault of the collection of an index whose files are unchanged. The sample is read from it by default."""
     try:
         with _collection(folder, manifest) as collection:
             if collection.count() != manifest.vectors:

@@ -85,6 +85,11 @@ class Verdict:
         rows = [{"configuration": name, "in the tie set": "yes" if name in self.best else "no"} for name in self.ranked]
         return table_html(f"{str(self)[0].upper()}{str(self)[1:]}", rows, f"{counts_text(self.n, self.clusters)}.")
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough questions and documents for any claim about a difference."""
+        return enough(self.n, self.clusters)
+
     def between(self, a: str, b: str) -> Comparison | None:
         """Return the comparison of two configurations in either order, or None if these two were not compared."""
         return next((row for row in self.comparisons if {row.a, row.b} == {a, b}), None)
@@ -144,6 +149,11 @@ def verdict(
     )
 
 
+def enough(n: int, clusters: int) -> bool:
+    """Return whether this many queries, from this many documents, allow any claim about a difference."""
+    return n >= FEWEST_QUERIES and clusters >= FEWEST_FOR_WINNER
+
+
 def _scored(values: Mapping[str, npt.ArrayLike], clusters: Clusters) -> tuple[tuple[str, ...], Floats, Clusters]:
     """The scored configurations (c), their values (c, q) on queries that any of them has a value for, and the queries' clusters (q)."""
     rows = {name: np.asarray(row, dtype=np.float64) for name, row in values.items()}
@@ -185,8 +195,6 @@ def _reason(pairs: Pairs, best: Sequence[int], n: int, clusters: int, configurat
     among = np.isin(pairs.a, best) & np.isin(pairs.b, best)
     if len(best) > 1 and pairs.identical[among].all():
         return Reason.IDENTICAL
-    if n < FEWEST_QUERIES:
-        return Reason.FEW
-    if clusters < FEWEST_FOR_WINNER:
-        return Reason.FEW_DOCUMENTS
+    if not enough(n, clusters):
+        return Reason.FEW if n < FEWEST_QUERIES else Reason.FEW_DOCUMENTS
     return None if len(best) == 1 else Reason.TIED

@@ -49,19 +49,21 @@ class EntryManifest(BaseModel):
 
 
 def verified_manifest(folder: Path, kind: str, key: str) -> EntryManifest:
-    """Return the manifest of an entry whose files are as they were written. Raises ValueError with the difference if they are not."""
+    """Return the manifest of an entry whose files are as they were written. Raises ValueError with the difference if they are not.
+
+    Raises OSError if they cannot be read, which says nothing about them.
+    """
     try:
         manifest = EntryManifest.read((folder / MANIFEST).read_bytes())
-        fault = manifest.fault(kind, key) or file_fault(folder, manifest.files)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(f"{MANIFEST}: {type(error).__name__}") from error
-    if fault:
+    if fault := manifest.fault(kind, key) or file_fault(folder, manifest.files):
         raise ValueError(fault)
     return manifest
 
 
 def entry_fault(folder: Path, kind: str, key: str) -> str:
-    """Return how the entry in a folder differs from the entry that was written, or an empty text."""
+    """Return how the entry in a folder differs from the entry that was written, or an empty text. Raises OSError if it cannot be read."""
     try:
         verified_manifest(folder, kind, key)
     except ValueError as error:

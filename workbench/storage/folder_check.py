@@ -1,8 +1,6 @@
 """Check a folder of finished results: `<key>/` with a manifest, `<key>.tmp/` while it is written, `<key>.lock` while it is computed."""
 
 import re
-import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,10 +9,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from workbench.core.progress import ProgressBar
-from workbench.storage.findings import Finding
+from workbench.errors import error_line
+from workbench.storage.findings import Finding, delete, left_alone, left_by_killed
 
-# A process that has just created a lock file may not have locked it yet.
-_LOCK_SECONDS = 3_600
 # Names with a key. WORKBENCH_STORE can be a folder that has other files too.
 _RESULT = re.compile(r"[0-9a-f]{32}(\.[a-z.]+)?")
 
@@ -42,35 +39,45 @@ class FolderCheck:
         yield from self._unused_files(repair)
 
     def _finding(self, path: Path) -> Finding | None:
+        if not path.is_dir():
+            return None
         if path.suffix == ".tmp" or not (path / self.manifest).is_file():
-            return Finding("unused", f"{path} was left by a process that was killed", "deleted")
-        if fault := self.fault(path):
+            return left_by_killed(path)
+        try:
+            fault = self.fault(path)
+        except OSError as error:
+            # An entry that cannot be read may be whole.
+            what = f"the {self.name} {path} cannot be read ({error_line(error)})"
+            return Finding("stuck", what, "check the disk and its permissions, then run doctor again")
+        if fault:
             return Finding("damage", f"the {self.name} {path} is corrupt ({fault})", "deleted, the next sweep makes it again")
         return None
 
     def _settle(self, path: Path, repair: bool) -> Finding | None:
         """Delete a folder under its lock if `repair`, and return the damage, or None for the work of a running sweep."""
-        with _locked(_lock_of(path)) as free:
+        with _locked(_lock_of(path), repair) as free:
             # A sweep may have made it again in the meantime.
             finding = self._finding(path)
-            if finding and free and repair:
-                path.unlink() if path.is_symlink() else shutil.rmtree(path)
-            elif finding and not free:
+            if finding is None or finding.state == "stuck":
+                return finding
+            if free and repair:
+                delete(path)
+            elif not free:
                 in_use = Finding("stuck", f"{finding.what}, and a sweep is using it", "run doctor again when it has ended")
                 return in_use if finding.state == "damage" else None
         return finding
 
     def _unused_files(self, repair: bool) -> Iterator[Finding]:
         """Yield locks that no process has and uploads' marks, of results that are gone."""
-        for path in sorted((*self.folder.glob("*.lock"), *self.folder.glob("*.uploaded"))):
+        for path, _ in left_alone((*self.folder.glob("*.lock"), *self.folder.glob("*.uploaded"))):
             key = path.name.split(".")[0]
             in_use = (self.folder / key).exists() or (self.folder / f"{key}.tmp").exists()
-            if in_use or not _RESULT.fullmatch(path.name) or time.time() - path.stat().st_mtime < _LOCK_SECONDS:
+            if in_use or not _RESULT.fullmatch(path.name):
                 continue
-            with _locked(path if path.suffix == ".lock" else self.folder / f"{key}.lock") as free:
+            with _locked(path if path.suffix == ".lock" else self.folder / f"{key}.lock", repair) as free:
                 if free:
                     if repair:
-                        path.unlink(missing_ok=True)
+                        delete(path)
                     yield Finding("unused", f"{path} belongs to nothing", "deleted")
 
 
@@ -79,8 +86,11 @@ def _lock_of(path: Path) -> Path:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Take a lock without waiting and yield whether that succeeded."""
+def _locked(path: Path, create: bool) -> Iterator[bool]:
+    """Take a lock without waiting and yield whether that succeeded. Unless `create`, a lock without a file counts as taken."""
+    if not create and not path.exists():
+        yield True
+        return
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)

@@ -17,7 +17,7 @@ from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.printable import passwords_of, printable
 from workbench.storage.entry_manifest import MANIFEST, EntryManifest
-from workbench.storage.layout import MARK, StoreMark, check_mark
+from workbench.storage.layout import MARK, check_mark, mark_text
 from workbench.storage.result_store import Draft, Entry, Store
 
 # Digits of the digest in the name of an uploaded file, enough for unique names.
@@ -99,7 +99,7 @@ class RemoteStore(Store):
         if self._remote_layout_known:
             return
         with suppress(FileNotFoundError):
-            check_mark(fs.cat_file(f"{top}/{MARK}"), self.url)
+            check_mark(fs.cat_file(f"{top}/{MARK}"), self.url, f"delete {self.url}/{MARK} and run again to write it again")
             self._remote_layout_known = True
 
     def _fetch(self, kind: str, key: str, manifest: EntryManifest) -> None:
@@ -139,7 +139,7 @@ class RemoteStore(Store):
             self._folder(fs, f"{top}/{kind}/{key}")
             self._check_remote_layout(fs, top)
             if not self._remote_layout_known:
-                fs.pipe_file(f"{top}/{MARK}", StoreMark().model_dump_json().encode())
+                fs.pipe_file(f"{top}/{MARK}", mark_text().encode())
                 self._remote_layout_known = True
             for name, (size, digest) in files.items():
                 path = f"{top}/{kind}/{key}/{_named(name, digest)}"

@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from workbench.core.files import store_errors, sync, write_text
-from workbench.errors import StoreError
+from workbench.core.files import store_errors, sync, write_atomically, write_text
+from workbench.errors import StoreError, error_line
 from workbench.storage.entry_manifest import MANIFEST, EntryManifest, verified_manifest
-from workbench.storage.layout import MARK, StoreMark, check_mark
-from workbench.storage.stored_files import write_through
+from workbench.storage.layout import MARK, check_mark, mark_text
+from workbench.storage.stored_files import StoredFiles, digest, write_through
 
 __all__ = ["MANIFEST", "Draft", "Entry", "Store"]
 
@@ -37,7 +37,7 @@ class Entry:
     folder: Path
     seconds: float
     computed: bool
-    files: frozenset[str] = frozenset()
+    files: StoredFiles = field(default_factory=dict, hash=False)
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a table of the entry."""
@@ -60,6 +60,16 @@ class Entry:
         if name not in self.files:
             raise _corrupt(self.folder, f"{name} is missing")
         return self.folder / name
+
+    def copy(self, name: str, target: Path) -> None:
+        """Copy a file of the entry atomically. Raises StoreError unless all of it arrives."""
+
+        def write(aside: Path) -> None:
+            shutil.copyfile(self.file(name), aside)
+            if digest(aside) != self.files[name][1]:
+                raise _corrupt(self.folder, f"{name} cannot be read as it was written")
+
+        write_atomically(target, write)
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[Path]:
@@ -122,7 +132,7 @@ class Store:
         return (self.root / kind / key / MANIFEST).is_file()
 
     def get(self, kind: str, key: str) -> Entry | None:
-        """Return the entry after checking it against its manifest, or None if it is missing. Raises StoreError if it is damaged."""
+        """Return the entry after checking it against its manifest, or None if it is missing. Raises StoreError if it is damaged or unreadable."""
         folder = self.root / kind / key
         if not (folder / MANIFEST).is_file():
             return None
@@ -131,7 +141,10 @@ class Store:
             manifest = verified_manifest(folder, kind, key)
         except ValueError as error:
             raise _corrupt(folder, str(error)) from error
-        return Entry(folder, manifest.seconds, False, frozenset(manifest.files))
+        except OSError as error:
+            what = f"the store entry {folder} cannot be read ({error_line(error)})"
+            raise StoreError(what, "check the disk and the entry's permissions, and run again") from error
+        return Entry(folder, manifest.seconds, False, manifest.files)
 
     def obtain(self, kind: str, key: str, compute: Callable[[Draft], None]) -> Entry:
         """Return the entry from the store, computing it if it is missing."""
@@ -151,7 +164,7 @@ class Store:
             (aside / MANIFEST).write_text(manifest.model_dump_json(), "utf-8")
             sync(aside / MANIFEST)
             sync(aside)
-        return Entry(self.root / kind / key, seconds, True, frozenset(files))
+        return Entry(self.root / kind / key, seconds, True, files)
 
     def _check_layout(self, write: bool = False) -> None:
         """Raise StoreError for a store of another layout. With `write`, mark a store without a mark."""
@@ -163,7 +176,7 @@ class Store:
                 self.root.mkdir(parents=True, exist_ok=True)
                 with FileLock(f"{mark}.lock"):
                     if not mark.is_file():
-                        write_text(mark, StoreMark().model_dump_json())
+                        write_text(mark, mark_text())
         if mark.is_file():
             check_mark(mark.read_bytes(), str(self.root))
             self._layout_known = True
@@ -192,4 +205,6 @@ class Store:
 
 
 def _corrupt(folder: Path, fault: str) -> StoreError:
-    return StoreError(f"the store entry {folder} is corrupt ({fault})", f"delete the folder {folder} and run again to recompute it")
+    return StoreError(
+        f"the store entry {folder} is corrupt ({fault})", "run workbench doctor, or delete the folder, and run again to recompute it"
+    )

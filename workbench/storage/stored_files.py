@@ -42,7 +42,7 @@ def _digest(path: Path, *_state: int) -> str:
     return digest(path)
 
 
-def file_fault(folder: Path, files: StoredFiles, digest: Callable[[Path], str] = digest) -> str:
+def file_fault(folder: Path, files: StoredFiles, digest_of: Callable[[Path], str] = digest) -> str:
     """Return which file in the folder is missing or has changed, or an empty text."""
     for name, (size, written) in files.items():
         path = folder / name
@@ -50,6 +50,6 @@ def file_fault(folder: Path, files: StoredFiles, digest: Callable[[Path], str] =
             return f"its manifest names {name}, which is outside"
         if not path.is_file():
             return f"{name} is missing"
-        if path.stat().st_size != size or digest(path) != written:
+        if path.stat().st_size != size or digest_of(path) != written:
             return f"{name} has changed since it was written"
     return ""

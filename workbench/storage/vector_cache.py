@@ -27,6 +27,22 @@ OLD_TABLE = "vectors"
 _KEYS_A_QUERY = 500
 _WAIT_SECONDS = 60
 _NAMED_ROWS = 3
+# Python raises UnicodeDecodeError if SQLite's message contains damaged text of the file.
+SQLITE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
+# Primary result codes of a file that may be intact (sqlite.org/rescode.html).
+_UNREACHABLE = (
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_AUTH,
+)
 
 
 class VectorCache:
@@ -130,17 +146,31 @@ def opened(path: Path, **options: Any) -> sqlite3.Connection:
     return connection
 
 
+def is_damage(error: Exception) -> bool:
+    """Return whether an error means that the file is damaged, rather than locked or unreachable.
+
+    Damage has many codes: SQLITE_CORRUPT, SQLITE_NOTADB, and SQLITE_ERROR for a table or a column whose name has changed.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    # The low byte of an extended code is its primary code.
+    return isinstance(error, UnicodeDecodeError) or (code is not None and code & 0xFF not in _UNREACHABLE)
+
+
+def message_of(error: Exception) -> str:
+    """Return the message of one of SQLITE_ERRORS."""
+    return error.object.decode("utf-8", "replace") if isinstance(error, UnicodeDecodeError) else str(error)
+
+
 @contextlib.contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite into one line with a fix."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except SQLITE_ERRORS as error:
         # Suggest deleting only a damaged file: a locked or unreachable one contains vectors that may have cost money.
-        damaged = not isinstance(error, sqlite3.OperationalError)
         repair = "run workbench doctor, which keeps its intact vectors, or delete it and run again to recompute its vectors"
-        fix = repair if damaged else "check that it can be written and run again"
-        raise StoreError(f"the vector cache {path} cannot be used ({error})", fix) from error
+        fix = repair if is_damage(error) else "check that it can be written and run again"
+        raise StoreError(f"the vector cache {path} cannot be used ({message_of(error)})", fix) from error
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -167,9 +197,14 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         notice(f"{what}: they are computed again when needed, and workbench doctor removes the old ones")
 
 
+def has_table(connection: sqlite3.Connection, name: str) -> bool:
+    """Return whether a cache has a table."""
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).fetchone())
+
+
 def old_rows(connection: sqlite3.Connection) -> int:
     """Count the unused vectors of the first version."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (OLD_TABLE,)).fetchone():
+    if not has_table(connection, OLD_TABLE):
         return 0
     return int(connection.execute(f"SELECT count(*) FROM {OLD_TABLE}").fetchone()[0])
 

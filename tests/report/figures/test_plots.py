@@ -1,11 +1,16 @@
 import itertools
+import math
 
+import pytest
 from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.text import Text
 
 from workbench.report.figures.canvas import canvas, spanned
-from workbench.report.figures.plots import Point, frontier, lengths
+from workbench.report.figures.plots import IntervalRow, Point, curves, frontier, lengths, means
 from workbench.report.render.svg import inline_svg
+from workbench.statistics.intervals import Interval
 
 
 def test_names_in_the_figure_do_not_overlap() -> None:
@@ -20,11 +25,49 @@ def test_names_in_the_figure_do_not_overlap() -> None:
 
 def test_a_small_difference_does_not_fill_an_axis_and_no_share_is_drawn_far_below_zero() -> None:
     for limits in ((0.80, 0.82), (0.01, 0.05), (-0.5, -0.45), (0.0, 1.0)):
-        low, high = spanned(limits)
+        low, high = spanned(limits, limits[1])
         assert high - low >= 0.3 - 1e-9
         assert low <= limits[0]
         assert high >= limits[1]
         assert limits[0] < 0 or low >= -0.02
+
+
+def labels(axis: Axis) -> list[Text]:
+    """Return the drawn labels of an axis, major and minor ones, from its start."""
+    low, high = sorted(axis.get_view_interval())
+    ticks = [
+        tick for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()) if low <= tick.get_loc() <= high and tick.label1.get_text()
+    ]
+    return [tick.label1 for tick in sorted(ticks, key=lambda tick: float(tick.get_loc()))]
+
+
+@pytest.mark.parametrize(("least", "most"), [(0.24, 6.4), (0.001, 0.03), (3, 900), (20, 450), (1, 100_000)])
+def test_costs_of_a_logarithmic_axis_are_labelled_without_overlaps(least: float, most: float) -> None:
+    costs = (least, math.sqrt(least * most), most)
+    figure = frontier([Point("", cost, 0.5, True, True) for cost in costs], "recall@5", "index, MB")
+    figure.canvas.draw()
+    shown = labels(figure.axes[0].xaxis)
+    boxes = [Text.get_window_extent(label) for label in shown]
+    assert len(shown) >= 3
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+    assert all("mathdefault" not in label.get_text() for label in shown)
+
+
+def test_no_tick_of_a_share_is_above_1() -> None:
+    one = Interval(1.0, math.nan, math.nan, 1, 1)
+    whole, good = Point("", 1, 1.0, True, True), Point("", 2, 0.97, True, False)
+    drawn: list[tuple[Axes, str]] = [
+        (means([IntervalRow("a", one, False)], "recall@5", 2).axes[0], "xaxis"),
+        (frontier([whole, good], "recall@5", "MB").axes[0], "yaxis"),
+        (curves([500, 1000], [("a", [1.0, 1.0])]).axes[0], "yaxis"),
+    ]
+    for axes, name in drawn:
+        axis = getattr(axes, name)
+        axes.figure.canvas.draw()
+        assert axis.get_view_interval()[1] == pytest.approx(1.02)
+        assert max(float(label.get_text()) for label in labels(axis)) <= 1
+    # A value above 1 is no share.
+    assert spanned((0.9, 1.3), 1.2)[1] == 1.3
 
 
 def test_lengths_beyond_the_window_are_drawn_apart() -> None:

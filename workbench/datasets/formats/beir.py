@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split
-from workbench.datasets.fields import check_fields, doubt_fields, text_field
+from workbench.datasets.fields import check_fields, doubt_fields, opposites, text_field
 from workbench.datasets.file_access import FileAccess
 from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.documents import read_documents
@@ -89,6 +89,9 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
     if not isinstance(marked, bool):
         draft.fault(where, f"question {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
+    for field in opposites(metadata):
+        meaning = "true" if str(metadata[field]).lower() == "false" else "false"
+        draft.fault(where, f"has {field!r}, which is not read; write answerable: {meaning} in its place")
     answerable = bool(marked) and metadata.get("type") != "unanswerable"
     return Query(query_id, text, answerable, str(answer or ""), metadata)
 

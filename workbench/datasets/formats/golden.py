@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.draft import DatasetDraft, Rows
-from workbench.datasets.fields import check_fields, misspelt
+from workbench.datasets.fields import check_fields, misspelt, opposites
 from workbench.datasets.file_access import FileAccess
 from workbench.datasets.files import find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_document_rows, read_documents
@@ -120,6 +120,9 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
             row["answerable"] = False
         owner, taken = f"question {query.query_id!r} has metadata", (*LABELS, "answer", "answerable")
         faults += [f"{owner} {key!r}, which is a field of the format; rename it in the source" for key in query.metadata if key in taken]
+        faults += [
+            f"{owner} {key!r}, which means the opposite of 'answerable'; rename it in the source" for key in opposites(query.metadata)
+        ]
         row |= query.metadata
         wrong = misspelt(tuple(row), FIELDS)
         faults += [f"{owner} {key!r}, which looks like the field {name!r}; rename it in the source" for key, name in wrong.items()]

@@ -50,7 +50,7 @@ def check_columns(columns: Sequence[str], needed: Sequence[str], others: Sequenc
         if str(path) not in draft.faulty:
             draft.fault(str(path), f"is empty; its first line should be {','.join(needed)}")
         return False
-    draft.faults += [f"{path}:1 {rename('column', column, name)}" for column, name in wrong.items()]
+    draft.faults += [f"{path}:1 {rename('column', column, name, name in columns)}" for column, name in wrong.items()]
     listed = ", ".join(map(repr, columns))
     draft.faults += [f"{path}:1 has no column {name!r}; its columns are {listed}" for name in missing if name not in wrong.values()]
     draft.unread.update((str(path), "(column without a name)") for column in columns if not column)

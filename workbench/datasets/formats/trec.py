@@ -25,8 +25,11 @@ from workbench.records import Qrel
 TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
 QRELS = ("qrels.txt", "qrels.tsv", "qrels")
 _IDS, _TEXTS = ("query_id", "_id", "id"), ("query", "text")
-# What ids cannot contain: control characters, Unicode's white space and the byte order mark.
-_POINTS = (*range(0x21), *range(0x7F, 0xA1), 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
+# What ids cannot contain: control characters, Unicode's white space, the byte order mark, and bidirectional controls, which make a line
+# look like another one.
+_BLANKS = (*range(0x21), *range(0x7F, 0xA1), 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
+_BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_POINTS = _BLANKS + _BIDI
 _CODES = {chr(point): "".join(f"%{byte:02X}" for byte in chr(point).encode("utf-8")) for point in _POINTS} | {"%": "%25"}
 _CHARACTERS = {code: char for char, code in _CODES.items()}
 _UNSAFE = re.compile(f"[{re.escape(''.join(map(chr, _POINTS)))}]|%(?=[0-9A-F]{{2}})")
@@ -125,7 +128,7 @@ def write_run(path: Path, run: Iterable[ScoredDoc], tag: str) -> None:
 def escaped(text: str) -> str:
     """Percent-encode the characters of an id that a field of a TREC file cannot hold, so that different ids stay different.
 
-    These are white space and control characters, as `%20`, and a `%` before two hexadecimal digits, as `%25`. Raises InputError for an
+    These are white space and control characters, also bidirectional ones, as `%20`, and a `%` before two hexadecimal digits, as `%25`. Raises InputError for an
     empty id.
     """
     if not text:

@@ -21,6 +21,7 @@ from workbench.errors import WorkbenchError, WorkerError
 from workbench.pipeline.context import EncodingCost, RunContext, Workspace
 from workbench.pipeline.graph import Graph
 from workbench.pipeline.stage import Node
+from workbench.storage.layout import INDEXES
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Entry
 from workbench.storage.vector_cache import VectorCache, Vectors
@@ -41,7 +42,7 @@ class WorkerWorkspace(Workspace):
     @property
     def indexes(self) -> Path:
         """Return a folder under the shared outputs, or one on the worker's machine if the store is under a URL."""
-        return self.store_root / "indexes" if self.url else super().indexes
+        return self.store_root / INDEXES if self.url else super().indexes
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,8 @@ NAME_LENGTH = 26
 # With more points or lines than this, only the important ones are named. The table below the figure names the others.
 MOST_NAMES = 12
 _LEAST_SPAN = 0.3
+# The end of an axis for shares: a point at 1 is drawn whole, and no tick is above 1.
+_ABOVE_SHARES = 1.02
 
 
 @contextmanager
@@ -85,13 +87,19 @@ def name_ends(axes: "Axes", ends: Sequence[End]) -> None:
         axes.annotate(plain(end.label), (end.x, end.y), (1.05, height), color=end.colour, fontsize=POINTS, **place)
 
 
-def spanned(limits: tuple[float, float]) -> tuple[float, float]:
-    """Widen limits to at least 0.3, so that a small difference looks small. Limits of small shares begin near 0."""
+def spanned(limits: tuple[float, float], greatest: float) -> tuple[float, float]:
+    """Widen limits to at least 0.3, so that a small difference looks small. Limits of shares begin near 0 and end near 1.
+
+    `greatest` is the greatest value that is drawn.
+    """
     low, high = limits
-    missing = max(0.0, _LEAST_SPAN - (high - low))
+    ceiling = _ABOVE_SHARES if greatest <= 1 else np.inf
     floor = -0.02 if low > -0.02 else -np.inf
-    below = low - max(low - 0.9 * missing, floor)
-    return low - below, high + missing - below
+    high = min(high, ceiling)
+    missing = max(0.0, _LEAST_SPAN - (high - low))
+    bottom = max(low - 0.9 * missing, floor)
+    top = min(high + missing - (low - bottom), ceiling)
+    return min(bottom, top - _LEAST_SPAN), top
 
 
 def _plain(axes: "Axes") -> None:

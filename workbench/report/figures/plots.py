@@ -40,6 +40,8 @@ _DASHES = ("-", "--", "-.", ":")
 STRONG = len(LINES)
 # Costs are on a logarithmic axis if the largest is at least this many times the smallest.
 _DECADES = 20
+# From this ratio on, only the powers of ten are labelled.
+_LONG = 500
 _DATES = 5
 _FEW = 25
 _INTERVAL = "#a9b6c4"
@@ -67,7 +69,11 @@ def differences(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure
 @own_style()
 def means(rows: Sequence[IntervalRow], title: str, digits: int) -> "Figure":
     """Plot each mean with its interval in a row, as a solid point in the tie set, else as a ring."""
-    return _intervals(rows, f"{title} with 95 % intervals", [number(row.estimate.value, digits) for row in rows], digits)[0]
+    known = any(math.isfinite(row.estimate.low) for row in rows)
+    title = f"{title} with 95 % intervals" if known else title
+    figure, axes = _intervals(rows, title, [number(row.estimate.value, digits) for row in rows], digits)
+    axes.set_xlim(*spanned(axes.get_xlim(), axes.dataLim.x1))
+    return figure
 
 
 def _intervals(rows: Sequence[IntervalRow], title: str, values: Sequence[str], digits: int) -> "tuple[Figure, Axes]":
@@ -98,7 +104,7 @@ def curves(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence[float]]
     axes.set_xscale("log", base=2)
     axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
     axes.minorticks_off()
-    axes.set_ylim(*spanned(axes.get_ylim()))
+    axes.set_ylim(*spanned(axes.get_ylim(), axes.dataLim.y1))
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_xlabel("tokens of delivered text")
     axes.set_ylabel("share of the evidence delivered")
@@ -124,6 +130,8 @@ class Point(NamedTuple):
 @own_style()
 def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
     """Plot quality against cost: solid points on the frontier, rings behind it, crosses if not ranked. Empty labels are not drawn."""
+    from matplotlib.ticker import LogLocator  # heavy
+
     figure, (axes,) = canvas(_height(point.label for point in points))
     best = sorted((point.cost, point.quality) for point in points if point.best)
     axes.plot([x for x, _ in best], [y for _, y in best], color=ACCENT, linewidth=1, linestyle=":")
@@ -135,10 +143,13 @@ def frontier(points: Sequence[Point], quality: str, cost: str) -> "Figure":
     costs = [point.cost for point in points]
     if min(costs) > 0 and max(costs) > _DECADES * min(costs):
         axes.set_xscale("log")
+        # matplotlib labels all minor ticks of an axis of few decades, one over another.
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3) if max(costs) < _LONG * min(costs) else (1,)))
+        axes.minorticks_off()
     else:
         axes.locator_params(axis="x", nbins=4)
     axes.xaxis.set_major_formatter("{x:,g}")
-    axes.set_ylim(*spanned(axes.get_ylim()))
+    axes.set_ylim(*spanned(axes.get_ylim(), axes.dataLim.y1))
     axes.grid(color=FAINT, linewidth=0.6)
     axes.set_xlabel(plain(cost))
     axes.set_ylabel(plain(quality))
@@ -192,7 +203,7 @@ def trends(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]
     figure, panels = canvas(0.5 + sum(heights), heights)
     for axes, trend, placed in zip(panels, shown, rows, strict=True):
         _panel(axes, trend, placed)
-    panels[0].set_ylim(*spanned(panels[0].get_ylim()))
+    panels[0].set_ylim(*spanned(panels[0].get_ylim(), max(axes.dataLim.y1 for axes in panels)))
     panels[0].set_xlim(first - 0.6, last + 0.6)
     ticks = [dates[place] for place in sorted({round(place) for place in np.linspace(0, len(dates) - 1, _DATES)})]
     panels[-1].set_xticks([place for place, _ in ticks], [f"{place}\n{day}" for place, day in ticks])

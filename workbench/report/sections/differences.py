@@ -41,16 +41,21 @@ def _behind(findings: Findings) -> list[Block]:
 
 def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figure:
     short = shortened([base, *(pair.a for pair in tested)], NAME_LENGTH)
-    rows = [plots.IntervalRow(short[pair.a], pair.simultaneous, pair.p_adjusted <= ALPHA) for pair in tested]
+    rows = [plots.IntervalRow(short[pair.a], pair.simultaneous, _claimed(findings, pair)) for pair in tested]
     digits = digits_for(number for pair in tested for number in _ends(pair))
     data = _table(findings, base, tested)
-    significant = sum(row.solid for row in rows)
-    caption = (
-        f"Solid points, {significant} of {len(rows)}, differ after correction for all comparisons; rings may not. "
-        "The intervals hold for all comparisons at once with 95 % confidence."
-    )
+    caption = f"Solid points, {sum(row.solid for row in rows)} of {len(rows)}, differ after correction for all comparisons; rings may not."
+    if not findings.conclusive:
+        caption = "All points are rings, because with so few questions or documents no difference is claimed."
+    if any(np.isfinite(row.estimate.low) for row in rows):
+        caption += " The intervals hold for all comparisons at once with 95 % confidence."
     drawing = plots.differences(rows, f"{findings.primary} minus that of {short[base]}", digits)
     return Figure("differences", described(data), caption, drawing, data, key_of(short))
+
+
+def _claimed(findings: Findings, pair: Comparison) -> bool:
+    """Whether a difference is significant, and the run has enough questions and documents to claim it."""
+    return findings.conclusive and bool(pair.p_adjusted <= ALPHA)
 
 
 def _ends(pair: Comparison) -> tuple[float, float, float]:
@@ -64,18 +69,20 @@ def _table(findings: Findings, base: str, tested: Sequence[Comparison]) -> Table
     rows = []
     for pair in tested:
         ps = [p_cell(p) for p in (pair.p, pair.p_random, pair.p_adjusted, pair.p_holm)]
-        reading = (
-            "not tested"
-            if np.isnan(pair.p)
-            else "the same"
-            if same(pair)
-            else "different"
-            if pair.p_adjusted <= ALPHA
-            else "statistically indistinguishable"
-        )
-        rows.append(Row([Cell(pair.a), *difference_cells(pair.simultaneous), *ps, count_cell(pair.difference.n), Cell(reading)]))
+        reading = Cell(_reading(findings, pair))
+        rows.append(Row([Cell(pair.a), *difference_cells(pair.simultaneous), *ps, count_cell(pair.difference.n), reading]))
     caption = f"{findings.primary} minus that of {base}, question by question{corrected}"
     return Table(caption, [*columns, Column("questions"), words("reading")], rows)
+
+
+def _reading(findings: Findings, pair: Comparison) -> str:
+    if np.isnan(pair.p):
+        return "not tested"
+    if same(pair):
+        return "the same"
+    if pair.p_adjusted > ALPHA:
+        return "statistically indistinguishable"
+    return "different" if _claimed(findings, pair) else "too few data for a claim"
 
 
 def _outside(findings: Findings, tested: Sequence[Comparison]) -> list[Block]:

@@ -45,7 +45,9 @@ def ranking_table(findings: Findings) -> Table | None:
         Column("size", note="overlap"),
     ]
     rows = [_row(findings, place, standing, others, scale) for place, standing in enumerate(ranked, 1)]
-    budget = f"{plural(findings.primary.tokens, 'token')} of text each" if findings.primary.tokens else "intervals clustered by document"
+    means = any(np.isfinite(standing.means[primary].low) for standing in ranked)
+    clustered = "intervals clustered by document" if means else "too few documents for intervals"
+    budget = f"{plural(findings.primary.tokens, 'token')} of text each" if findings.primary.tokens else clustered
     end, marked = "highest" if findings.primary.higher_is_better else "lowest", sum(row.level for row in rows)
     tie_set = (
         f"● marks the tie set, {marked} of {len(rows)}: with 95 % confidence it contains every configuration with the {end} true mean. "
@@ -53,8 +55,8 @@ def ranking_table(findings: Findings) -> Table | None:
         else ""
     )
     note = (
-        f"{tie_set}Intervals of means are 95 % each, clustered by source document. Differences are on the same questions; their intervals "
-        f"hold for all comparisons at once. Times: {OVERLAP}"
+        f"{tie_set}{'Intervals of means are 95 % each, clustered by source document. ' if means else ''}Differences are on the same questions"
+        f"{'; their intervals hold for all comparisons at once' if _has_gaps(findings) else ''}. Times: {OVERLAP}"
     )
     return Table(f"By {primary}; {budget}", columns, rows, note, "ranked")
 
@@ -113,6 +115,13 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
     overlap, size = standing.facts["overlap"], count_cell(standing.facts["size"])
     cells.append(Cell(size.text, size.sort, note="" if overlap is None else count_cell(overlap).text))
     return Row(cells, findings.mark(standing.name) != "")
+
+
+def _has_gaps(findings: Findings) -> bool:
+    """Whether any difference from the reference has an interval."""
+    base = findings.reference.name if findings.reference else ""
+    pairs = [findings.against(standing.name, base) for standing in findings.standings.ranked if standing.name != base]
+    return any(pair is not None and np.isfinite(pair.simultaneous.low) for pair in pairs)
 
 
 def _equal_tokens(findings: Findings) -> bool:

@@ -92,7 +92,8 @@ def faults(findings: Findings) -> tuple[str, str]:
         return f"{findings.primary} counts faults itself, so misses have no causes.", ""
     target, questions = "evidence" if explains_text(findings.run) else "a relevant document", plural(missed.of, "question")
     if not missed.causes:
-        return f"Nothing: {first.name} does not miss {target} on any of {questions}.", ""
+        where = "the only question" if missed.of == 1 else f"any of {questions}"
+        return f"Nothing: {first.name} does not miss {target} on {where}.", ""
     (cause, (most, _)), *_ = missed.causes.items()
     queries = sum(many for many, _ in missed.causes.values())
     mostly = "each time" if most == queries else f"on {count(most)} of these"

@@ -64,7 +64,7 @@ def more(findings: Findings) -> tuple[str, str]:
     verdict, second = findings.verdict, findings.second
     if verdict is None or second is None:
         return "More questions would not help without two configurations that can be compared.", ""
-    if verdict.reason is Reason.IDENTICAL and verdict.n >= FEWEST_QUERIES:
+    if verdict.reason is Reason.IDENTICAL and verdict.enough:
         return "No number of questions would separate equal configurations.", ""
     if verdict.n < FEWEST_QUERIES:
         return f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim.", ""

@@ -1,0 +1,27 @@
+import tempfile
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from workbench.cli.main import Commands
+
+
+@click.command()
+def broken() -> None:
+    raise LookupError("no cats\x1b]0;owned\x07 at http://me:hunter2@host")
+
+
+def test_an_unexpected_error_prints_one_line_and_saves_a_printable_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = CliRunner().invoke(Commands(commands=[broken]), ["broken"])
+    (details,) = tmp_path.glob("workbench-error-*.txt")
+    error = r"LookupError: no cats\x1b]0;owned\x07 at http://host"
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr == f"workbench: unexpected {error}; finished results are kept, details are in {details}\n"
+    saved = details.read_text("utf-8")
+    assert saved.startswith("Traceback (most recent call last):\n")
+    assert saved.splitlines()[-1] == error
+    assert not {"\x1b", "\x07"} & set(saved)
+    assert "hunter2" not in saved
