@@ -70,7 +70,9 @@ class PairReranker(Reranker):
     def _keys(self, pairs: Sequence[Pair]) -> list[bytes]:
         """Return the cache's key of each pair: 16 bytes of BLAKE2b keyed by the reranker's identity, without the size of the pool."""
         key = bytes.fromhex(fingerprint("pair", {name: value for name, value in self.identity().items() if name != "pool"}))
-        digests = {text: hashlib.blake2b(text.encode("utf-8", "surrogatepass")).digest() for text in {part for pair in pairs for part in pair}}
+        digests = {
+            text: hashlib.blake2b(text.encode("utf-8", "surrogatepass")).digest() for text in {part for pair in pairs for part in pair}
+        }
         return [hashlib.blake2b(digests[query] + digests[text], digest_size=16, key=key).digest() for query, text in pairs]
 
     def _checked(self, scores: Floats, pairs: Sequence[Pair]) -> Floats:
