@@ -137,16 +137,17 @@ def _mean_of_largest(queries: Sequence[Vectors], tokens: Vectors) -> Floats:
 def token_vectors(texts: Sequence[str], embedder: SentenceTransformerEmbedder, role: Role) -> dict[str, Vectors]:
     """Return the unit vectors of each text's tokens, float32 (tokens, dimension), without special tokens and the prompt.
 
-    A text in which the model knows no token has the vector of a special token.
+    A text without a token has the vector of the last special token.
     """
     before, after, room = frame_of(embedder.model, embedder.window(), embedder.prompt(role))
     encodings = model_tokenizer(embedder.model).encode_batch_fast(list(texts), add_special_tokens=False)
-    rows = [[*before, *(encoding.ids[:room] or [*after, *before, 0][:1]), *after] for encoding in encodings]
+    rows = [[*before, *encoding.ids[:room], *after] or [0] for encoding in encodings]
     vectors: dict[str, Vectors] = {}
     for batch in batching.padded_batches(_lengths(rows), _TOKENS, _TEXTS):
         states = embedder.states([rows[place] for place in batch])
         for place, row in zip(batch.tolist(), states, strict=True):
-            tokens = row[len(before) : len(row) - len(after)]
+            inner = row[len(before) : len(row) - len(after)]
+            tokens = inner if len(inner) else row[-1:]
             vectors[texts[place]] = tokens / np.linalg.norm(tokens, axis=1, keepdims=True)
     return vectors
 

@@ -44,20 +44,21 @@ class PairReranker(Reranker):
         pairs = sorted({(pool.query, text) for pool in pools for text in pool.texts})
         keys = dict(zip(pairs, self._keys(pairs), strict=True))
         for _ in range(_ATTEMPTS):
-            self._score_missing(keys, cache)
+            self._score_missing(keys, cache, quiet=len(pools) < 2)
             # Damaged rows are missing from the answer, and then computed again.
             scored = cache.get(list(keys.values()), 2)
             if len(scored) == len(pairs):
                 return [np.array([scored[keys[pool.query, text]][1] for text in pool.texts], dtype=np.float64) for pool in pools]
         raise StoreError("scores are damaged soon after they were written to the vector cache", "check the disk, then run workbench doctor")
 
-    def _score_missing(self, keys: Mapping[Pair, bytes], cache: VectorCache) -> None:
+    def _score_missing(self, keys: Mapping[Pair, bytes], cache: VectorCache, quiet: bool) -> None:
+        """Score the pairs that the cache lacks. `quiet` shows no progress, as for a single question."""
         present = cache.present(list(keys.values()))
         missing = {pair for pair, key in keys.items() if key not in present}
         if not missing:
             return
         score = self.scorer()
-        with cache.open_connection(), ProgressBar(total=len(missing), unit="pair", desc=f"rerank {self.kind}") as bar:
+        with cache.open_connection(), ProgressBar(total=len(missing), unit="pair", desc=f"rerank {self.kind}", disable=quiet) as bar:
             # Batches are planned from all pairs, so that a resumed run scores the same batches as an uninterrupted one.
             for batch in self.batches(list(keys)):
                 some = [pair for pair in batch if pair in missing]
