@@ -1,7 +1,7 @@
 """Build an index of documents with a pipeline, and search it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Dataset, Document, Hit
 from workbench.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth
 from workbench.retrieval.dense import DenseRetriever
+from workbench.retrieval.neighbours import with_neighbours
 
 _SHOWN_CHARACTERS = 400
 
@@ -162,9 +163,12 @@ class Index:
             raise InputError("the question is empty", "give a question")
         if k is not None and not 1 <= k <= MOST_K:
             raise InputError(f"k is {k}", f"choose one from 1 to {MOST_K:,}")
-        vectors = [configuration.embedding.encode([query], "query")] if configuration.embedding else []
+        queries = QueryBatch([query])
+        if configuration.embedding:
+            queries = replace(queries, vectors=configuration.embedding.encode([query], "query"))
         retriever = configuration.retrieval.model_copy(update={} if k is None else {"k": k})
-        ranked = retriever.retrieve(QueryBatch([query], *vectors), self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
+        ranked = retriever.retrieve(queries, self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
+        ranked = with_neighbours(ranked, self._corpus.doc, retriever.neighbours)
         rows = ranked["chunk"].to_numpy(np.int64)
         packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], *cut)
         columns = rows, packed.delivered_tokens, ranked["score"].to_numpy()

@@ -12,7 +12,10 @@ from workbench.core.fingerprint import fingerprint
 from workbench.pipeline.configuration import Configuration
 
 # Values that names omit.
-_USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"), ("pooling", "standard"))
+_USUAL = (
+    *(("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"), ("pooling", "standard")),
+    ("neighbours", 0),
+)
 # Fields whose values appear without the field's name.
 _PLAIN = ("kind", "model", "search", "backend", "pooling")
 # Fields that are named in another way, or set by the experiment.
@@ -59,7 +62,7 @@ def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
     for stage, part in configuration.components.items():
         if stage != "chunking":
             fields |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
-    return {("rerank", "kind"): None} | fields
+    return {("rewrite", "kind"): None, ("rerank", "kind"): None} | fields
 
 
 def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, str]:

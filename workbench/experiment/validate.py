@@ -14,6 +14,7 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
+from workbench.rewriting.base import Rewriter
 
 Settings = dict[str, Any]
 # The components that a component can contain.
@@ -97,12 +98,12 @@ def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def usable(made: BaseModel, faults: list[str]) -> bool:
-    """Return whether an embedder's model allows its settings, and add a fault if it does not."""
+    """Return whether the files of an embedder or a rewriter allow its settings, and add a fault if they do not."""
     try:
-        if isinstance(made, Embedder):
+        if isinstance(made, Embedder | Rewriter):
             made.check()
     except InputError as error:
-        faults.append(f"embedding: {error}")
+        faults.append(f"{'embedding' if isinstance(made, Embedder) else 'rewrite'}: {error}")
         return False
     return True
 

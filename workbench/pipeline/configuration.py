@@ -12,6 +12,7 @@ from workbench.metrics.case import Cut
 from workbench.metrics.names import Metric
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
+from workbench.rewriting.base import Rewriter
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,21 @@ class Configuration:
     embedding: Embedder | None
     retrieval: Retriever
     rerank: Reranker | None = None
+    rewrite: Rewriter | None = None
 
     @classmethod
-    def of(cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever, rerank: Reranker | None = None) -> Self:
+    def of(
+        cls,
+        chunking: Chunker,
+        embedding: Embedder,
+        retrieval: Retriever,
+        rerank: Reranker | None = None,
+        rewrite: Rewriter | None = None,
+    ) -> Self:
         """Return a configuration named after its chunking, whose `tokens: model` counts in the vocabulary of the embedding model."""
         counted = chunking.model_copy(update={"model": embedding.vocabulary})
         embedded = retrieval.needs_vectors or (rerank is not None and rerank.uses_vectors)
-        return cls(chunking.name, counted, embedding if embedded else None, retrieval, rerank)
+        return cls(chunking.name, counted, embedding if embedded else None, retrieval, rerank, rewrite)
 
     @property
     def fault(self) -> str:
@@ -40,7 +49,7 @@ class Configuration:
         if self.rerank and self.rerank.pool < self.retrieval.k:
             return f"rerank {self.rerank.kind!r} has a pool of {self.rerank.pool}, and retrieval.k is {self.retrieval.k}; raise pool or lower k"
         headers = chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
-        return headers or self.retrieval.fault
+        return headers or self.retrieval.fault or (self.rewrite.fault(self.retrieval) if self.rewrite else "")
 
     @property
     def components(self) -> Mapping[str, Component]:
@@ -49,6 +58,7 @@ class Configuration:
             "chunking": self.chunking,
             "embedding": self.embedding,
             "retrieval": self.retrieval,
+            "rewrite": self.rewrite,
             "rerank": self.rerank,
         }
         return {stage: component for stage, component in stages.items() if component is not None}
