@@ -21,7 +21,7 @@ _KEYS = ("query_id", "query", "rewrites", "document", "keep_original")
 
 
 @dataclass(frozen=True)
-class Reply:
+class RecordedReply:
     """The texts that a line of a reply file gives for a question, named by its id, its text or both."""
 
     where: str
@@ -85,7 +85,7 @@ class RecordedRewriter(TextRewriter):
             if reply is not None
         ]
 
-    def _replies(self) -> tuple[Reply, ...]:
+    def _replies(self) -> tuple[RecordedReply, ...]:
         try:
             state = Path(self.path).stat()
         except OSError as error:
@@ -97,9 +97,9 @@ _OTHER_SPLIT = "remove the line, or choose the dataset and the split for which t
 
 
 @functools.lru_cache(maxsize=16)
-def _read(path: str, _state: tuple[int, int]) -> tuple[Reply, ...]:
+def _read(path: str, _state: tuple[int, int]) -> tuple[RecordedReply, ...]:
     """Read a reply file again whenever its time or size changes. Raises InputError for the first bad line."""
-    draft, replies, places = DatasetDraft("replies"), list[Reply](), dict[tuple[str, str], str]()
+    draft, replies, places = DatasetDraft("replies"), list[RecordedReply](), dict[tuple[str, str], str]()
     for row, where in json_lines(Path(path), draft):
         if fault := _fault(row):
             draft.fault(where, fault)
@@ -116,10 +116,10 @@ def _read(path: str, _state: tuple[int, int]) -> tuple[Reply, ...]:
     return tuple(replies)
 
 
-def _reply(row: Mapping[str, Any], where: str) -> Reply:
+def _reply(row: Mapping[str, Any], where: str) -> RecordedReply:
     rewrites = tuple(map(RewrittenText, row.get("rewrites", ())))
     document = (RewrittenText(row["document"], "document"),) if "document" in row else ()
-    return Reply(where, row.get("query_id"), row.get("query"), rewrites or document, row.get("keep_original", False))
+    return RecordedReply(where, row.get("query_id"), row.get("query"), rewrites or document, row.get("keep_original", False))
 
 
 def _fault(row: Mapping[str, Any]) -> str:

@@ -9,14 +9,17 @@ from workbench.testing.chunkers import CHUNKER_LAWS, check_chunker
 from workbench.testing.embedders import EMBEDDER_LAWS, check_embedder
 from workbench.testing.metrics import METRIC_LAWS, check_metric
 from workbench.testing.retrievers import RETRIEVER_LAWS, check_retriever
+from workbench.testing.rewriters import REWRITER_LAWS, check_rewriter
 
 __all__ = [
     "CHUNKER_LAWS",
     "EMBEDDER_LAWS",
     "METRIC_LAWS",
     "RETRIEVER_LAWS",
+    "REWRITER_LAWS",
     "check_chunker",
     "check_embedder",
     "check_metric",
     "check_retriever",
+    "check_rewriter",
 ]
