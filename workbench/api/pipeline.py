@@ -10,6 +10,7 @@ import numpy as np
 from workbench.api.arguments import require
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
+from workbench.context.neighbours import with_neighbours
 from workbench.context.packing import pack
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
@@ -29,7 +30,6 @@ from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Dataset, Document, Hit
 from workbench.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth
 from workbench.retrieval.dense import DenseRetriever
-from workbench.retrieval.neighbours import with_neighbours
 
 _SHOWN_CHARACTERS = 400
 
@@ -163,11 +163,11 @@ class Index:
             raise InputError("the question is empty", "give a question")
         if k is not None and not 1 <= k <= MOST_K:
             raise InputError(f"k is {k}", f"choose one from 1 to {MOST_K:,}")
-        queries = QueryBatch([query])
+        batch = QueryBatch([query])
         if configuration.embedding:
-            queries = replace(queries, vectors=configuration.embedding.encode([query], "query"))
+            batch = replace(batch, vectors=configuration.embedding.encode([query], "query"))
         retriever = configuration.retrieval.model_copy(update={} if k is None else {"k": k})
-        ranked = retriever.retrieve(queries, self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
+        ranked = retriever.retrieve(batch, self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
         ranked = with_neighbours(ranked, self._corpus.doc, retriever.neighbours)
         rows = ranked["chunk"].to_numpy(np.int64)
         packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], *cut)

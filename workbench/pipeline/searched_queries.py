@@ -1,7 +1,7 @@
 """The queries that retrieval searches: the questions, or what a rewriter made of them. Written by one stage and read by others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -25,24 +25,26 @@ class SearchedQueries:
 
 
 def original_queries(run: RunContext, entries: Entries) -> QueryBatch:
-    """Return the questions, with their vectors if the configuration embeds them."""
-    texts = [query.text for query in run.dataset.queries]
-    return QueryBatch(texts, np.asarray(entries["queries"][""].array("vectors"))) if "queries" in entries else QueryBatch(texts)
+    """Return the questions with their filters, and with their vectors if the configuration embeds them."""
+    batch = QueryBatch([query.text for query in run.dataset.queries], filters=run.filters)
+    return replace(batch, vectors=np.asarray(entries["queries"][""].array("vectors"))) if "queries" in entries else batch
 
 
 def searched_queries(run: RunContext, entries: Entries) -> SearchedQueries:
     """Return what the stages `rewritten` or `feedback` made of the questions, else the questions."""
     if "rewritten" in entries:
-        return _rewritten(entries)
+        return _rewritten(run, entries)
     queries = original_queries(run, entries)
     return SearchedQueries(_expanded(entries["feedback"][""], queries) if "feedback" in entries else queries)
 
 
-def _rewritten(entries: Entries) -> SearchedQueries:
+def _rewritten(run: RunContext, entries: Entries) -> SearchedQueries:
     rows = entries["rewritten"][""].table(REWRITES)
-    vectors = entries["rewritten_vectors"][""].array("vectors") if "rewritten_vectors" in entries else np.zeros((0, 0), dtype=np.float32)
-    several = bool((rows["number"] > 0).any())
-    return SearchedQueries(QueryBatch(rows["text"].tolist(), np.asarray(vectors)), rows["query"].to_numpy(np.int64) if several else None)
+    question = rows["query"].to_numpy(np.int64)
+    batch = QueryBatch(rows["text"].tolist(), filters=replace(run.filters, numbers=run.filters.numbers[question]) if run.filters else None)
+    if "rewritten_vectors" in entries:
+        batch = replace(batch, vectors=np.asarray(entries["rewritten_vectors"][""].array("vectors")))
+    return SearchedQueries(batch, question if (rows["number"] > 0).any() else None)
 
 
 def write_expanded(draft: Draft, members: Sequence[ExpandedQueries]) -> None:
@@ -63,8 +65,8 @@ def _expanded(entry: Entry, queries: QueryBatch) -> QueryBatch:
             words: list[dict[str, float]] = [{} for _ in queries.texts]
             for query, word, weight in entry.table(f"words_{number}").itertuples(index=False):
                 words[query][word] = weight
-            changed = QueryBatch(queries.texts, queries.vectors, words)
+            changed = replace(queries, words=words)
         else:
-            changed = QueryBatch(queries.texts, np.asarray(entry.array(f"vectors_{number}")))
+            changed = replace(queries, vectors=np.asarray(entry.array(f"vectors_{number}")))
         expanded = expanded.with_member(member["path"], changed)
     return expanded

@@ -8,9 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth, timed
-from workbench.retrieval.exhaustive import rank_all
-from workbench.retrieval.lexical import LexicalRetriever
+from workbench.retrieval.base import Corpus, LexicalRetriever, QueryBatch, Ranking, SearchDepth, timed
+from workbench.retrieval.exhaustive import ScoreBlock, rank_all
 from workbench.retrieval.rank import Floats
 
 _INDEXES: WeakKeyDictionary[Sequence[str], dict["BM25Retriever", Any]] = WeakKeyDictionary()
@@ -30,15 +29,19 @@ class BM25Retriever(LexicalRetriever):
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
-        index, chunks = self._indexed(corpus.texts), len(corpus.ids)
-        k = min(self.k, chunks)
+        # A filter changes no statistics of words, as in Lucene.
+        texts = corpus.texts if corpus.rows is None else corpus.all_texts
+        index, rows = self._indexed(texts), slice(None) if corpus.rows is None else corpus.rows
+        k = min(self.k, len(texts))
         if queries.words is not None:
             weighted = queries.words
-            ranked = rank_all(lambda first, last: _weighted(index, weighted[first:last], chunks), len(weighted), corpus, depth, self.k)
-            return replace(ranked, seconds=timed(lambda one: np.argpartition(-_weighted(index, [one], chunks)[0], k - 1)[:k], weighted))
-        words = self.words(queries.texts)
-        ranked = rank_all(lambda first, last: _scores(index, words[first:last], chunks), len(words), corpus, depth, self.k)
-        seconds = timed(lambda text: index.retrieve(self.words([text]), k=k, show_progress=False), queries.texts)
+            score: ScoreBlock = lambda first, last: _weighted(index, weighted[first:last], len(texts))[:, rows]  # noqa: E731
+            seconds = timed(lambda one: np.argpartition(-_weighted(index, [one], len(texts))[0], k - 1)[:k], weighted)
+        else:
+            words = self.words(queries.texts)
+            score = lambda first, last: _scores(index, words[first:last], len(texts))[:, rows]  # noqa: E731
+            seconds = timed(lambda text: index.retrieve(self.words([text]), k=k, show_progress=False), queries.texts)
+        ranked = rank_all(score, len(queries.texts), corpus, depth, self.k)
         return replace(ranked, seconds=seconds)
 
     def _indexed(self, texts: Sequence[str]) -> Any:

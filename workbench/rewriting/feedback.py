@@ -1,12 +1,13 @@
 """Expand queries by the best chunks of a first search."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from workbench.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth, added_seconds, timed
+from workbench.retrieval.filtered import search
 from workbench.retrieval.rank import Floats
 from workbench.rewriting.base import FeedbackRewriter, members_of
 
@@ -32,7 +33,7 @@ def expanded_queries(rewriter: FeedbackRewriter, queries: QueryBatch, retriever:
 
 
 def _expanded(rewriter: FeedbackRewriter, queries: QueryBatch, path: tuple[str, ...], member: Retriever, corpus: Corpus) -> ExpandedQueries:
-    ranking = member.retrieve(queries, corpus, SearchDepth(rewriter.documents, 0, 1))
+    ranking = search(member, queries, corpus, SearchDepth(rewriter.documents, 0, 1))
     hits = ranking.hits[ranking.hits["rank"] <= rewriter.documents]
     expanded = rewriter.expand(queries, hits, member, corpus)
     seconds = timed(lambda one: rewriter.expand(*one, member, corpus), _one_by_one(queries, hits))
@@ -44,4 +45,4 @@ def _one_by_one(queries: QueryBatch, hits: pd.DataFrame) -> Iterator[tuple[Query
     by_query = hits.groupby("query").indices
     for number in range(len(queries.texts)):
         rows = hits.iloc[by_query.get(number, np.zeros(0, dtype=np.int64))]
-        yield replace(queries, texts=queries.texts[number : number + 1], vectors=queries.vectors[number : number + 1]), rows.assign(query=0)
+        yield queries.some(np.array([number])), rows.assign(query=0)

@@ -10,8 +10,7 @@ import pandas as pd
 from pydantic import Field
 
 from workbench.errors import RunError
-from workbench.retrieval.base import Corpus, QueryBatch, Retriever
-from workbench.retrieval.lexical import LexicalRetriever
+from workbench.retrieval.base import Corpus, LexicalRetriever, QueryBatch, Retriever
 from workbench.rewriting.base import FeedbackRewriter
 
 Weights = Mapping[str, float]

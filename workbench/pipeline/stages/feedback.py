@@ -8,7 +8,7 @@ from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES, original_queries, write_expanded
-from workbench.pipeline.stage import Inputs, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage, Variant
 from workbench.pipeline.stages.hits import corpus_of
 from workbench.retrieval.base import added_seconds
 from workbench.rewriting.base import FeedbackRewriter
@@ -33,6 +33,10 @@ class FeedbackStage(Stage):
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
         """Return the settings of the rewriter and of the retriever, which makes the first search."""
         return [configuration.rewrite.identity() if configuration.rewrite else None, configuration.retrieval.identity()]
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the documents that each question may find."""
+        return run.filters.identity if run.filters else None
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Search once and expand every question."""

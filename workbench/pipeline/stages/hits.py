@@ -12,7 +12,8 @@ from workbench.pipeline.searched_queries import original_queries, searched_queri
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
-from workbench.retrieval.multi_query import CONSTANT, POOL, fused_by_question, pooled
+from workbench.retrieval.filtered import searches
+from workbench.retrieval.fusion import CONSTANT, POOL, fused_by_question, pooled
 from workbench.retrieval.rank import SEED, tie_breakers
 from workbench.rewriting.base import TextRewriter
 from workbench.storage.result_store import Draft
@@ -21,7 +22,7 @@ _LISTED = 100
 
 
 class HitsStage(Stage):
-    """Tables `*_hits`, `*_ranking`, `*_about` and array `*_seconds` (passes, up to 50 queries) for each search, such as `exact` and `ann`.
+    """Tables `*_hits`, `*_ranking`, `*_about`, `*_sources` of a fused ranking, and array `*_seconds` (passes, up to 50 queries) for each search, such as `exact` and `ann`.
 
     Values `searches`: their names, the index's bytes, and the mean share of the exact top k chunks that are also in Chroma's top k.
     """
@@ -39,28 +40,30 @@ class HitsStage(Stage):
     def demands(self, node: Node, run: RunContext) -> Any:
         """Return the depth to which metrics and delivery read rankings."""
         depth = search_depth(node.configuration, run)
-        return [depth.slices, depth.tokens, depth.documents, depth.listed]
+        return [depth.slices, depth.tokens, depth.documents, depth.listed, *(run.filters.identity if run.filters else ())]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Rank chunks and documents for all queries with every search."""
         configuration, searched = inputs.configuration, searched_queries(inputs.run, inputs.entries)
         retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
         if searched.question is None:
-            ranked = retrieval.searches(searched.batch, corpus, depth)
+            ranked = searches(retrieval, searched.batch, corpus, depth)
         else:
-            of_texts = retrieval.searches(searched.batch, corpus, pooled(depth, retrieval.k))
+            of_texts = searches(retrieval, searched.batch, corpus, pooled(depth, retrieval.k))
             ranked = {search: fused_by_question(each, searched.question, corpus, retrieval.k) for search, each in of_texts.items()}
         for search, ranking in ranked.items():
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
             draft.table(f"{search}_about", ranking.queries)
             draft.array(f"{search}_seconds", ranking.seconds)
+            if configuration.retrieval.fuses:
+                draft.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
 
 def query_batch(inputs: Inputs) -> QueryBatch:
-    """Return the questions as they were asked, with their vectors if the configuration embeds them."""
+    """Return the questions as they were asked with their filters, and with their vectors if the configuration embeds them."""
     return original_queries(inputs.run, inputs.entries)
 
 
@@ -81,10 +84,10 @@ def corpus_of(run: RunContext, entries: Entries) -> Corpus:
     A damaged index is rebuilt.
     """
     chunks, table = run.chunks(entries["chunks"][""]), entries["chunks"][""].table("chunks")
-    embedded = {"vectors": np.asarray(entries["vectors"][""].array("vectors"))} if "vectors" in entries else {}
+    vectors = np.asarray(entries["vectors"][""].array("vectors")) if "vectors" in entries else np.zeros((0, 0), dtype=np.float32)
     index = entries["index"][""].folder if "index" in entries else None
     if index is not None:
-        ensure_index(index, chunks, embedded["vectors"])
+        ensure_index(index, chunks, vectors)
     return Corpus(
         ids=chunks.ids,
         doc=table["doc"].to_numpy(np.int64),
@@ -94,7 +97,7 @@ def corpus_of(run: RunContext, entries: Entries) -> Corpus:
         document_breakers=tie_breakers([document.doc_id for document in run.dataset.documents]),
         texts=chunks.inputs,
         index=index,
-        **embedded,
+        vectors=vectors,
     )
 
 
