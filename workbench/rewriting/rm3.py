@@ -19,8 +19,8 @@ Weights = Mapping[str, float]
 class RM3Rewriter(FeedbackRewriter):
     """A relevance model of the best chunks, mixed with the query (Lavrenko and Croft 2001; Abdul-Jaleel et al. 2004), for BM25.
 
-    A chunk's weight is its share of the scores of the best chunks. A word's is the mean, by these weights, of its share of each chunk's words.
-    The best words' weights are scaled to the sum 1, and `original` decides between them and the shares of the question's own words.
+    A chunk weighs its share of the best chunks' scores, and a word the mean share of the chunks' words, weighted by chunk. The `terms` heaviest
+    words are scaled to the sum 1. The new query is `original` times the shares of the question's own words plus the rest times these.
     """
 
     role: ClassVar[Literal["words", "vector"]] = "words"
