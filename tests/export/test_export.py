@@ -144,6 +144,41 @@ def test_every_question_gets_the_hits_that_the_sweep_delivered(outcome: Outcome,
         assert [score for _, score in found[one]] == pytest.approx([score for _, score in hits], abs=2e-6)
 
 
+# Searches in both ways, and reranks by every model that is there offline.
+BEYOND = [
+    {"kind": "hybrid", "k": 5, "rerank": "none"},
+    {"kind": "hybrid", "k": 5, "fusion": "weighted", "weights": {"dense": 0.7}, "rerank": {"kind": "late-interaction", "pool": 20}},
+    {"kind": "bm25", "k": 5, "rerank": {"kind": "mmr", "pool": 10}},
+]
+
+
+@pytest.fixture(scope="module")
+def beyond(outcome: Outcome) -> Outcome:
+    """Hybrid and reranked configurations whose chunks have headers, with tokens delivered."""
+    settings = outcome.experiment.settings | {"name": "beyond", "metrics": ["span_recall@300t"]}
+    settings["sweep"] = {"chunking": [{"kind": "hierarchical", "child": 64, "parent": 256, "enrich": True}], "retrieval": BEYOND}
+    finished = run_experiment(experiment_of(settings, "test"), outcome.context.workspace.outputs, lambda _: None)
+    assert not finished.failures
+    write_outputs(finished)
+    return finished
+
+
+@pytest.mark.parametrize("number", range(len(BEYOND)))
+def test_hybrid_and_reranked_configurations_answer_as_the_sweep_did(beyond: Outcome, tmp_path: Path, number: int) -> None:
+    result = beyond.results[number]
+    name = result.configuration.name
+    folder = export_configuration(beyond.folder, name, tmp_path / "chosen")
+    hits = pd.read_parquet(beyond.folder / "hits.parquet").query("configuration == @name and delivered")
+    questions = {query.query_id: query.text for query in beyond.context.dataset.queries}
+    answered = retrieved(folder, "retrieve(text)", questions)
+    assert len(answered) > 30
+    for query_id, passages in answered.items():
+        expected = hits[hits["query_id"] == query_id]
+        assert [one["chunk_id"] for one in passages] == expected["chunk_id"].tolist()
+        assert [one["end"] for one in passages] == expected["kept"].tolist()
+        assert [one["score"] for one in passages] == pytest.approx(expected["score"].tolist(), abs=1e-5)
+
+
 def test_the_packing_rule_and_the_printing_of_text_are_exported_as_they_are(exported: Callable[[str], Path]) -> None:
     folder = exported("hierarchical-64-256-bm25")
     for module in (packing, printable):

@@ -14,21 +14,17 @@ import numpy as np
 from workbench import printable
 from workbench.context import packing
 from workbench.core.files import store_errors
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
 from workbench.execution.local import check_code, context_of
 from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec, experiment_of
-from workbench.models.files import locate
+from workbench.export.components import write_components, write_lines
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.records import Chunk
-from workbench.retrieval.bm25 import BM25Retriever
-from workbench.retrieval.chroma_index import build_index
-from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
 
 _SETTINGS, _PROGRAM = "settings.json", "retrieve.py"
@@ -92,34 +88,18 @@ def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configurati
 
 
 def _write(run: RunContext, result: Result, folder: Path) -> None:
-    retrieval, embedding = result.configuration.retrieval, result.configuration.embedding
-    chunks = run.chunks(result.entry("chunks"))
+    configuration, chunks = result.configuration, run.chunks(result.entry("chunks"))
     # This order breaks ties.
     order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
-    if isinstance(retrieval, BM25Retriever):
-        settings, needed = retrieval.model_dump(), ["bm25s", "PyStemmer"]
-        texts = list(chunks.inputs)
-        retrieval.index([texts[place] for place in order]).save(str(folder / "index"))
-    elif isinstance(retrieval, DenseRetriever) and isinstance(embedding, SentenceTransformerEmbedder):
-        settings = retrieval.model_dump() | {"window": result.configuration.window, "query_prompt": embedding.prompt("query")}
-        needed = ["chromadb", "sentence-transformers", "torch"]
-        shutil.copytree(locate(embedding.model), folder / "model", ignore=shutil.ignore_patterns(".git*"))
-        build_index(folder / "collection", chunks, np.asarray(result.entry("vectors").array("vectors")))
-        (folder / "collection.lock").unlink(missing_ok=True)
-    else:
-        kinds = f"{retrieval.kind} with {embedding.kind if embedding else 'no embedder'}"
-        raise InputError(
-            f"{result.configuration.name} ({kinds}) cannot be exported", "choose a sentence-transformers or bm25 configuration"
-        )
+    settings, needed = write_components(configuration, result.entries, run.chunks(result.entry("chunks")), order, folder)
     passages = list(_passages(run, [chunks[place] for place in order.tolist()]))
-    lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
-    (folder / "passages.jsonl").write_text(lines, "utf-8")
-    budget = result.configuration.delivery(result.primary).tokens
+    write_lines(folder / "passages.jsonl", passages)
+    budget = configuration.delivery(result.primary).tokens
     if budget:
         starts, first = _token_starts(run, passages)
         np.savez_compressed(folder / "tokens.npz", starts=starts, first=first)
     content = {
-        "configuration": result.configuration.name,
+        "configuration": configuration.name,
         "dataset": run.dataset.name,
         **settings,
         "deliver": {"tokens": budget} if budget else None,
@@ -127,7 +107,8 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     (folder / _SETTINGS).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
     (folder / "requirements.txt").write_text("".join(pinned))
-    shutil.copyfile(Path(__file__).with_name(_PROGRAM), folder / _PROGRAM)
+    for program in (_PROGRAM, "searchers.py", "reorder.py"):
+        shutil.copyfile(Path(__file__).with_name(program), folder / program)
     for module in (packing, printable):
         shutil.copy(str(module.__file__), folder)
 

@@ -38,10 +38,14 @@ class Configuration:
         rerank: Reranker | None = None,
         rewrite: Rewriter | None = None,
     ) -> Self:
-        """Return a configuration named after its chunking, whose `tokens: model` counts in the vocabulary of the embedding model."""
+        """Return a configuration named after its chunking.
+
+        `tokens: model` counts in the vocabulary of the embedding model, and a reranker by its token vectors uses it too.
+        """
         counted = chunking.model_copy(update={"model": embedding.vocabulary})
         embedded = retrieval.needs_vectors or (rerank is not None and rerank.uses_vectors)
-        return cls(chunking.name, counted, embedding if embedded else None, retrieval, rerank, rewrite)
+        beside = rerank.beside(embedding) if rerank else None
+        return cls(chunking.name, counted, embedding if embedded else None, retrieval, beside, rewrite)
 
     @property
     def fault(self) -> str:
@@ -49,7 +53,8 @@ class Configuration:
         if self.rerank and self.rerank.pool < self.retrieval.k:
             return f"rerank {self.rerank.kind!r} has a pool of {self.rerank.pool}, and retrieval.k is {self.retrieval.k}; raise pool or lower k"
         headers = chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
-        return headers or self.retrieval.fault or (self.rewrite.fault(self.retrieval) if self.rewrite else "")
+        rewrite, rerank = self.rewrite.fault(self.retrieval) if self.rewrite else "", self.rerank.fault if self.rerank else ""
+        return headers or self.retrieval.fault or rewrite or rerank
 
     @property
     def components(self) -> Mapping[str, Component]:

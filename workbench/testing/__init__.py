@@ -8,6 +8,7 @@ The laws are functions, so that pytest can report each by its name:
 from workbench.testing.chunkers import CHUNKER_LAWS, check_chunker
 from workbench.testing.embedders import EMBEDDER_LAWS, check_embedder
 from workbench.testing.metrics import METRIC_LAWS, check_metric
+from workbench.testing.rerankers import RERANKER_LAWS, check_reranker
 from workbench.testing.retrievers import RETRIEVER_LAWS, check_retriever
 from workbench.testing.rewriters import REWRITER_LAWS, check_rewriter
 
@@ -15,11 +16,13 @@ __all__ = [
     "CHUNKER_LAWS",
     "EMBEDDER_LAWS",
     "METRIC_LAWS",
+    "RERANKER_LAWS",
     "RETRIEVER_LAWS",
     "REWRITER_LAWS",
     "check_chunker",
     "check_embedder",
     "check_metric",
+    "check_reranker",
     "check_retriever",
     "check_rewriter",
 ]

@@ -1,4 +1,4 @@
-"""The laws of components with settings: chunkers, embedders, retrievers and rewriters."""
+"""The laws of components with settings: chunkers, embedders, rerankers, retrievers and rewriters."""
 
 import json
 from collections.abc import Iterator
@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from workbench.chunking.base import Chunker
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder
+from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.rewriting.base import Rewriter
 from workbench.testing.law import law
 
-Component = Chunker | Embedder | Retriever | Rewriter
+Component = Chunker | Embedder | Reranker | Retriever | Rewriter
 
 
 @law
@@ -92,7 +93,7 @@ def variants(component: Component) -> Iterator[tuple[str, Component]]:
     """Yield copies that differ in one setting, with its name. The values are not validated; settings such as dictionaries are left out."""
     for name, field in type(component).model_fields.items():
         # A vocabulary is identified by its content. Neighbours are added to rankings later.
-        if name in ("kind", "neighbours") or (name == "model" and isinstance(component, Chunker)):
+        if name in ("kind", "neighbours") or field.exclude or (name == "model" and isinstance(component, Chunker)):
             continue
         other = _other(getattr(component, name), field.annotation)
         if other is not None:

@@ -1,0 +1,164 @@
+"""A rerank endpoint against a real server on the loopback: what is asked, what is believed, and one line for everything else."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.errors import ModelError, RunError, WorkbenchError
+from workbench.experiment.validate import component
+from workbench.reranking.base import Candidates
+from workbench.reranking.endpoint import EndpointReranker
+from workbench.reranking.registry import RERANKERS
+from workbench.storage.vector_cache import VectorCache
+
+from .conftest import RerankServer, relevance
+
+TEXTS = ["the cat sat", "on the mat", "a theory of everything", "short", "😀 naïve café"]
+Make = Callable[..., EndpointReranker]
+
+
+@pytest.fixture
+def make(rerank_server: RerankServer) -> Make:
+    return lambda **settings: EndpointReranker(**({"model": "small", "base_url": rerank_server.address, "retries": 1} | settings))
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> VectorCache:
+    return VectorCache(tmp_path / "vectors.sqlite")
+
+
+def candidates(query: str = "cats", texts: list[str] = TEXTS) -> Candidates:
+    return Candidates(query, texts, np.zeros(len(texts)))
+
+
+def kept(reranker: EndpointReranker, cache: VectorCache, *queries: str) -> int:
+    return len(cache.present(reranker._keys([(query, text) for query in queries for text in TEXTS])))
+
+
+def test_a_request_has_one_query_and_its_scores_are_matched_by_index(make, rerank_server, cache):
+    pools = [candidates("cats"), candidates("mats", TEXTS[:2]), candidates("cats", TEXTS[::-1])]
+    scores = make().scores(pools, cache)
+    for pool, found in zip(pools, scores, strict=True):
+        assert found == pytest.approx([relevance(pool.query, text) for text in pool.texts], abs=1e-6)
+    assert [(body["query"], sorted(body["documents"])) for body in rerank_server.asked] == [
+        ("cats", sorted(TEXTS)),
+        ("mats", sorted(TEXTS[:2])),
+    ]
+    assert [(body["model"], body["top_n"]) for body in rerank_server.asked] == [("small", 5), ("small", 2)]
+
+
+def test_a_request_has_at_most_batch_texts(make, rerank_server, cache):
+    (scores,) = make(batch_texts=2).scores([candidates()], cache)
+    assert scores == pytest.approx([relevance("cats", text) for text in TEXTS], abs=1e-6)
+    assert [len(body["documents"]) for body in rerank_server.asked] == [2, 2, 1]
+
+
+def test_scored_pairs_are_not_asked_for_again_by_a_larger_pool(make, rerank_server, cache):
+    make(pool=3).scores([candidates("cats", TEXTS[:3])], cache)
+    make(pool=5, timeout=9, retries=2).scores([candidates()], cache)
+    assert [sorted(body["documents"]) for body in rerank_server.asked] == [sorted(TEXTS[:3]), sorted(TEXTS[3:])]
+    make(model="other").scores([candidates()], cache)
+    assert len(rerank_server.asked[2]["documents"]) == 5
+
+
+def test_the_key_is_that_of_the_named_variable(make, rerank_server, cache, monkeypatch):
+    monkeypatch.setenv("MY_KEY", " sk-mine\n")
+    make(api_key_env="MY_KEY").scores([candidates()], cache)
+    assert rerank_server.headers[0]["authorization"] == "Bearer sk-mine"
+    assert "sk-mine" not in str(make(api_key_env="MY_KEY").identity())
+
+
+def test_only_a_server_on_this_machine_needs_no_key(make, cache):
+    with pytest.raises(
+        ModelError, match=r"rerank 'endpoint': small at http://192.0.2.1/v1 needs a key, and RERANK_API_KEY is not set; set"
+    ):
+        make(base_url="http://192.0.2.1/v1").scores([candidates()], cache)
+
+
+def test_a_key_in_the_place_of_its_name_is_refused_and_not_printed():
+    faults: list[str] = []
+    settings = {"kind": "endpoint", "model": "m", "base_url": "http://localhost:1", "api_key_env": "sk-very-secret"}
+    assert component("rerank", settings, RERANKERS, faults) is None
+    assert "never write a key here" in faults[0]
+    assert "secret" not in str(faults)
+
+
+def test_a_busy_server_is_asked_again(make, rerank_server, cache):
+    rerank_server.faults = [{"status": 429, "message": "slow down", "headers": {"retry-after": "0.01"}}]
+    (scores,) = make().scores([candidates()], cache)
+    assert scores == pytest.approx([relevance("cats", text) for text in TEXTS], abs=1e-6)
+    assert len(rerank_server.asked) == 2
+
+
+def test_a_server_that_hangs_is_given_up_after_the_timeout(make, rerank_server, cache):
+    rerank_server.faults, rerank_server.lasting = [{"hang": True}], True
+    with pytest.raises(RunError, match=r"failed 1 times, the last time with .*[tT]ime"):
+        make(timeout=0.3, retries=0).scores([candidates()], cache)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, r"refused the key \(401"),
+        (404, r"was not found \(404.*; check rerank.model and rerank.base_url"),
+        (422, r"refused the request \(422.*; check the settings of rerank"),
+        (503, r"failed 2 times, the last time with 503.*; check that the server runs"),
+    ],
+)
+def test_a_server_that_refuses_is_one_line(make, rerank_server, cache, status, said):
+    rerank_server.faults, rerank_server.lasting = [{"status": status, "message": "out of\nluck"}], True
+    with pytest.raises(WorkbenchError, match=said) as caught:
+        make().scores([candidates()], cache)
+    assert len(caught.value.lines) == 1
+
+
+def scored(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[list[dict[str, Any]]], object]:
+    return lambda results: {"results": change(results)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (scored(lambda good: good[1:]), "4 results for 5 texts, or not one for each index"),
+        (scored(lambda good: [*good, good[0]]), "6 results for 5 texts, or not one for each index"),
+        (scored(lambda good: [*good[1:], good[1]]), "5 results for 5 texts, or not one for each index"),
+        (scored(lambda good: [good[0] | {"index": 7}, *good[1:]]), "5 results for 5 texts, or not one for each index"),
+        (scored(lambda good: [{"relevance_score": 0.5}, *good[1:]]), "5 results for 5 texts, or not one for each index"),
+        (scored(lambda good: [{"index": good[0]["index"]}, *good[1:]]), "the relevance_score None"),
+        (scored(lambda good: [good[0] | {"relevance_score": float("nan")}, *good[1:]]), "the relevance_score nan"),
+        (scored(lambda good: [good[0] | {"relevance_score": "0.5"}, *good[1:]]), "the relevance_score '0.5'"),
+        (scored(lambda good: [good[0] | {"relevance_score": True}, *good[1:]]), "the relevance_score True"),
+        (scored(lambda _: [5]), "no list `results` of mappings"),
+        (scored(lambda _: None), "no list `results` of mappings"),
+        (lambda good: good, "no list `results` of mappings"),
+        (lambda _: "no", "no list `results` of mappings"),
+    ],
+)
+def test_a_reply_without_a_number_for_each_text_is_one_line_and_nothing_of_the_batch_is_kept(make, rerank_server, cache, answer, said):
+    rerank_server.faults = [{}, {"answer": answer}]
+    reranker = make(retries=0)
+    with pytest.raises(RunError) as caught:
+        reranker.scores([candidates("a"), candidates("b"), candidates("c")], cache)
+    assert f"rerank 'endpoint': small at {rerank_server.address} returned {said} for the query 'b'; check rerank.base_url" in str(
+        caught.value
+    )
+    assert len(caught.value.lines) == 1
+    assert (kept(reranker, cache, "a"), kept(reranker, cache, "b", "c")) == (5, 0)
+
+
+def test_a_score_too_large_to_rank_by_is_one_line(make, rerank_server, cache):
+    rerank_server.faults = [{"answer": scored(lambda good: [good[0] | {"relevance_score": 1e6}, *good[1:]])}]
+    with pytest.raises(RunError, match=r"rerank 'endpoint' gave the score 1000000.0 for"):
+        make().scores([candidates()], cache)
+    assert kept(make(), cache, "cats") == 0
+
+
+@pytest.mark.parametrize("address", ["ftp://localhost", "http://me:secret@localhost/v1", "http://localhost/v1?token=secret", ""])
+def test_an_address_is_one_without_a_password_or_a_query(address):
+    faults: list[str] = []
+    assert component("rerank", {"kind": "endpoint", "model": "m", "base_url": address}, RERANKERS, faults) is None
+    assert "base_url" in faults[0]
+    assert "secret" not in faults[0]

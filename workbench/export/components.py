@@ -1,0 +1,113 @@
+"""Write the retriever and the reranker of a configuration into an export, with the models and indexes that they use."""
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.embedding.late.windows import frame_of
+from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.errors import InputError
+from workbench.models.files import locate
+from workbench.models.tokenizers import Ints
+from workbench.pipeline.chunk_table import Chunks
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.stage import Entries
+from workbench.reranking.base import Reranker
+from workbench.reranking.cross_encoder import CrossEncoderReranker
+from workbench.reranking.late_interaction import LateInteractionReranker
+from workbench.reranking.mmr import MMRReranker
+from workbench.retrieval.base import Retriever
+from workbench.retrieval.bm25 import BM25Retriever
+from workbench.retrieval.chroma_index import build_index
+from workbench.retrieval.dense import DenseRetriever
+from workbench.retrieval.hybrid import HybridRetriever
+
+_WORDS, _MODEL, _VECTORS = ("bm25s", "PyStemmer"), ("sentence-transformers", "torch"), ("chromadb",)
+
+
+def write_lines(file: Path, rows: Iterable[object]) -> None:
+    """Write JSON Lines."""
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+
+
+def write_components(
+    configuration: Configuration, entries: Entries, chunks: Chunks, order: Ints, folder: Path
+) -> tuple[dict[str, Any], list[str]]:
+    """Write indexes, models and texts, with chunks in this order. Return the settings and the packages that they need.
+
+    Raises InputError for a configuration that runs only with Workbench or with a server.
+    """
+    texts = _Texts(configuration, chunks.inputs, order, folder)
+    settings, needed = texts.retriever(configuration.retrieval), list(texts.needed)
+    embedding = configuration.embedding
+    if isinstance(embedding, SentenceTransformerEmbedder):
+        settings["embedding"] = {"window": configuration.window, "query_prompt": embedding.prompt("query")}
+        _copy_model(embedding.model, folder / "model")
+        build_index(folder / "collection", chunks, np.asarray(entries["vectors"][""].array("vectors")))
+        (folder / "collection.lock").unlink(missing_ok=True)
+        needed += [*_VECTORS, *_MODEL]
+    settings["rerank"] = texts.reranker(configuration.rerank) if configuration.rerank else None
+    if isinstance(configuration.rerank, CrossEncoderReranker | LateInteractionReranker):
+        needed += _MODEL
+    return settings, list(dict.fromkeys(needed))
+
+
+class _Texts:
+    """The texts of a configuration's chunks in the export's order, and what is made of them."""
+
+    def __init__(self, configuration: Configuration, inputs: Sequence[str], order: Ints, folder: Path) -> None:
+        self._configuration, self._folder = configuration, folder
+        self._texts = [inputs[place] for place in order.tolist()]
+        self.needed: list[str] = []
+
+    def retriever(self, retriever: Retriever, name: str = "index") -> dict[str, Any]:
+        """Write a retriever's own index. Return its settings."""
+        settings = retriever.model_dump(mode="json")
+        if isinstance(retriever, BM25Retriever):
+            retriever.index(self._texts).save(str(self._folder / name))
+            self.needed += _WORDS
+            return settings | {"index": name}
+        if isinstance(retriever, HybridRetriever):
+            members = {each: self.retriever(member, f"{name}-{number}") for number, (each, member) in enumerate(retriever.retrievers)}
+            return settings | {"retrievers": members}
+        if isinstance(retriever, DenseRetriever) and isinstance(self._configuration.embedding, SentenceTransformerEmbedder):
+            return settings
+        embedding = self._configuration.embedding
+        raise self._refused(f"{retriever.kind} with {embedding.kind if embedding else 'no embedder'}")
+
+    def reranker(self, reranker: Reranker) -> dict[str, Any]:
+        """Write the texts and the model of a reranker. Return its settings."""
+        settings: dict[str, Any] = {"kind": reranker.kind, "pool": reranker.pool}
+        write_lines(self._folder / "texts.jsonl", self._texts)
+        if isinstance(reranker, MMRReranker) and isinstance(self._configuration.embedding, SentenceTransformerEmbedder):
+            return settings | {"relevance": reranker.relevance}
+        if isinstance(reranker, CrossEncoderReranker):
+            _copy_model(reranker.model, self._folder / "reranker")
+            return settings | {"folder": "reranker", "window": reranker.window()}
+        if isinstance(reranker, LateInteractionReranker):
+            return settings | self._late_interaction(reranker.token_embedder)
+        raise self._refused(f"rerank {reranker.kind}")
+
+    def _late_interaction(self, embedder: SentenceTransformerEmbedder) -> dict[str, Any]:
+        own = self._configuration.embedding
+        name = "model" if isinstance(own, SentenceTransformerEmbedder) and own.model == embedder.model else "reranker"
+        if name != "model":
+            _copy_model(embedder.model, self._folder / name)
+        prompts = {"query": embedder.prompt("query"), "document": embedder.prompt("document")}
+        frames = {role: frame_of(embedder.model, embedder.window(), prompt) for role, prompt in prompts.items()}
+        counts = {role: [len(frame.before), len(frame.after)] for role, frame in frames.items()}
+        return {"folder": name, "window": embedder.window(), "prompts": prompts, "frame": counts}
+
+    def _refused(self, what: str) -> InputError:
+        return InputError(
+            f"{self._configuration.name} ({what}) cannot be exported",
+            "choose a configuration of sentence-transformers, bm25 or hybrid, reranked by mmr, late-interaction or cross-encoder",
+        )
+
+
+def _copy_model(model: str, folder: Path) -> None:
+    shutil.copytree(locate(model), folder, ignore=shutil.ignore_patterns(".git*"))
