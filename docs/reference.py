@@ -25,6 +25,7 @@ from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.registry import KINDS
 from workbench.results.history import SCHEMA
 from workbench.retrieval.registry import RETRIEVERS
+from workbench.rewriting.registry import REWRITERS
 from workbench.schemas import SCHEMAS
 
 FOLDER = Path(__file__).with_name("reference")
@@ -34,10 +35,18 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "chunking": CHUNKERS.builtin,
     "embedding": EMBEDDERS.builtin,
     "retrieval": RETRIEVERS.builtin,
+    "rewrite": REWRITERS.builtin,
 }
 # Filled in by the experiment, not by a person.
 INTERNAL = {("chunking", "model")}
-TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
+TYPES = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "object": "mapping",
+    "array": "mapping",
+}
 
 
 def rows(stage: str, component: type[BaseModel]) -> dict[str, tuple[str, ...]]:

@@ -35,6 +35,8 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "retrieval": "the kind of retriever",
         "retriever": "the name of one of the fused retrievers",
         "rerank": "the kind of reranker",
+        "rewrite": "the kind of rewriter",
+        "role": "what the text is: `query` or `document`, a text embedded in this role; `words` or `vector`, a description of an expanded query",
         "search": "the search that was evaluated: `exact` or `ann`",
         "slice": "`all`, or the questions with `field=value`",
         "state": "`scored`, `unscored` or `not_applicable`",
@@ -52,6 +54,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "found": "the number that has the fault",
         "kept": "the end of the part that was delivered; `start` if none was",
         "n": "the number of scored questions",
+        "number": "the number of the text among those of the question, from 0",
         "need": "the piece of evidence, numbered from 0; -1 for a missed document",
         "of": "the number that was examined",
         "queries": "the number of questions that the proxy answered",
@@ -97,6 +100,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
     "Int64": {
         "k": "the setting `k`: the number of chunks delivered, unless `token_budget` is set",
         "pool": "the number of chunks that the reranker orders again",
+        "neighbours": "the number of chunks before and after each hit that are delivered with it",
         "overlap": "the overlap of neighbouring chunks",
         "size": "the largest size of a chunk",
         "token_budget": "the number of tokens to deliver; missing if k chunks are delivered",
@@ -173,7 +177,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "configuration, failed ones last",
             "configuration chunking size overlap tokens_counted enrich embedding pooling window retrieval search k chunks tokens "
             "truncated_tokens truncated_chunks delivered_tokens context_tokens tied_queries error "
-            "token_budget delivered_chunks unfilled_queries k_tokens rerank pool",
+            "token_budget delivered_chunks unfilled_queries k_tokens rerank pool rewrite neighbours",
             chunks=("Int64", _PHRASES["chunks"]),
             tokens=("Int64", "the number of tokens of all chunks' inputs"),
         ),
@@ -214,6 +218,13 @@ SCHEMAS: dict[str, TableSchema] = {
             "configuration and number of tokens",
             "configuration tokens chunks",
             chunks=("int64", "the number of chunks with this many tokens"),
+        ),
+        _schema(
+            "rewrites",
+            "configuration and text that is searched in place of a question, if any configuration rewrites questions",
+            "configuration query_id number text role",
+            required=False,
+            text=("str", "the text, `word^weight …` of weighted words, or the chunks towards which a vector was moved"),
         ),
         _schema(
             "screening",

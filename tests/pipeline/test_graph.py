@@ -93,5 +93,9 @@ def test_stages_that_need_each_other_are_refused(keys: Keys) -> None:
 
 
 def test_a_stage_follows_its_inputs(few: Outcome) -> None:
-    order = list(Graph(few.context, dict(STAGES.builtin)).stages)
+    graph = Graph(few.context, dict(STAGES.builtin))
+    needed = {node.stage for node in graph.nodes(DENSE)}
+    order = [stage for stage in graph.stages if stage in needed]
     assert order == ["chunks", "queries", "vectors", "index", "chunk_faults", "hits", "scores", "explanations"]
+    places = {name: place for place, name in enumerate(graph.stages)}
+    assert all(places[need] < places[name] for name, stage in graph.stages.items() for need in stage.inputs if need in places)

@@ -45,6 +45,15 @@ def slices(run: RunTables) -> Mapping[str, Bools]:
     return query_slices(metadata(run), len(run.questions))
 
 
+def rewrites(run: RunTables, configuration: str) -> dict[str, list[str]]:
+    """The texts searched in place of each question, by its id. Empty without a rewriter."""
+    texts: dict[str, list[str]] = {}
+    rows = run.of("rewrites", configuration)
+    for query_id, text in zip(rows["query_id"], rows["text"], strict=True):
+        texts.setdefault(query_id, []).append(text)
+    return texts
+
+
 def holding_half(run: RunTables, metric: str) -> int | None:
     """The number of documents that half of the questions scored by a metric are about, if they are few: the rest counts little in means.
 

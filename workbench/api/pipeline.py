@@ -10,6 +10,7 @@ import numpy as np
 from workbench.api.arguments import require
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
+from workbench.context.neighbours import with_neighbours
 from workbench.context.packing import pack
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
@@ -167,6 +168,7 @@ class Index:
             batch = replace(batch, vectors=configuration.embedding.encode([query], "query"))
         retriever = configuration.retrieval.model_copy(update={} if k is None else {"k": k})
         ranked = retriever.retrieve(batch, self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
+        ranked = with_neighbours(ranked, self._corpus.doc, retriever.neighbours)
         rows = ranked["chunk"].to_numpy(np.int64)
         packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], *cut)
         columns = rows, packed.delivered_tokens, ranked["score"].to_numpy()

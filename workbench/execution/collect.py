@@ -52,7 +52,9 @@ def collect(outcome: Outcome) -> RunTables:
             dataset, context.labels, [result.entry("explanations").table("context") for result in outcome.results]
         ),
     }
-    sources |= {name: partial(_joined, outcome, name) for name in tables.CONFIGURATION_TABLES}
+    sources |= {name: partial(_joined, outcome, name) for name in tables.CONFIGURATION_TABLES if name != "rewrites"}
+    if any(result.configuration.rewrite for result in outcome.results):
+        sources["rewrites"] = partial(_joined, outcome, "rewrites")
     if screening is not None:
         sources["screening"] = lambda _: pd.DataFrame(map(asdict, screening.rows)).assign(
             queries=screening.queries, metric=screening.metric

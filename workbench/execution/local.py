@@ -17,6 +17,7 @@ from workbench.pipeline.graph import Graph
 from workbench.printable import printable
 from workbench.records import Dataset
 from workbench.results.run_tables import RunMark, run_mark
+from workbench.rewriting.base import TextRewriter
 
 _WITHOUT_SPANS = "ndcg@10"
 
@@ -56,6 +57,9 @@ class Outcome:
 def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
     """Return the run context with the experiment's dataset and all metrics to compute."""
     dataset = experiment.dataset.load()
+    for configuration in experiment.configurations:
+        if isinstance(configuration.rewrite, TextRewriter):
+            configuration.rewrite.check_questions(dataset.queries)
     primary = primary_of(experiment, dataset)
     added = [primary, Metric.parse("judged@10")]
     if dataset.needs:

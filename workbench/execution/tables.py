@@ -16,9 +16,11 @@ from workbench.metrics.delivery import delivered_ends
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.inputs import Labels
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.searched_queries import REWRITES
 from workbench.pipeline.stages.vectors import input_lengths
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED, empty
+from workbench.retrieval.base import added_seconds
 from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
 from workbench.statistics.clusters import query_clusters, weighted
@@ -149,18 +151,19 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     timings: dict[str, float] = {}
     for stage, seconds in result.seconds.items():
         timings |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
-    timings |= _latencies("question", _question_seconds(result))
+    steps = _steps(result)
+    timings |= _latencies("question", added_seconds(list(steps.values())))
     searches = result.hits.values("searches")
     for search, step in (("exact", "exact"), ("ann", "chroma")):
         timings |= _latencies(step, _passes(result.hits.array(f"{search}_seconds"))) if search in searches["names"] else {}
-    for reranking in _rerank_seconds(result):
-        timings |= _latencies("rerank", reranking)
+    for step in ("rewrite", "rerank"):
+        timings |= _latencies(step, steps[step]) if step in steps else {}
     if "vectors" in result.entries:
         encoded = result.entry("vectors")
         spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
         timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
-        timings |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", _passes(result.entry("queries").array("seconds")))
+        timings |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", steps["embed"])
     if searches["overlap"] is not None:
         timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
@@ -168,23 +171,18 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     return pd.DataFrame(timings.items(), columns=["name", "value"])
 
 
-def _question_seconds(result: Result) -> Floats:
-    """Return the seconds of embedding, search and reranking for up to 50 questions: float64 (passes, questions)."""
-    search = _passes(result.hits.array(f"{result.configuration.retrieval.evaluated}_seconds"))
-    steps = [
-        search,
-        *([_passes(result.entry("queries").array("seconds"))] if "queries" in result.entries else []),
-        *_rerank_seconds(result),
-    ]
-    passes, questions = np.min([step.shape for step in steps], axis=0)
-    return np.asarray(sum(step[:passes, :questions] for step in steps))
-
-
-def _rerank_seconds(result: Result) -> list[Floats]:
-    """Return the seconds of reranking, float64 (passes, questions), in a list that is empty without a reranker."""
-    if "reranked" not in result.entries:
-        return []
-    return [_passes(result.entry("reranked").array(f"{result.configuration.retrieval.evaluated}_seconds"))]
+def _steps(result: Result) -> dict[str, Floats]:
+    """Return the seconds of each step of up to 50 questions, float64 (passes, questions). A step whose time is not known is left out."""
+    search = f"{result.configuration.retrieval.evaluated}_seconds"
+    places = {
+        "rewrite": [("rewritten", "seconds"), ("feedback", "seconds")],
+        "embed": [("rewritten_vectors", "seconds"), ("queries", "seconds")],
+        "search": [("hits", search)],
+        "rerank": [("reranked", search)],
+    }
+    stages = {step: next((each for each in stored if each[0] in result.entries), None) for step, stored in places.items()}
+    seconds = {step: _passes(result.entry(place[0]).array(place[1])) for step, place in stages.items() if place}
+    return {step: each for step, each in seconds.items() if step != "rewrite" or each.size}
 
 
 def _passes(seconds: Floats) -> Floats:
@@ -201,6 +199,14 @@ def _latencies(step: str, seconds: Floats) -> dict[str, float]:
         if len(passes) > 1:
             latencies |= {f"{name}_low": float(passes.min()), f"{name}_high": float(passes.max())}
     return latencies
+
+
+def rewrites_table(context: RunContext, result: Result) -> pd.DataFrame:
+    """Return what was searched for each question in place of its text. Empty without a rewriter."""
+    if (stage := next((name for name in ("rewritten", "feedback") if name in result.entries), None)) is None:
+        return pd.DataFrame({"query_id": [], "number": [], "text": [], "role": []})
+    rows = result.entry(stage).table(REWRITES)
+    return rows.assign(query_id=context.query_ids[rows["query"]], text=[plain(text) for text in rows["text"]])
 
 
 def context_table(context: RunContext, result: Result) -> pd.DataFrame:
@@ -261,6 +267,8 @@ def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
         "retrieval": retrieval.kind,
         "search": retrieval.evaluated,
         "k": retrieval.k,
+        "rewrite": configuration.rewrite.kind if configuration.rewrite else None,
+        "neighbours": retrieval.neighbours,
         "rerank": configuration.rerank.kind if configuration.rerank else None,
         "pool": configuration.rerank.pool if configuration.rerank else None,
         "chunks": len(chunks),
@@ -288,4 +296,5 @@ CONFIGURATION_TABLES: Mapping[str, Callable[[RunContext, Result], pd.DataFrame]]
     "query_details": query_details_table,
     "chunk_faults": chunk_faults_table,
     "chunk_lengths": chunk_lengths_table,
+    "rewrites": rewrites_table,
 }

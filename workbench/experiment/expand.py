@@ -14,15 +14,17 @@ from workbench.experiment.validate import Settings, component, is_mapping, unkno
 from workbench.pipeline.configuration import Configuration
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
+from workbench.rewriting.registry import REWRITERS
 
 STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "chunking": CHUNKERS,
     "embedding": EMBEDDERS,
     "retrieval": RETRIEVERS,
+    "rewrite": REWRITERS,
     "rerank": RERANKERS,
 }
-# Stages that a configuration can leave out, by `none` or null, and how that is written.
-OPTIONAL = ("rerank",)
+# Stages that a configuration can leave out, by `none` or null, and how that is written. Each can also be a key of retrieval.
+OPTIONAL = ("rewrite", "rerank")
 NONE: Settings = {"kind": "none"}
 # Each has a notebook and rows in every table. A few short lists multiply to millions.
 MOST_CONFIGURATIONS = 10_000
@@ -30,9 +32,10 @@ DEFAULTS: dict[str, Settings] = {
     "chunking": {"kind": "fixed", "size": 256},
     "embedding": {"kind": "sentence-transformers"},
     "retrieval": {"kind": "dense"},
+    "rewrite": NONE,
     "rerank": NONE,
 }
-_EXAMPLES = {"rerank": {"kind": "late-interaction"}}
+_EXAMPLES = {"rewrite": {"kind": "rm3"}, "rerank": {"kind": "late-interaction"}}
 
 
 def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configuration, ...]:
@@ -47,16 +50,17 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
     chunkings, embeddings = (
         [made for choice in choices[stage] for made in _made(stage, choice, faults)] for stage in ("chunking", "embedding")
     )
-    chains = _chains(choices["retrieval"], choices["rerank"], faults)
-    if "rerank" in pipeline | sweep and any("rerank" in choice for choice in choices["retrieval"]):
-        faults.append("rerank is a key of retrieval and a stage of its own; keep one of them")
+    chains = _chains(choices, faults)
+    for stage in OPTIONAL:
+        if stage in pipeline | sweep and any(stage in choice for choice in choices["retrieval"]):
+            faults.append(f"{stage} is a key of retrieval and a stage of its own; keep one of them")
     number = len(chunkings) * len(embeddings) * len(chains)
     if number > MOST_CONFIGURATIONS:
         faults.append(f"the experiment has {number} configurations; at most {MOST_CONFIGURATIONS} can be compared")
         return ()
     configurations = []
-    for chunking, (number, embedding), (retrieval, rerank) in itertools.product(chunkings, enumerate(embeddings), chains):
-        configuration = Configuration.of(chunking, embedding, retrieval, rerank)
+    for chunking, (number, embedding), (retrieval, *optional) in itertools.product(chunkings, enumerate(embeddings), chains):
+        configuration = Configuration.of(chunking, embedding, retrieval, **dict(zip(OPTIONAL, optional, strict=True)))
         # Without vectors there is one configuration, no matter how many embedders are swept.
         if configuration.embedding or number == 0:
             configurations.append(configuration)
@@ -64,15 +68,14 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
     return named(configurations, faults)
 
 
-def _chains(retrievals: Sequence[Settings], reranks: Sequence[Settings], faults: list[str]) -> list[tuple[Any, Any]]:
-    """Return every retriever with each of its rerankers, or with None: the key `rerank` of its settings, else the stage `rerank`."""
-    rerankers = [made for choice in reranks for made in _made("rerank", choice, faults)]
+def _chains(choices: Mapping[str, Sequence[Settings]], faults: list[str]) -> list[tuple[Any, ...]]:
+    """Return every retriever with each choice of the optional stages, or None for one left out: a key of its settings, else the stage."""
+    axes = {stage: [made for choice in choices[stage] for made in _made(stage, choice, faults)] for stage in OPTIONAL}
     chains = []
-    for choice in retrievals:
-        own = [_optional(choice["rerank"])] if "rerank" in choice else None
-        retrievers = _made("retrieval", {key: value for key, value in choice.items() if key != "rerank"}, faults)
-        following = rerankers if own is None else [made for settings in own for made in _made("rerank", settings, faults)]
-        chains += list(itertools.product(retrievers, following))
+    for choice in choices["retrieval"]:
+        retrievers = _made("retrieval", {key: value for key, value in choice.items() if key not in OPTIONAL}, faults)
+        own = {stage: _made(stage, _optional(choice[stage]), faults) for stage in OPTIONAL if stage in choice}
+        chains += list(itertools.product(retrievers, *(own.get(stage, axes[stage]) for stage in OPTIONAL)))
     return chains
 
 
@@ -130,7 +133,7 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
         # A wrong value is an error even if every item of the axis replaces it.
         for choice in _choices(f"pipeline.{stage}", default, {}, faults):
             if choice != NONE:
-                without = {key: value for key, value in choice.items() if (stage, key) != ("retrieval", "rerank")}
+                without = {key: value for key, value in choice.items() if stage != "retrieval" or key not in OPTIONAL}
                 component(stage, {"kind": usual["kind"]} | without, STAGES[stage], faults, partial=True)
     else:
         lists = [key for key, value in default.items() if isinstance(value, list)]

@@ -19,6 +19,7 @@ _USUAL = (
     ("backend", "auto"),
     ("pooling", "standard"),
     ("fusion", "rrf"),
+    ("neighbours", 0),
 )
 # Fields whose values appear without the field's name.
 _PLAIN = ("kind", "model", "search", "backend", "pooling", "fusion")
@@ -69,7 +70,8 @@ def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
         if stage != "chunking":
             fields |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
     # A stage that a configuration leaves out differs from any kind.
-    fields.setdefault(("rerank", "kind"), None)
+    for stage in ("rewrite", "rerank"):
+        fields.setdefault((stage, "kind"), None)
     return fields
 
 

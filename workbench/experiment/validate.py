@@ -15,6 +15,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
+from workbench.rewriting.base import Rewriter
 
 Settings = dict[str, Any]
 # The components that a component can contain.
@@ -100,9 +101,9 @@ def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
-    """Return whether the model of an embedder or a reranker allows its settings, and add a fault if it does not."""
+    """Return whether the files of an embedder, a rewriter or a reranker allow its settings, and add a fault if they do not."""
     try:
-        if isinstance(made, Embedder | Reranker):
+        if isinstance(made, Embedder | Rewriter | Reranker):
             made.check()
     except InputError as error:
         faults.append(f"{stage}: {error}")

@@ -12,6 +12,7 @@ from workbench.metrics.case import Cut
 from workbench.metrics.names import Metric
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
+from workbench.rewriting.base import Rewriter
 
 
 @dataclass(frozen=True)
@@ -26,16 +27,25 @@ class Configuration:
     embedding: Embedder | None
     retrieval: Retriever
     rerank: Reranker | None = None
+    rewrite: Rewriter | None = None
 
     @classmethod
-    def of(cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever, rerank: Reranker | None = None) -> Self:
+    def of(
+        cls,
+        chunking: Chunker,
+        embedding: Embedder,
+        retrieval: Retriever,
+        rerank: Reranker | None = None,
+        rewrite: Rewriter | None = None,
+    ) -> Self:
         """Return a configuration named after its chunking.
 
         `tokens: model` counts in the vocabulary of the embedding model, and a reranker by its token vectors uses it too.
         """
         counted = chunking.model_copy(update={"model": embedding.vocabulary})
         embedded = retrieval.needs_vectors or (rerank is not None and rerank.uses_vectors)
-        return cls(chunking.name, counted, embedding if embedded else None, retrieval, rerank.beside(embedding) if rerank else None)
+        beside = rerank.beside(embedding) if rerank else None
+        return cls(chunking.name, counted, embedding if embedded else None, retrieval, beside, rewrite)
 
     @property
     def fault(self) -> str:
@@ -43,7 +53,8 @@ class Configuration:
         if self.rerank and self.rerank.pool < self.retrieval.k:
             return f"rerank {self.rerank.kind!r} has a pool of {self.rerank.pool}, and retrieval.k is {self.retrieval.k}; raise pool or lower k"
         headers = chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
-        return headers or self.retrieval.fault or (self.rerank.fault if self.rerank else "")
+        rewrite, rerank = self.rewrite.fault(self.retrieval) if self.rewrite else "", self.rerank.fault if self.rerank else ""
+        return headers or self.retrieval.fault or rewrite or rerank
 
     @property
     def components(self) -> Mapping[str, Component]:
@@ -52,6 +63,7 @@ class Configuration:
             "chunking": self.chunking,
             "embedding": self.embedding,
             "retrieval": self.retrieval,
+            "rewrite": self.rewrite,
             "rerank": self.rerank,
         }
         return {stage: component for stage, component in stages.items() if component is not None}

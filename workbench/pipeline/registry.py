@@ -7,10 +7,13 @@ from workbench.pipeline.stage import Stage
 from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.chunks import ChunksStage
 from workbench.pipeline.stages.explanations import ExplanationsStage
+from workbench.pipeline.stages.feedback import FeedbackStage
 from workbench.pipeline.stages.hits import HitsStage
 from workbench.pipeline.stages.index import IndexStage
+from workbench.pipeline.stages.neighbours import NeighboursStage
 from workbench.pipeline.stages.queries import QueriesStage
 from workbench.pipeline.stages.reranked import RerankedStage
+from workbench.pipeline.stages.rewritten import RewrittenStage, RewrittenVectorsStage
 from workbench.pipeline.stages.scores import ScoresStage
 from workbench.pipeline.stages.vectors import VectorsStage
 
@@ -21,8 +24,12 @@ _BUILTIN: dict[str, Stage] = {
         VectorsStage(),
         QueriesStage(),
         IndexStage(),
+        RewrittenStage(),
+        RewrittenVectorsStage(),
+        FeedbackStage(),
         HitsStage(),
         RerankedStage(),
+        NeighboursStage(),
         ScoresStage(),
         ExplanationsStage(),
         ChunkFaultsStage(),

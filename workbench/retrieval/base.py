@@ -4,7 +4,7 @@ import hashlib
 import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -52,17 +52,37 @@ class DocumentFilters:
 class QueryBatch:
     """The q queries: their texts, and their vectors float32 (q, dimension) if the retriever uses them.
 
-    `filters` are applied by `retrieval.filtered`: a retriever gets queries without filters.
+    `filters` are applied by `retrieval.filtered`: a retriever gets queries without filters. A rewriter can give each query weighted `words`,
+    which retrievers of words search in place of the text. `members` has the queries that it changed for members of a retriever, by name.
     """
 
     texts: Sequence[str]
     vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     filters: DocumentFilters | None = None
+    words: Sequence[Mapping[str, float]] | None = None
+    members: Mapping[str, "QueryBatch"] = field(default_factory=dict)
 
     def some(self, queries: Ints) -> "QueryBatch":
         """Return the queries at these positions, without their filters."""
-        vectors = self.vectors[queries] if len(self.vectors) else self.vectors
-        return replace(self, texts=[self.texts[query] for query in queries.tolist()], vectors=vectors, filters=None)
+        places = queries.tolist()
+        return replace(
+            self,
+            texts=[self.texts[query] for query in places],
+            vectors=self.vectors[queries] if len(self.vectors) else self.vectors,
+            filters=None,
+            words=None if self.words is None else [self.words[query] for query in places],
+            members={name: batch.some(queries) for name, batch in self.members.items()},
+        )
+
+    def of(self, member: str) -> "QueryBatch":
+        """Return the queries for a member of a retriever."""
+        return self.members.get(member, self)
+
+    def with_member(self, path: Sequence[str], queries: "QueryBatch") -> "QueryBatch":
+        """Return the batch with the queries of a member, which is named by the path from the outermost retriever."""
+        if not path:
+            return queries
+        return replace(self, members={**self.members, path[0]: self.of(path[0]).with_member(path[1:], queries)})
 
 
 @dataclass(frozen=True)
@@ -162,6 +182,14 @@ class Retriever(Component, ABC):
         default=None,
         description="The tokens to deliver, such as `{tokens: 2000}`; by default those of a primary metric such as `span_recall@2000t`, else k chunks.",
     )
+    neighbours: int = Field(
+        default=0, ge=0, le=10, description="The number of chunks before and after each hit that are delivered with it, counted in k."
+    )
+
+    @property
+    def members(self) -> Mapping[str, "Retriever"]:
+        """Return the retrievers whose rankings this one combines, by name. They get their queries by `QueryBatch.of`."""
+        return {}
 
     @property
     def needs_vectors(self) -> bool:
@@ -185,9 +213,9 @@ class Retriever(Component, ABC):
     def identity(self) -> dict[str, Any]:
         """Return what determines a ranking besides chunks, vectors and queries, as canonical JSON: settings, version and model files.
 
-        Rankings do not depend on `deliver`.
+        Rankings do not depend on `deliver`, and `neighbours` are added to them later.
         """
-        identity = self.model_dump(mode="json", exclude={"deliver"}) | {"version": self.version}
+        identity = self.model_dump(mode="json", exclude={"deliver", "neighbours"}) | {"version": self.version}
         return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
 
     @property
@@ -202,6 +230,14 @@ class Retriever(Component, ABC):
     def searches(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
         """Return the rankings of all measured searches, including the chosen one."""
         return {self.evaluated: self.retrieve(queries, corpus, depth)}
+
+
+class LexicalRetriever(Retriever):
+    """A retriever that compares words, and searches the weighted words `queries.words` in place of the texts if a batch has them."""
+
+    @abstractmethod
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the words of each text in the form in which they are compared."""
 
 
 def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
@@ -219,6 +255,14 @@ def _seconds(search: Callable[[T], object], query: T) -> float:
     started = time.perf_counter()
     search(query)
     return time.perf_counter() - started
+
+
+def added_seconds(steps: Sequence[Floats]) -> Floats:
+    """Add the seconds of several steps, for the passes and queries that all of them timed: float64 (passes, queries)."""
+    # An entry of an earlier version has one pass, without its axis.
+    arrays = [np.atleast_2d(seconds).astype(np.float64) for seconds in steps]
+    passes, queries = np.min([seconds.shape for seconds in arrays], axis=0)
+    return np.asarray(sum(seconds[:passes, :queries] for seconds in arrays))
 
 
 def enough(positions: Ints, corpus: Corpus, depth: SearchDepth) -> Ints:

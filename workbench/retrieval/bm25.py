@@ -1,6 +1,6 @@
 """Rank chunks by BM25 over their texts: the baseline without a model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -8,14 +8,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, timed
-from workbench.retrieval.exhaustive import rank_all
+from workbench.retrieval.base import Corpus, LexicalRetriever, QueryBatch, Ranking, SearchDepth, timed
+from workbench.retrieval.exhaustive import ScoreBlock, rank_all
 from workbench.retrieval.rank import Floats
 
 _INDEXES: WeakKeyDictionary[Sequence[str], dict["BM25Retriever", Any]] = WeakKeyDictionary()
 
 
-class BM25Retriever(Retriever):
+class BM25Retriever(LexicalRetriever):
     """BM25 as Lucene computes it (Robertson and Zaragoza 2009; Kamphuis et al. 2020), by bm25s with stemmed words.
 
     A query finds only chunks that share a word with it. The defaults give NFCorpus nDCG@10 = .3218, like Anserini's flat index.
@@ -32,10 +32,16 @@ class BM25Retriever(Retriever):
         # A filter changes no statistics of words, as in Lucene.
         texts = corpus.texts if corpus.rows is None else corpus.all_texts
         index, rows = self._indexed(texts), slice(None) if corpus.rows is None else corpus.rows
-        words = self._words(queries.texts)
-        ranked = rank_all(lambda first, last: _scores(index, words[first:last], len(texts))[:, rows], len(words), corpus, depth, self.k)
         k = min(self.k, len(texts))
-        seconds = timed(lambda text: index.retrieve(self._words([text]), k=k, show_progress=False), queries.texts)
+        if queries.words is not None:
+            weighted = queries.words
+            score: ScoreBlock = lambda first, last: _weighted(index, weighted[first:last], len(texts))[:, rows]  # noqa: E731
+            seconds = timed(lambda one: np.argpartition(-_weighted(index, [one], len(texts))[0], k - 1)[:k], weighted)
+        else:
+            words = self.words(queries.texts)
+            score = lambda first, last: _scores(index, words[first:last], len(texts))[:, rows]  # noqa: E731
+            seconds = timed(lambda text: index.retrieve(self.words([text]), k=k, show_progress=False), queries.texts)
+        ranked = rank_all(score, len(queries.texts), corpus, depth, self.k)
         return replace(ranked, seconds=seconds)
 
     def _indexed(self, texts: Sequence[str]) -> Any:
@@ -53,10 +59,11 @@ class BM25Retriever(Retriever):
 
         index = bm25s.BM25(method="lucene", k1=self.k1, b=self.b)
         # Add an empty word, so that the vocabulary of a corpus of stop words is not empty.
-        index.index([words or [""] for words in self._words(texts)], show_progress=False)
+        index.index([words or [""] for words in self.words(texts)], show_progress=False)
         return index
 
-    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the stemmed words of each text without those that are ignored."""
         import bm25s
         import Stemmer
 
@@ -70,4 +77,13 @@ def _scores(index: Any, queries: list[list[str]], chunks: int) -> Floats:
     """Return BM25 of every chunk for each query, float64 (queries, chunks), or -inf if they share no word."""
     rows = [index.get_scores(words) if words else np.zeros(chunks) for words in queries]
     scores: Floats = np.array(rows, dtype=np.float64).reshape(len(queries), chunks)
+    return np.where(scores > 0, scores, -np.inf)
+
+
+def _weighted(index: Any, queries: Sequence[Mapping[str, float]], chunks: int) -> Floats:
+    """Return the sum of weight times BM25 over each query's words for every chunk, float64 (queries, chunks), or -inf as `_scores` does."""
+    scores = np.zeros((len(queries), chunks))
+    for row, words in zip(scores, queries, strict=True):
+        for word, weight in words.items():
+            row += weight * index.get_scores([word])
     return np.where(scores > 0, scores, -np.inf)

@@ -63,6 +63,11 @@ class HybridRetriever(Retriever):
     pool: int = Field(default=100, ge=1, le=1000, description="The number of chunks that each retriever contributes.")
 
     @property
+    def members(self) -> Mapping[str, Retriever]:
+        """Return the retrievers by name."""
+        return dict(self.retrievers)
+
+    @property
     def needs_vectors(self) -> bool:
         """Return whether one of the retrievers needs vectors."""
         return any(retriever.needs_vectors for _, retriever in self.retrievers)
@@ -107,7 +112,7 @@ class HybridRetriever(Retriever):
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
         shallow = SearchDepth(self.pool, 0, 1)
-        rankings = {name: retriever.retrieve(queries, corpus, shallow) for name, retriever in self.retrievers}
+        rankings = {name: retriever.retrieve(queries.of(name), corpus, shallow) for name, retriever in self.retrievers}
         pools = {name: ranking.hits[ranking.hits["rank"] <= self.pool] for name, ranking in rankings.items()}
         weights = dict.fromkeys(rankings, 1.0) | dict(self.weights)
         fused = reciprocal_ranks(pools, weights, self.constant) if self.fusion == "rrf" else weighted_scores(pools, weights)

@@ -10,6 +10,7 @@ from workbench.testing.embedders import EMBEDDER_LAWS, check_embedder
 from workbench.testing.metrics import METRIC_LAWS, check_metric
 from workbench.testing.rerankers import RERANKER_LAWS, check_reranker
 from workbench.testing.retrievers import RETRIEVER_LAWS, check_retriever
+from workbench.testing.rewriters import REWRITER_LAWS, check_rewriter
 
 __all__ = [
     "CHUNKER_LAWS",
@@ -17,9 +18,11 @@ __all__ = [
     "METRIC_LAWS",
     "RERANKER_LAWS",
     "RETRIEVER_LAWS",
+    "REWRITER_LAWS",
     "check_chunker",
     "check_embedder",
     "check_metric",
     "check_reranker",
     "check_retriever",
+    "check_rewriter",
 ]

@@ -1,4 +1,4 @@
-"""The laws of components with settings: chunkers, embedders, rerankers and retrievers."""
+"""The laws of components with settings: chunkers, embedders, rerankers, retrievers and rewriters."""
 
 import json
 from collections.abc import Iterator
@@ -12,9 +12,10 @@ from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
+from workbench.rewriting.base import Rewriter
 from workbench.testing.law import law
 
-Component = Chunker | Embedder | Reranker | Retriever
+Component = Chunker | Embedder | Reranker | Retriever | Rewriter
 
 
 @law
@@ -61,7 +62,7 @@ def the_version_is_part_of_the_identity(component: Component) -> Iterator[str]:
 
 
 @law
-def every_setting_is_part_of_the_identity(component: Chunker | Retriever) -> Iterator[str]:
+def every_setting_is_part_of_the_identity(component: Chunker | Retriever | Rewriter) -> Iterator[str]:
     """Another value of any setting gives another identity, so that no result is reused for it."""
     identity = identity_of(component)
     for name, other in variants(component):
@@ -91,8 +92,8 @@ def identity_of(component: Component) -> Any:
 def variants(component: Component) -> Iterator[tuple[str, Component]]:
     """Yield copies that differ in one setting, with its name. The values are not validated; settings such as dictionaries are left out."""
     for name, field in type(component).model_fields.items():
-        # A vocabulary is identified by its content.
-        if name == "kind" or field.exclude or (name == "model" and isinstance(component, Chunker)):
+        # A vocabulary is identified by its content. Neighbours are added to rankings later.
+        if name in ("kind", "neighbours") or field.exclude or (name == "model" and isinstance(component, Chunker)):
             continue
         other = _other(getattr(component, name), field.annotation)
         if other is not None:

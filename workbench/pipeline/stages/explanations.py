@@ -24,7 +24,7 @@ class ExplanationsStage(Stage):
     """
 
     name = "explanations"
-    inputs = ("labels", "chunks", "vectors", "hits", "reranked")
+    inputs = ("labels", "chunks", "vectors", "hits", "reranked", "neighbours")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
         """Return whether the run has a primary metric. A run that only screens explains nothing."""

@@ -1,6 +1,5 @@
 """Rank chunks and documents for each question."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,14 @@ import pandas as pd
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.searched_queries import original_queries, searched_queries
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.filtered import searches
+from workbench.retrieval.fusion import CONSTANT, POOL, fused_by_question, pooled
 from workbench.retrieval.rank import SEED, tie_breakers
+from workbench.rewriting.base import TextRewriter
 from workbench.storage.result_store import Draft
 
 _LISTED = 100
@@ -27,12 +29,13 @@ class HitsStage(Stage):
 
     name = "hits"
     version = 5
-    inputs = ("questions", "chunks", "vectors", "queries", "index")
+    inputs = ("questions", "chunks", "vectors", "queries", "index", "rewritten", "rewritten_vectors", "feedback")
     setting = "retrieval"
 
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
-        """Return the retriever's settings and models, and the seed that breaks ties."""
-        return {"retriever": configuration.retrieval.identity(), "ties": SEED}
+        """Return the retriever's settings and models, the seed that breaks ties, and how the rankings of several texts are fused."""
+        fused = {"fusion": [CONSTANT, POOL]} if isinstance(configuration.rewrite, TextRewriter) else {}
+        return {"retriever": configuration.retrieval.identity(), "ties": SEED, **fused}
 
     def demands(self, node: Node, run: RunContext) -> Any:
         """Return the depth to which metrics and delivery read rankings."""
@@ -41,9 +44,13 @@ class HitsStage(Stage):
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Rank chunks and documents for all queries with every search."""
-        configuration = inputs.configuration
-        corpus, depth = corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
-        ranked = searches(configuration.retrieval, query_batch(inputs), corpus, depth)
+        configuration, searched = inputs.configuration, searched_queries(inputs.run, inputs.entries)
+        retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
+        if searched.question is None:
+            ranked = searches(retrieval, searched.batch, corpus, depth)
+        else:
+            of_texts = searches(retrieval, searched.batch, corpus, pooled(depth, retrieval.k))
+            ranked = {search: fused_by_question(each, searched.question, corpus, retrieval.k) for search, each in of_texts.items()}
         for search, ranking in ranked.items():
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
@@ -56,9 +63,8 @@ class HitsStage(Stage):
 
 
 def query_batch(inputs: Inputs) -> QueryBatch:
-    """Return the queries with their filters, and with their vectors if the configuration embeds them."""
-    batch = QueryBatch([query.text for query in inputs.run.dataset.queries], filters=inputs.run.filters)
-    return replace(batch, vectors=np.asarray(inputs.entry("queries").array("vectors"))) if "queries" in inputs.entries else batch
+    """Return the questions as they were asked with their filters, and with their vectors if the configuration embeds them."""
+    return original_queries(inputs.run, inputs.entries)
 
 
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:

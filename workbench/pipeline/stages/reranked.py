@@ -51,5 +51,5 @@ def ranking_of(hits: Entry, search: str) -> Ranking:
 
 
 def final_hits(entries: Entries) -> Entry:
-    """Return the rankings that metrics read: after reranking, if the configuration has a reranker."""
-    return (entries.get("reranked") or entries["hits"])[""]
+    """Return the rankings that metrics read: after reranking and with neighbours, if the configuration has these."""
+    return (entries.get("neighbours") or entries.get("reranked") or entries["hits"])[""]

@@ -26,7 +26,7 @@ class ScoresStage(Stage):
 
     name = "scores"
     version = 3
-    inputs = ("labels", "chunks", "hits", "reranked")
+    inputs = ("labels", "chunks", "hits", "reranked", "neighbours")
 
     def parts(self, run: RunContext) -> Sequence[str]:
         """Return the names of the metrics."""

@@ -14,7 +14,7 @@ import pandas as pd
 from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.analysis.questions.passages import text_of
-from workbench.analysis.values import metadata, per_query
+from workbench.analysis.values import metadata, per_query, rewrites
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.core.formatting import plural, shortened
 from workbench.metrics.coverage import Floats
@@ -114,6 +114,8 @@ class _Source:
         query["s"] = {str(name): str(value) for name, value in fields if isinstance(value, _PLAIN) and len(str(value)) < _LONG}
         query |= {"a": question["answer"]} if question["answer"] else {}
         query |= {} if question["answerable"] else {"u": 1}
+        # By configuration what was searched in place of the question.
+        query |= {"w": [searched.get(query_id, []) for searched in self._rewrites]} if any(self._rewrites) else {}
         query["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, place]]
         query["m"] = [
             [
@@ -133,6 +135,10 @@ class _Source:
     @cached_property
     def _judgements(self) -> dict[str, list[list[Any]]]:
         return _by_query(self.run.judgements, "doc_id", "relevance")
+
+    @cached_property
+    def _rewrites(self) -> list[dict[str, list[str]]]:
+        return [rewrites(self.run, name) for name in self.names]
 
     @cached_property
     def _misses(self) -> list[dict[str, list[list[Any]]]]:

@@ -1,12 +1,15 @@
 """Questions of one configuration: a table of all, and the worst with their delivered chunks."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from workbench.analysis.questions.worst_queries import ShownChunk, ShownNeed, ShownQuery, worst_queries
-from workbench.analysis.values import per_query
+from workbench.analysis.values import per_query, rewrites
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import question_row, text, words
-from workbench.report.model import Block, Column, Fold, Prose, Table, Term, Terms
+from workbench.report.model import Block, Cell, Column, Fold, Prose, Table, Term, Terms
 from workbench.results.run_tables import RETRIEVED, RunTables
 
 _MOST_METRICS = 4
@@ -20,14 +23,16 @@ def questions_table(run: RunTables, configuration: str, most: int = 100) -> Tabl
     first = values[metrics[0]] * (1 if run.primary.higher_is_better else -1)
     # NaN sorts to the end.
     order = np.argsort(first, kind="stable")
-    notes, rows = _notes(run, configuration), []
+    notes, searched, rows = _notes(run, configuration), rewrites(run, configuration), []
     for place in order[:most].tolist():
         question = run.questions.iloc[place]
         query_id = str(question["query_id"])
-        rows.append(question_row(query_id, [values[metric][place] for metric in metrics], str(question["text"]) + notes.get(query_id, "")))
+        row = question_row(query_id, [values[metric][place] for metric in metrics], str(question["text"]) + notes.get(query_id, ""))
+        rows.append(replace(row, cells=[*row.cells, Cell(" | ".join(searched.get(query_id, ())))]) if searched else row)
     shown = f"the {count(most)} worst of {count(len(order))}" if len(order) > most else "worst first"
     caption = f"Questions by {run.primary}, {shown}"
-    return Table(caption, [words("question"), *map(Column, metrics), text("text")], rows)
+    columns = [words("question"), *map(Column, metrics), text("text"), *([text("searched instead")] if searched else [])]
+    return Table(caption, columns, rows)
 
 
 def worst(run: RunTables, configuration: str) -> list[Block]:
@@ -35,8 +40,8 @@ def worst(run: RunTables, configuration: str) -> list[Block]:
     queries = worst_queries(run, configuration, _WORST)
     if not queries:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
-    answers = dict(zip(run.questions["query_id"], run.questions["answer"], strict=True))
-    return [_question(run, query, str(answers[query.query_id] or "")) for query in queries]
+    answers, searched = dict(zip(run.questions["query_id"], run.questions["answer"], strict=True)), rewrites(run, configuration)
+    return [_question(run, query, str(answers[query.query_id] or ""), searched.get(query.query_id, [])) for query in queries]
 
 
 def _notes(run: RunTables, configuration: str) -> dict[str, str]:
@@ -46,10 +51,11 @@ def _notes(run: RunTables, configuration: str) -> dict[str, str]:
     return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
 
 
-def _question(run: RunTables, query: ShownQuery, answer: str) -> Fold:
+def _question(run: RunTables, query: ShownQuery, answer: str, searched: Sequence[str]) -> Fold:
     expected = f" · expected: {answer}" if answer else ""
     chunks = [term for chunk in query.chunks for term in (*_skipped(chunk.skipped), _chunk(chunk))]
-    blocks: list[Block] = [Prose("Evidence needed"), Terms([_need(need) for need in query.needs], label="delivered")] if query.needs else []
+    blocks: list[Block] = [Prose(f"Searched instead: {' | '.join(searched)}")] if searched else []
+    blocks += [Prose("Evidence needed"), Terms([_need(need) for need in query.needs], label="delivered")] if query.needs else []
     blocks += [Prose("Delivered, by rank"), Terms([*chunks, *_skipped(query.skipped)], label="evidence")] if chunks else []
     return Fold(query.text, blocks, f"{query.query_id} · {run.primary} {number(query.value)}{expected}", opened=True)
 

@@ -15,7 +15,7 @@ from workbench.results.run_tables import RunTables
 # A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
 WEAK = 0.25
 _MOST_ROWS = 100
-_STEPS = {"embed the question": "embed", "search exactly": "exact", "search in Chroma's index": "chroma"}
+_STEPS = {"rewrite the question": "rewrite", "embed the question": "embed", "search exactly": "exact", "search in Chroma's index": "chroma"}
 # The smallest change of a metric that three decimals show.
 _SHOWN = 5e-4
 

@@ -246,8 +246,10 @@ function column(data, query, number, place, change) {
   const evidence = query.n.flatMap((need) => grouped(need, 3));
   const lost = query.misses[place].map((row) => missed(data, query, row));
   const hits = grouped(query.h[place], 4).map((row) => hit(data, query, evidence, data.limits[place], row));
+  const searched = (query.w?.[place] ?? []).map((text) => make("li", { dir: "auto" }, text));
   return make("div", {},
     make("label", { for: `detail-${number}` }, number ? "beside it" : "configuration"), select,
+    ...(searched.length ? [make("h4", {}, "Searched instead of the question"), make("ul", { class: "missed" }, ...searched)] : []),
     make("h4", {}, lost.length ? "Missed" : "Nothing that was looked for was missed"), make("ul", { class: "missed" }, ...lost),
     make("h4", {}, `Retrieved, by rank; delivered: ${data.limits[place]}`), make("ol", { class: "hits" }, ...hits));
 }

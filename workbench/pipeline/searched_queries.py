@@ -1,0 +1,72 @@
+"""The queries that retrieval searches: the questions, or what a rewriter made of them. Written by one stage and read by others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from workbench.models.tokenizers import Ints
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Entries
+from workbench.retrieval.base import QueryBatch
+from workbench.rewriting.feedback import ExpandedQueries
+from workbench.storage.result_store import Draft, Entry
+
+REWRITES = "rewrites"
+
+
+@dataclass(frozen=True)
+class SearchedQueries:
+    """The queries to search, and the question (int64, queries) of each if a question has several."""
+
+    batch: QueryBatch
+    question: Ints | None = None
+
+
+def original_queries(run: RunContext, entries: Entries) -> QueryBatch:
+    """Return the questions with their filters, and with their vectors if the configuration embeds them."""
+    batch = QueryBatch([query.text for query in run.dataset.queries], filters=run.filters)
+    return replace(batch, vectors=np.asarray(entries["queries"][""].array("vectors"))) if "queries" in entries else batch
+
+
+def searched_queries(run: RunContext, entries: Entries) -> SearchedQueries:
+    """Return what the stages `rewritten` or `feedback` made of the questions, else the questions."""
+    if "rewritten" in entries:
+        return _rewritten(run, entries)
+    queries = original_queries(run, entries)
+    return SearchedQueries(_expanded(entries["feedback"][""], queries) if "feedback" in entries else queries)
+
+
+def _rewritten(run: RunContext, entries: Entries) -> SearchedQueries:
+    rows = entries["rewritten"][""].table(REWRITES)
+    question = rows["query"].to_numpy(np.int64)
+    batch = QueryBatch(rows["text"].tolist(), filters=replace(run.filters, numbers=run.filters.numbers[question]) if run.filters else None)
+    if "rewritten_vectors" in entries:
+        batch = replace(batch, vectors=np.asarray(entries["rewritten_vectors"][""].array("vectors")))
+    return SearchedQueries(batch, question if (rows["number"] > 0).any() else None)
+
+
+def write_expanded(draft: Draft, members: Sequence[ExpandedQueries]) -> None:
+    """Store expanded queries: values `members`, and for each of them a table `words_*` (query, word, weight) or an array `vectors_*`."""
+    for number, member in enumerate(members):
+        if member.queries.words is None:
+            draft.array(f"vectors_{number}", member.queries.vectors)
+        else:
+            rows = [(query, word, weight) for query, words in enumerate(member.queries.words) for word, weight in words.items()]
+            draft.table(f"words_{number}", pd.DataFrame(rows, columns=["query", "word", "weight"]))
+    draft.values("members", [{"path": list(member.path), "words": member.queries.words is not None} for member in members])
+
+
+def _expanded(entry: Entry, queries: QueryBatch) -> QueryBatch:
+    expanded = queries
+    for number, member in enumerate(entry.values("members")):
+        if member["words"]:
+            words: list[dict[str, float]] = [{} for _ in queries.texts]
+            for query, word, weight in entry.table(f"words_{number}").itertuples(index=False):
+                words[query][word] = weight
+            changed = replace(queries, words=words)
+        else:
+            changed = replace(queries, vectors=np.asarray(entry.array(f"vectors_{number}")))
+        expanded = expanded.with_member(member["path"], changed)
+    return expanded

@@ -1,0 +1,56 @@
+"""Expand the questions by the best chunks of a first search."""
+
+from typing import Any
+
+import pandas as pd
+
+from workbench.errors import RunError
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.searched_queries import REWRITES, original_queries, write_expanded
+from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stages.hits import corpus_of
+from workbench.retrieval.base import added_seconds
+from workbench.rewriting.base import FeedbackRewriter
+from workbench.rewriting.feedback import expanded_queries
+from workbench.storage.result_store import Draft
+
+
+class FeedbackStage(Stage):
+    """The expanded queries of each member of the retriever that searches them, see `write_expanded`.
+
+    Table `rewrites` (query, number, text, role): a text for people. Array `seconds` (passes, up to 50 questions): first search and expansion.
+    """
+
+    name = "feedback"
+    inputs = ("questions", "chunks", "vectors", "queries", "index")
+    setting = "rewrite"
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration expands questions by feedback."""
+        return isinstance(configuration.rewrite, FeedbackRewriter)
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """Return the settings of the rewriter and of the retriever, which makes the first search."""
+        return [configuration.rewrite.identity() if configuration.rewrite else None, configuration.retrieval.identity()]
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the documents that each question may find."""
+        return run.filters.identity if run.filters else None
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Search once and expand every question."""
+        rewriter, configuration = inputs.configuration.rewrite, inputs.configuration
+        if not isinstance(rewriter, FeedbackRewriter):
+            raise RunError(f"{configuration.name} expands no question", "run the sweep again")
+        queries, corpus = original_queries(inputs.run, inputs.entries), corpus_of(inputs.run, inputs.entries)
+        members = list(expanded_queries(rewriter, queries, configuration.retrieval, corpus))
+        write_expanded(draft, members)
+        rows = [
+            (query, number, f"{'.'.join(member.path)}: {text}" if member.path else text, rewriter.role)
+            for query in range(len(queries.texts))
+            for number, member in enumerate(members)
+            for text in [member.texts[query]]
+        ]
+        draft.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))
+        draft.array("seconds", added_seconds([member.seconds for member in members]))

@@ -1,0 +1,37 @@
+"""Add the neighbours of hits to the ranking."""
+
+from typing import Any
+
+import numpy as np
+
+from workbench.context.neighbours import with_neighbours
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Stage, Variant
+from workbench.pipeline.stages.reranked import final_hits
+from workbench.storage.result_store import Draft
+
+
+class NeighboursStage(Stage):
+    """The tables of the stage `reranked` or `hits`, where each hit is followed by its neighbours. Documents keep their ranks."""
+
+    name = "neighbours"
+    inputs = ("chunks", "hits", "reranked")
+    setting = "retrieval"
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration delivers neighbours."""
+        return configuration.retrieval.neighbours > 0
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """Return the number of neighbours on each side."""
+        return configuration.retrieval.neighbours
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Add the neighbours to the ranking of every search."""
+        ranked, doc = final_hits(inputs.entries), inputs.entry("chunks").table("chunks")["doc"].to_numpy(np.int64)
+        for search in ranked.values("searches")["names"]:
+            draft.table(f"{search}_hits", with_neighbours(ranked.table(f"{search}_hits"), doc, inputs.configuration.retrieval.neighbours))
+            for table in ("ranking", "about"):
+                draft.table(f"{search}_{table}", ranked.table(f"{search}_{table}"))
+        draft.values("searches", ranked.values("searches"))

@@ -1,0 +1,105 @@
+"""Rewrite the questions as texts, and embed these."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from workbench.core.fingerprint import fingerprint
+from workbench.embedding.base import Role
+from workbench.embedding.checks import check_sealed
+from workbench.embedding.embed import embed
+from workbench.errors import RunError
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.searched_queries import REWRITES
+from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
+from workbench.retrieval.base import timed
+from workbench.rewriting.base import RewrittenText, TextRewriter
+from workbench.storage.result_store import Draft
+
+
+class RewrittenStage(Stage):
+    """Table `rewrites` (query, number, text, role): the texts to search for each question.
+
+    Array `seconds` (passes, up to 50 questions): the time to rewrite one alone, empty if it is not known.
+    """
+
+    name = "rewritten"
+    inputs = ("questions",)
+    setting = "rewrite"
+    # The process that runs the sweep has the reply file, and will have the cache of a model's replies.
+    uses_cache: ClassVar[bool] = True
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration replaces questions by texts."""
+        return isinstance(configuration.rewrite, TextRewriter)
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """Return the rewriter's settings and models."""
+        return configuration.rewrite.identity() if configuration.rewrite else None
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the ids of the questions, by which a rewriter can know them."""
+        return fingerprint([query.query_id for query in run.dataset.queries])
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Rewrite all questions, then time some of them alone."""
+        rewriter, questions = inputs.configuration.rewrite, inputs.run.dataset.queries
+        if not isinstance(rewriter, TextRewriter):
+            raise RunError(f"{inputs.configuration.name} rewrites no question", "run the sweep again")
+        texts = rewriter.rewrite(questions)
+        _check(rewriter, texts, len(questions))
+        rows = [(query, number, one.text, one.role) for query, each in enumerate(texts) for number, one in enumerate(each)]
+        draft.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))
+        live = timed(lambda question: rewriter.rewrite([question]), questions) if rewriter.is_live else np.zeros((1, 0))
+        draft.array("seconds", live)
+
+
+def _check(rewriter: TextRewriter, texts: Sequence[Sequence[RewrittenText]], questions: int) -> None:
+    if len(texts) != questions:
+        raise RunError(f"rewrite {rewriter.kind!r} gave texts for {len(texts)} of {questions} questions", "correct its method rewrite")
+    if empty := [query for query, each in enumerate(texts) if not each or not all(one.text.strip() for one in each)]:
+        raise RunError(f"rewrite {rewriter.kind!r} gave no text for question {empty[0] + 1} or an empty one", "correct its method rewrite")
+
+
+class RewrittenVectorsStage(EmbeddingStage):
+    """Array `vectors` float32 (texts, dimension) of the table `rewrites`, and array `seconds` (passes, up to 50): to embed a question's texts."""
+
+    name = "rewritten_vectors"
+    inputs = ("rewritten",)
+    role = "query"
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether retrieval searches vectors of rewritten texts."""
+        return isinstance(configuration.rewrite, TextRewriter) and configuration.retrieval.needs_vectors
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """Return everything that determines the vector of a text in either role."""
+        embedder = embedder_of(configuration)
+        return [embedder.identity("query"), embedder.identity("document")]
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Encode all texts, each in its role, then time those of some questions alone."""
+        embedder, cache = embedder_of(inputs.configuration), inputs.run.workspace.vectors
+        rows = inputs.entry("rewritten").table(REWRITES)
+        roles: tuple[Role, ...] = ("query", "document")
+        parts = {role: rows.index[rows["role"] == role].to_numpy(np.int64) for role in roles}
+        embedded = {
+            role: embed(rows["text"].iloc[places].tolist(), embedder, role, cache, "rewritten queries").vectors
+            for role, places in parts.items()
+            if len(places)
+        }
+        places = np.concatenate([parts[role] for role in embedded])
+        vectors = np.concatenate(list(embedded.values()))[np.argsort(places)]
+        check_sealed(vectors, "rewritten queries")
+        draft.array("vectors", vectors)
+        groups = ([(role, each.loc[each["role"] == role, "text"].tolist()) for role in embedded] for _, each in rows.groupby("query"))
+        draft.array("seconds", timed(lambda group: [embedder.encode(texts, role) for role, texts in group if texts], groups))
+
+    def texts(self, inputs: Inputs) -> Sequence[str]:
+        """Return the texts that are embedded as queries. Those embedded as documents are few."""
+        rows = inputs.entry("rewritten").table(REWRITES)
+        return list(rows.loc[rows["role"] == self.role, "text"])

@@ -1,0 +1,102 @@
+"""The bases of rewriters, which change what is searched for a question. A reranker always gets the original question."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from workbench.core.component import Component
+from workbench.embedding.base import Role
+from workbench.models.files import model_fingerprint
+from workbench.records import Query
+from workbench.retrieval.base import Corpus, QueryBatch, Retriever
+
+
+@dataclass(frozen=True)
+class RewrittenText:
+    """A text to search for a question. It is embedded as a query, or as a document if it resembles an answer."""
+
+    text: str
+    role: Role = "query"
+
+
+class Rewriter(Component, ABC):
+    """A way to change what is searched for a question."""
+
+    # Increased when the same settings begin to give other rewritten queries.
+    version: ClassVar[int] = 1
+
+    def models(self) -> tuple[str, ...]:
+        """Return the models that the rewriter loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
+        return ()
+
+    def check(self) -> None:
+        """Raise InputError if a file or a model is missing or does not fit the settings, without loading a model."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return what determines a rewritten query besides the question, as canonical JSON: settings, version and model files."""
+        identity = self.model_dump(mode="json") | {"version": self.version}
+        return identity | ({"models": [model_fingerprint(model) for model in self.models()]} if self.models() else {})
+
+    def fault(self, retriever: Retriever) -> str:
+        """Return why a retriever cannot search what the rewriter makes, or an empty text."""
+        return ""
+
+
+class TextRewriter(Rewriter):
+    """A rewriter that replaces a question by texts. The rankings of several texts are fused by reciprocal ranks."""
+
+    # Whether `rewrite` takes as long as for a new question.
+    is_live: ClassVar[bool] = True
+
+    def check_questions(self, questions: Sequence[Query]) -> None:
+        """Raise InputError if a dataset with these questions cannot be rewritten. Called before a sweep computes anything."""
+
+    @abstractmethod
+    def rewrite(self, questions: Sequence[Query]) -> list[Sequence[RewrittenText]]:
+        """Return one or more texts for each question, in the order of the questions."""
+
+
+class FeedbackRewriter(Rewriter):
+    """A rewriter that expands a query by the best chunks of a first search, as if they were relevant."""
+
+    # What the expanded query consists of.
+    role: ClassVar[Literal["words", "vector"]]
+
+    documents: int = Field(default=10, ge=1, le=1000, description="The number of best chunks of the first search to learn from.")
+
+    @abstractmethod
+    def fits(self, retriever: Retriever) -> bool:
+        """Return whether a retriever searches what the rewriter makes. A retriever with members is not asked, its members are."""
+
+    @abstractmethod
+    def expand(self, queries: QueryBatch, hits: pd.DataFrame, retriever: Retriever, corpus: Corpus) -> QueryBatch:
+        """Return the queries with expanded words or vectors.
+
+        `hits` are the first search's best chunks: query, rank, chunk, score. A query without any is searched as it is.
+        """
+
+    @abstractmethod
+    def describe(self, expanded: QueryBatch, hits: pd.DataFrame, corpus: Corpus) -> list[str]:
+        """Return a text for each expanded query, for people to read."""
+
+    def fault(self, retriever: Retriever) -> str:
+        """Return why no member of a retriever searches what the rewriter makes, or an empty text."""
+        if any(self.fits(member) for _, member in members_of(retriever)):
+            return ""
+        what = {
+            "words": "words, which retrieval {} does not search; use bm25",
+            "vector": "vectors, which retrieval {} does not search; use dense",
+        }
+        return f"rewrite {self.kind!r} expands {what[self.role].format(repr(retriever.kind))} or hybrid, or remove rewrite"
+
+
+def members_of(retriever: Retriever, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Retriever]]:
+    """Yield each retriever that searches by itself, with the names that lead to it: a retriever without members has none."""
+    for name, member in retriever.members.items():
+        yield from members_of(member, (*path, name))
+    if not retriever.members:
+        yield path, retriever
