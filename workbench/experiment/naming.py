@@ -59,7 +59,8 @@ def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
     for stage, part in configuration.components.items():
         if stage != "chunking":
             fields |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
-    return {("rerank", "kind"): None} | fields
+    fields.setdefault(("rerank", "kind"), None)
+    return fields
 
 
 def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, str]:
