@@ -23,6 +23,7 @@ from workbench.experiment.expand import DEFAULTS
 from workbench.experiment.read import DEFAULT_METRICS, KEYS
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.registry import KINDS
+from workbench.reranking.registry import RERANKERS
 from workbench.results.history import SCHEMA
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.schemas import SCHEMAS
@@ -34,10 +35,13 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "chunking": CHUNKERS.builtin,
     "embedding": EMBEDDERS.builtin,
     "retrieval": RETRIEVERS.builtin,
+    "rerank": RERANKERS.builtin,
 }
 # Filled in by the experiment, not by a person.
-INTERNAL = {("chunking", "model")}
+INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
 TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
+# Components and numbers by name are pairs, since a component can be the key of a cache.
+TYPES |= {"array": "mapping"}
 
 
 def rows(stage: str, component: type[BaseModel]) -> dict[str, tuple[str, ...]]:
