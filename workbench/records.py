@@ -18,11 +18,12 @@ _SHOWN_CHARACTERS = 800
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text to retrieve. Spans refer to exactly this `text`, and `title` may be empty."""
+    """A text to retrieve. Spans refer to exactly this `text`, and `title` may be empty. Filters read `metadata`."""
 
     doc_id: str
     text: str
     title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
         return f"Document({self.doc_id!r}, {excerpt(self.text)!r})"
@@ -114,13 +115,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question. `metadata` contains the fields that define slices, such as its type and domain."""
+    """A question. `metadata` contains the fields that define slices, such as its type and domain.
+
+    `where` filters the documents to search by their metadata, such as `{"year": 2024}`; empty for all documents.
+    """
 
     query_id: str
     text: str
     answerable: bool = True
     answer: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

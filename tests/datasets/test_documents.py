@@ -39,7 +39,8 @@ def test_lines_may_call_the_id_as_others_do_and_what_is_not_understood_is_counte
     file.write_text("\n".join(map(json.dumps, rows)))
     draft = read(file)
     assert [document.doc_id for document, _ in draft.documents] == ["a", "2", "c"]
-    assert dict(draft.unread) == {(str(file), "metadata"): 1, (str(file), "x"): 1}
+    assert dict(draft.unread) == {(str(file), "x"): 1}
+    assert [dict(document.metadata) for document, _ in draft.documents] == [{"url": "x"}, {}, {}]
 
 
 def test_a_table_of_documents_is_read_and_a_very_long_cell_too(tmp_path: Path) -> None:

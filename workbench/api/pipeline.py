@@ -1,7 +1,7 @@
 """Build an index of documents with a pipeline, and search it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -162,9 +162,11 @@ class Index:
             raise InputError("the question is empty", "give a question")
         if k is not None and not 1 <= k <= MOST_K:
             raise InputError(f"k is {k}", f"choose one from 1 to {MOST_K:,}")
-        vectors = [configuration.embedding.encode([query], "query")] if configuration.embedding else []
+        batch = QueryBatch([query])
+        if configuration.embedding:
+            batch = replace(batch, vectors=configuration.embedding.encode([query], "query"))
         retriever = configuration.retrieval.model_copy(update={} if k is None else {"k": k})
-        ranked = retriever.retrieve(QueryBatch([query], *vectors), self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
+        ranked = retriever.retrieve(batch, self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
         rows = ranked["chunk"].to_numpy(np.int64)
         packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], *cut)
         columns = rows, packed.delivered_tokens, ranked["score"].to_numpy()

@@ -49,8 +49,15 @@ def plural(how_many: int, noun: str, several: str = "") -> str:
 
 
 def setting(value: object) -> str:
-    """Format the value of a setting, a mapping such as `{"tokens": 2000}` as `2,000 tokens`."""
-    return ", ".join(f"{number:,} {name}" for name, number in value.items()) if isinstance(value, Mapping) else str(value)
+    """Format the value of a setting: `{"tokens": 2000}` as `2,000 tokens`, settings by name as `bm25 (k1 1.2)`."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(
+        f"{name} ({', '.join(f'{field} {setting(part)}' for field, part in number.items() if part is not None and field != 'kind')})"
+        if isinstance(number, Mapping)
+        else f"{number:,} {name}"
+        for name, number in value.items()
+    )
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

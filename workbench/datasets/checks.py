@@ -1,5 +1,6 @@
 """Report every fault of a draft at once. Only a draft without faults becomes a dataset."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from workbench.core.formatting import listed, plural
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
 from workbench.datasets.fields import doubtful_metadata, probable_label
+from workbench.datasets.filters import filter_faults, matches
 from workbench.datasets.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
 from workbench.datasets.repeats import repeats
@@ -30,6 +32,7 @@ def faults(draft: DatasetDraft) -> list[str]:
         *_texts(draft),
         *_judgements(draft),
         *_evidence(draft, documents),
+        *_filters(draft),
     ]
     return sorted(_once(dict.fromkeys(lines)), key=_place)
 
@@ -61,7 +64,19 @@ def notes(draft: DatasetDraft) -> list[str]:
         for (file, key), rows in draft.unread.items()
     ]
     doubtful = [f"{file} has {remark} in {rows:,} row(s)" for (file, remark), rows in draft.doubtful.items()]
-    return unread + doubtful + _once(doubtful_metadata(draft.queries)) + list(dict.fromkeys(draft.notes)) + _repeats(draft)
+    metadata = _once(doubtful_metadata(draft.queries))
+    return unread + doubtful + metadata + list(dict.fromkeys(draft.notes)) + _excluded(draft) + _repeats(draft)
+
+
+def _excluded(draft: DatasetDraft) -> list[str]:
+    """Return a line for each relevant document that the filter of its question excludes."""
+    documents = {document.doc_id: document for document, _ in draft.documents}
+    queries = {query.query_id: query for query, _ in draft.queries if query.where}
+    return [
+        f"{where} the filter of question {qrel.query_id!r} excludes its relevant document {qrel.doc_id!r}, which cannot be found"
+        for qrel, where in draft.qrels
+        if qrel.relevance > 0 and qrel.query_id in queries and not matches(queries[qrel.query_id].where, documents[qrel.doc_id])
+    ]
 
 
 def _repeats(draft: DatasetDraft) -> list[str]:
@@ -178,6 +193,18 @@ def _evidence(draft: DatasetDraft, documents: Mapping[str, Document]) -> Iterato
             yield f"{place} {fault}"
         elif row.text is None and doc_id in marked:
             yield f"{place} has no 'text', and document {doc_id!r} begins with a byte order mark, which may shift positions; give the text"
+
+
+def _filters(draft: DatasetDraft) -> Iterator[str]:
+    documents = [document for document, _ in draft.documents]
+    fields = tuple(dict.fromkeys(field for document in documents for field in document.metadata))
+    for query, where in draft.queries:
+        if not query.where:
+            continue
+        wrong = list(filter_faults(query.where, fields))
+        yield from (f"{where} question {query.query_id!r} filters by {fault}" for fault in wrong)
+        if not wrong and not any(matches(query.where, document) for document in documents):
+            yield f"{where} question {query.query_id!r} filters by {json.dumps(query.where)}, which no document matches"
 
 
 def _span(row: EvidenceRow, text: str, passages: PassageFinder) -> str:

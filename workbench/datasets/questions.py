@@ -2,7 +2,8 @@
 
 `query` is required. Optional are `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade
 -1), `judged_doc_ids` (read and not relevant, grade 0), `evidence` (a list of needs, each a list of spans {doc_id, start, end, text}),
-`relevant_chunks` (texts or {doc_id, text}, found by `anchoring`), `answer`, `answerable`, `type` and `split`. Others are metadata.
+`relevant_chunks` (texts or {doc_id, text}, found by `anchoring`), `where` (a filter of documents, see `filters`), `answer`,
+`answerable`, `type` and `split`. Others are metadata.
 """
 
 import json
@@ -19,7 +20,7 @@ REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
 LABELS = ("query", "query_id", *LABEL_FIELDS)
 # Null in these fields is the same as no such field.
 _OPTIONAL = (*LABELS[1:], "answerable")
-FIELDS = (*LABELS, "answer", "answerable", "type", "split")
+FIELDS = (*LABELS, "where", "answer", "answerable", "type", "split")
 
 
 def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.result import Result
@@ -17,8 +18,9 @@ from workbench.metrics.inputs import Labels
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages.vectors import input_lengths
 from workbench.records import Dataset
-from workbench.results.run_tables import RETRIEVED
+from workbench.results.run_tables import RETRIEVED, empty
 from workbench.retrieval.rank import Floats
+from workbench.schemas import SCHEMAS
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
 
@@ -109,8 +111,7 @@ def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
     `chunk_id` names the slice that was searched, `start` and `end` delimit the slice to deliver, and `kept` ends its delivered part.
     """
     hits, chunks, labels = result.all_hits, result.chunks_table, context.labels
-    doc_ids = context.doc_ids[chunks["doc"]]
-    chunk_ids = np.array([f"{doc}:{start}-{end}" for doc, start, end in zip(doc_ids, chunks["start"], chunks["end"], strict=True)], object)
+    doc_ids, chunk_ids = context.doc_ids[chunks["doc"]], _chunk_ids(context, result)
     rows, delivered_tokens = hits["chunk"].to_numpy(), hits["delivered_tokens"].to_numpy(np.int64)
     origins = labels.offsets[chunks["doc"].to_numpy(np.int64)][rows]
     starts, ends = (edges[rows] for edges in labels.positions(chunks, "delivered_start", "delivered_end"))
@@ -123,6 +124,24 @@ def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
         end=chunks["delivered_end"].to_numpy()[rows],
         kept=np.where(hits["delivered"], kept, starts) - origins,
     )
+
+
+def hit_sources_table(context: RunContext, result: Result) -> pd.DataFrame:
+    """Return rank and score of each hit in each ranking that was fused. Returns no row for a single retriever."""
+    retrieval = result.configuration.retrieval
+    if not retrieval.fuses:
+        return empty(SCHEMAS["hit_sources"])
+    hits = result.ranked("hits")[["query", "rank", "chunk"]]
+    sources = result.hits.table(f"{retrieval.evaluated}_sources").rename(columns={"rank": "retriever_rank", "score": "retriever_score"})
+    rows = hits.merge(sources, on=["query", "chunk"]).sort_values(["query", "rank"], kind="stable")
+    return rows.assign(query_id=context.query_ids[rows["query"]], chunk_id=_chunk_ids(context, result)[rows["chunk"]])
+
+
+def _chunk_ids(context: RunContext, result: Result) -> NDArray[np.object_]:
+    """Return the id of each chunk. Shape (chunks,)."""
+    chunks = result.chunks_table
+    places = zip(context.doc_ids[chunks["doc"]], chunks["start"], chunks["end"], strict=True)
+    return np.array([f"{doc}:{start}-{end}" for doc, start, end in places], dtype=object)
 
 
 def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
@@ -262,6 +281,7 @@ CONFIGURATION_TABLES: Mapping[str, Callable[[RunContext, Result], pd.DataFrame]]
     "metrics": metrics_table,
     "queries": queries_table,
     "hits": hits_table,
+    "hit_sources": hit_sources_table,
     "timings": timings_table,
     "context": context_table,
     "causes": causes_table,

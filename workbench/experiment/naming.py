@@ -12,9 +12,16 @@ from workbench.core.fingerprint import fingerprint
 from workbench.pipeline.configuration import Configuration
 
 # Values that names omit.
-_USUAL = (("kind", "dense"), ("kind", "sentence-transformers"), ("search", "exact"), ("backend", "auto"), ("pooling", "standard"))
+_USUAL = (
+    ("kind", "dense"),
+    ("kind", "sentence-transformers"),
+    ("search", "exact"),
+    ("backend", "auto"),
+    ("pooling", "standard"),
+    ("fusion", "rrf"),
+)
 # Fields whose values appear without the field's name.
-_PLAIN = ("kind", "model", "search", "backend", "pooling")
+_PLAIN = ("kind", "model", "search", "backend", "pooling", "fusion")
 # Fields that are named in another way, or set by the experiment.
 _OF_CHUNKERS = {"model", "enrich", "tokens"}
 _LONGEST = 100
@@ -27,7 +34,9 @@ _NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\]")
 def named(configurations: Sequence[Configuration], faults: list[str]) -> tuple[Configuration, ...]:
     """Give configurations unique names that can be names of files. A repeated configuration is a fault."""
     fields = [_fields(configuration) for configuration in configurations]
-    texts = {key: _texts(key, [values[key] for values in fields if key in values]) for key in dict.fromkeys(itertools.chain(*fields))}
+    stages = list(dict.fromkeys(owner for values in fields for owner, _ in values))
+    keys = sorted(dict.fromkeys(itertools.chain(*fields)), key=lambda key: stages.index(key[0]))
+    texts = {key: _texts(key, [values[key] for values in fields if key in values]) for key in keys}
     names = []
     for configuration, values in zip(configurations, fields, strict=True):
         parts = [spelling[fingerprint(values[key])] for key, spelling in texts.items() if len(spelling) > 1 and key in values]
@@ -59,6 +68,7 @@ def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
     for stage, part in configuration.components.items():
         if stage != "chunking":
             fields |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
+    # A stage that a configuration leaves out differs from any kind.
     fields.setdefault(("rerank", "kind"), None)
     return fields
 
@@ -75,7 +85,9 @@ def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, st
 
 
 def _tail(value: JsonValue) -> str:
-    """Format a value as text, keeping only the last part of a path or of a model's name."""
+    """Format a value as text, keeping only the last part of a path or of a model's name, and the names of components by name."""
+    if isinstance(value, Mapping) and all(isinstance(part, Mapping) for part in value.values()):
+        return " ".join(value)
     return str(value).rsplit("/", 1)[-1]
 
 
@@ -83,7 +95,7 @@ def _text(key: tuple[str, str], value: JsonValue, way: Callable[[JsonValue], str
     owner, field = key
     if not owner:
         return {"enrich": "enriched" if value else "", "tokens": "" if value == "model" else str(value)}[field]
-    if value is None or (field, value) in _USUAL:
+    if value in (None, {}) or (field, value) in _USUAL:
         return ""
     text = re.sub(r"[^a-z0-9.]+", "_", way(value).lower()).strip("_")
     return text if field in _PLAIN else f"{field}{text}"

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from workbench.core.files import require_folder
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
+from workbench.datasets.filters import matches
 from workbench.embedding.base import Usage
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
 from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
 from workbench.records import Dataset
+from workbench.retrieval.base import DocumentFilters
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Entry, Store
 from workbench.storage.vector_cache import VectorCache
@@ -115,6 +117,18 @@ class RunContext:
             "questions": fingerprint([query.text for query in dataset.queries]),
             "labels": fingerprint(queries, qrels, needs),
         }
+
+    @cached_property
+    def filters(self) -> DocumentFilters | None:
+        """Return the documents that each query may find, or None if no query has a filter."""
+        queries, documents = self.dataset.queries, self.dataset.documents
+        distinct = {fingerprint(dict(query.where)): query.where for query in queries if query.where}
+        if not distinct:
+            return None
+        places = {identity: number for number, identity in enumerate(distinct)}
+        numbers = [places[fingerprint(dict(query.where))] if query.where else -1 for query in queries]
+        masks = [[matches(where, document) for document in documents] for where in distinct.values()]
+        return DocumentFilters(np.array(numbers, dtype=np.int64), np.array(masks, dtype=np.bool_))
 
     @cached_property
     def labels(self) -> Labels:

@@ -31,15 +31,22 @@ def approximate(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) ->
     """Rank the answers of the Chroma collection, requesting more until the depth or the end of the collection is reached."""
     if corpus.index is None:
         raise RunError("search: ann needs an index, and none was built", "run the sweep again")
+    allowed = _allowed(corpus)
     with open_collection(corpus.index) as collection:
         nearest = _ask(collection, queries, min(k, len(corpus.doc)), corpus)
         deeper = _deep(collection, queries, corpus, depth, min(len(corpus.doc), max(64, 2 * depth.slices)))
         answers = [_continued(*pair, corpus) for pair in zip(nearest, deeper, strict=True)]
         seconds = timed(
-            lambda query: collection.query(query_embeddings=query[None, :], n_results=k, include=["distances"]), np.asarray(queries)
+            lambda query: collection.query(query_embeddings=query[None, :], n_results=k, ids=allowed, include=["distances"]),
+            np.asarray(queries),
         )
     parts = [_ranking(*group, corpus, depth, k) for group in _equally_long(answers)]
     return replace(joined(parts), seconds=seconds)
+
+
+def _allowed(corpus: Corpus) -> list[str] | None:
+    """Return the ids that Chroma may find, or None for the whole collection."""
+    return None if corpus.rows is None else list(corpus.ids)
 
 
 def _continued(nearest: _Answer, deeper: _Answer, corpus: Corpus) -> _Answer:
@@ -73,9 +80,10 @@ def _short(answers: list[_Answer], corpus: Corpus, depth: SearchDepth) -> Ints:
 def _ask(collection: Any, queries: Vectors, width: int, corpus: Corpus) -> list[_Answer]:
     """Return Chroma's nearest chunks of each query in our strict order, searching on several threads."""
     threads = requested_threads() or usable_cores()
+    allowed = _allowed(corpus)
 
     def some(part: slice) -> list[_Answer]:
-        answer = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, include=["distances"])
+        answer = collection.query(query_embeddings=np.asarray(queries[part]), n_results=width, ids=allowed, include=["distances"])
         return [_ordered(*pair, corpus) for pair in zip(answer["ids"], answer["distances"], strict=True)]
 
     at_once = min(batching.rows(_BYTES_A_HIT * width * threads), max(1, -(-len(queries) // threads)))

@@ -1,10 +1,11 @@
 """The base of retrievers: a corpus to search, the depth of a search, and tables of rankings."""
 
+import hashlib
 import itertools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -17,10 +18,16 @@ from workbench.core.component import Component
 from workbench.models.files import model_fingerprint
 from workbench.models.tokenizers import Ints
 from workbench.records import TokenCut
-from workbench.retrieval.rank import Floats, first_seen, order_keys, rounded
+from workbench.retrieval.rank import Bools, Floats, first_seen, order_keys, rounded
 from workbench.storage.vector_cache import Vectors
 
 T = TypeVar("T")
+NO_SOURCES = pd.DataFrame(
+    {
+        name: pd.Series(dtype=dtype)
+        for name, dtype in zip(("query", "chunk", "retriever", "rank", "score"), ("int64", "int64", "str", "int64", "float64"), strict=True)
+    }
+)
 # Questions to time, in this many passes. Of ten equal passes, the first five are all faster or all slower than the others in 0.8 %.
 _TIMED = 50
 _PASSES = 5
@@ -29,11 +36,33 @@ _LONGEST_PASS = 2.0
 
 
 @dataclass(frozen=True)
+class DocumentFilters:
+    """The documents that queries may find: f filters as `masks` bool (f, documents), and each query's filter int64 (q), -1 for none."""
+
+    numbers: Ints
+    masks: Bools
+
+    @cached_property
+    def identity(self) -> list[str]:
+        """Return hashes of both."""
+        return [hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=16).hexdigest() for array in (self.numbers, self.masks)]
+
+
+@dataclass(frozen=True)
 class QueryBatch:
-    """The q queries: their texts, and their vectors float32 (q, dimension) if the retriever uses them."""
+    """The q queries: their texts, and their vectors float32 (q, dimension) if the retriever uses them.
+
+    `filters` are applied by `retrieval.filtered`: a retriever gets queries without filters.
+    """
 
     texts: Sequence[str]
     vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    filters: DocumentFilters | None = None
+
+    def some(self, queries: Ints) -> "QueryBatch":
+        """Return the queries at these positions, without their filters."""
+        vectors = self.vectors[queries] if len(self.vectors) else self.vectors
+        return replace(self, texts=[self.texts[query] for query in queries.tolist()], vectors=vectors, filters=None)
 
 
 @dataclass(frozen=True)
@@ -43,6 +72,7 @@ class Corpus:
     `doc` (int64, n) is each chunk's document; `group` (int64, n) numbers the slice that the chunk delivers, so that children
     of one parent share it; `tokens` (int64, n) is the slice's cost. The tie breakers order ids (chunks n, documents m). `texts` are
     the chunks' texts with their headers. Retrievers that use vectors get `vectors` (n, dimension) and Chroma's folder `index`.
+    A part of a corpus has the `rows` (int64, n) of its chunks in the whole corpus, whose texts are `all_texts`.
     """
 
     ids: Sequence[str]
@@ -54,6 +84,25 @@ class Corpus:
     vectors: Vectors = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     index: Path | None = None
     texts: Sequence[str] = ()
+    all_texts: Sequence[str] = ()
+    rows: Ints | None = None
+
+    def part(self, rows: Ints) -> "Corpus":
+        """Return the chunks at these positions, in order. `index` still contains the whole corpus."""
+        places = rows.tolist()
+        return Corpus(
+            ids=[self.ids[place] for place in places],
+            doc=self.doc[rows],
+            group=self.group[rows],
+            tokens=self.tokens[rows],
+            chunk_breakers=self.chunk_breakers[rows],
+            document_breakers=self.document_breakers,
+            vectors=self.vectors[rows] if len(self.vectors) else self.vectors,
+            index=self.index,
+            texts=[self.texts[place] for place in places] if len(self.texts) else (),
+            all_texts=self.texts,
+            rows=rows,
+        )
 
     @cached_property
     def _by_hash(self) -> tuple[Ints, Ints]:
@@ -90,13 +139,14 @@ class Ranking:
     `hits`: query, rank (from 1), chunk, score. `ranking`: query, rank, doc, score, for distinct documents by their best chunk.
     `queries`: query, spread (standard deviation of the scores over what was searched), top (best score), tied (two of the
     first k chunks have the same score, so that only the tie breaker orders them). `seconds` (float64, passes × queries): one search
-    at a time, as `timed` returns them.
+    at a time, as `timed` returns them. `sources`: query, chunk, retriever, rank, score of each hit in each ranking that was fused.
     """
 
     hits: pd.DataFrame
     ranking: pd.DataFrame
     queries: pd.DataFrame
     seconds: Floats = field(default_factory=lambda: np.zeros(0))
+    sources: pd.DataFrame = field(default_factory=lambda: NO_SOURCES)
 
 
 class Retriever(Component, ABC):
@@ -117,6 +167,11 @@ class Retriever(Component, ABC):
     def needs_vectors(self) -> bool:
         """Return whether these settings need embedded and indexed chunks and queries."""
         return self.uses_vectors
+
+    @property
+    def fuses(self) -> bool:
+        """Return whether rankings have `sources`: they are fused from those of several retrievers."""
+        return False
 
     @property
     def fault(self) -> str:
@@ -177,11 +232,11 @@ def enough(positions: Ints, corpus: Corpus, depth: SearchDepth) -> Ints:
 
 def joined(parts: Sequence[Ranking]) -> Ranking:
     """Join the rankings of several groups of queries in the order of the queries. `seconds` stays empty."""
-    hits, ranking, queries = (
+    hits, ranking, queries, sources = (
         pd.concat([getattr(part, name) for part in parts]).sort_values("query", kind="stable", ignore_index=True)
-        for name in ("hits", "ranking", "queries")
+        for name in ("hits", "ranking", "queries", "sources")
     )
-    return Ranking(hits, ranking, queries)
+    return Ranking(hits, ranking, queries, sources=sources)
 
 
 def best_first(scored: pd.DataFrame, corpus: Corpus, queries: int, k: int, seconds: Floats) -> Ranking:

@@ -29,10 +29,12 @@ class BM25Retriever(Retriever):
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         """Rank the chunks and documents for each query."""
-        index = self._indexed(corpus.texts)
+        # A filter changes no statistics of words, as in Lucene.
+        texts = corpus.texts if corpus.rows is None else corpus.all_texts
+        index, rows = self._indexed(texts), slice(None) if corpus.rows is None else corpus.rows
         words = self._words(queries.texts)
-        ranked = rank_all(lambda first, last: _scores(index, words[first:last], len(corpus.ids)), len(words), corpus, depth, self.k)
-        k = min(self.k, len(corpus.ids))
+        ranked = rank_all(lambda first, last: _scores(index, words[first:last], len(texts))[:, rows], len(words), corpus, depth, self.k)
+        k = min(self.k, len(texts))
         seconds = timed(lambda text: index.retrieve(self._words([text]), k=k, show_progress=False), queries.texts)
         return replace(ranked, seconds=seconds)
 

@@ -9,8 +9,11 @@ Fusion = Literal["rrf", "weighted"]
 
 
 def reciprocal_ranks(hits: Mapping[str, pd.DataFrame], weights: Mapping[str, float], constant: int) -> pd.DataFrame:
-    """Return query, chunk and the sum of w / (constant + rank) over the rankings that have the chunk (Cormack et al. 2009)."""
-    return _summed({name: rows.assign(score=weights[name] / (constant + rows["rank"])) for name, rows in hits.items()})
+    """Return query, chunk and the sum of w (constant + 1) / (constant + rank) over the rankings that have the chunk.
+
+    This is the sum of Cormack et al. (2009) in units of a first rank, so that six decimals distinguish low ranks.
+    """
+    return _summed({name: rows.assign(score=weights[name] * (constant + 1) / (constant + rows["rank"])) for name, rows in hits.items()})
 
 
 def weighted_scores(hits: Mapping[str, pd.DataFrame], weights: Mapping[str, float]) -> pd.DataFrame:

@@ -1,11 +1,14 @@
 """Rank chunks by the fused rankings of several retrievers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
+import pandas as pd
 from pydantic import BeforeValidator, Field, PlainSerializer, SerializeAsAny
 
 from workbench.core.component import Component
+from workbench.core.formatting import plural
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, best_first
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
@@ -17,10 +20,21 @@ def _pairs(value: Any) -> Any:
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
+def _made(value: Any) -> Any:
+    """Return retrievers by name as pairs. A name is the kind of settings without a kind."""
+    pairs = _pairs(value)
+    if not isinstance(pairs, tuple | list):
+        return value
+    return tuple(
+        (name, Retriever.of_kind({"kind": name} | dict(settings)) if isinstance(settings, Mapping) else settings)
+        for name, settings in pairs
+    )
+
+
 # A mapping as pairs, since a component can be the key of a cache.
 Retrievers = Annotated[
     tuple[tuple[str, SerializeAsAny[Retriever]], ...],
-    BeforeValidator(_pairs),
+    BeforeValidator(_made),
     PlainSerializer(lambda pairs: {name: retriever.model_dump(mode="json") for name, retriever in pairs}),
 ]
 Weights = Annotated[tuple[tuple[str, Annotated[float, Field(gt=0)]], ...], BeforeValidator(_pairs), PlainSerializer(dict)]
@@ -29,9 +43,9 @@ Weights = Annotated[tuple[tuple[str, Annotated[float, Field(gt=0)]], ...], Befor
 class HybridRetriever(Retriever):
     """The `pool` best chunks of several retrievers, by default dense and BM25, fused into one ranking.
 
-    `rrf` adds weight / (constant + rank) over the retrievers (Cormack, Clarke and Büttcher 2009). `weighted` adds weight × score, where each
-    retriever's scores of a query are scaled to [0, 1] by the least and the greatest in its pool. A chunk that a retriever does not have
-    in its pool gets nothing from it.
+    `rrf` (reciprocal rank fusion, Cormack, Clarke and Büttcher 2009) adds weight × (constant + 1) / (constant + rank) over the retrievers:
+    1 for a first rank. `weighted` adds weight × score, where each retriever's scores of a query are scaled to [0, 1] by the least and the
+    greatest in its pool (min-max normalisation). A retriever adds nothing to a chunk outside its pool. Chunks in no pool are not ranked.
     """
 
     nested: ClassVar[Mapping[str, type[Component]]] = {"retrievers": Retriever}
@@ -54,6 +68,11 @@ class HybridRetriever(Retriever):
         return any(retriever.needs_vectors for _, retriever in self.retrievers)
 
     @property
+    def fuses(self) -> bool:
+        """Return True."""
+        return True
+
+    @property
     def evaluated(self) -> str:
         """Return `ann` if one of the retrievers searches an approximate index."""
         return "ann" if any(retriever.evaluated == "ann" for _, retriever in self.retrievers) else "exact"
@@ -63,10 +82,14 @@ class HybridRetriever(Retriever):
         """Return why the settings do not fit each other, or an empty text."""
         names = [name for name, _ in self.retrievers]
         if len(names) < 2:
-            return f"retrieval 'hybrid' fuses {len(names)} retriever; name two or more, or use its kind"
+            fix = f"use kind: {self.retrievers[0][1].kind}" if names else "leave it out for dense and bm25"
+            return f"retrieval 'hybrid' fuses {plural(len(names), 'retriever')}; name two or more, or {fix}"
         if strange := [name for name, _ in self.weights if name not in names]:
             return f"retrieval 'hybrid' has a weight for {strange[0]!r}; its retrievers are {', '.join(names)}"
-        return super().fault
+        if self.pool < self.k:
+            return f"retrieval 'hybrid' has a pool of {self.pool}, and its k is {self.k}; raise pool or lower k"
+        faults = (f"retrieval 'hybrid' {name}: {retriever.fault}" for name, retriever in self.retrievers if retriever.fault)
+        return next(faults, "")
 
     def models(self) -> tuple[str, ...]:
         """Return the models of all retrievers."""
@@ -88,7 +111,8 @@ class HybridRetriever(Retriever):
         pools = {name: ranking.hits[ranking.hits["rank"] <= self.pool] for name, ranking in rankings.items()}
         weights = dict.fromkeys(rankings, 1.0) | dict(self.weights)
         fused = reciprocal_ranks(pools, weights, self.constant) if self.fusion == "rrf" else weighted_scores(pools, weights)
-        return best_first(fused, corpus, len(queries.texts), self.k, _together([ranking.seconds for ranking in rankings.values()]))
+        ranked = best_first(fused, corpus, len(queries.texts), self.k, _together([ranking.seconds for ranking in rankings.values()]))
+        return replace(ranked, sources=pd.concat([pool.assign(retriever=name) for name, pool in pools.items()], ignore_index=True))
 
 
 def _together(seconds: list[Floats]) -> Floats:

@@ -19,7 +19,7 @@ from workbench.records import Qrel, Query, Span
 SPAN = ("doc_id", "start", "end", "text")
 _ROW = ("query_id", "need", *SPAN)
 # The fields of metadata that have a meaning.
-_READ = ("answer", "answerable", "type", "split")
+_READ = ("answer", "answerable", "type", "split", "where")
 
 
 def read_beir(folder: Path, split: str | None, files: FileAccess) -> DatasetDraft:
@@ -85,15 +85,19 @@ def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> set[str
 
 
 def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: DatasetDraft) -> Query:
-    """Make a query. Its metadata can mark it unanswerable (`answerable: false`, `type: unanswerable`) and contain its `answer`."""
+    """Make a query. Its metadata can mark it unanswerable (`answerable: false`, `type: unanswerable`) and contain its `answer` and `where`."""
     answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
+    given = metadata.pop("where", None)
+    where_clause = given if isinstance(given, dict) else {}
+    if given is not None and where_clause is not given:
+        draft.fault(where, f"question {query_id!r} has 'where' {given!r}, not a filter such as {{\"year\": 2024}}; rename other metadata")
     if not isinstance(marked, bool):
         draft.fault(where, f"question {query_id!r} has 'answerable' {marked!r}, which is neither true nor false")
     for field in opposites(metadata):
         meaning = "true" if str(metadata[field]).lower() == "false" else "false"
         draft.fault(where, f"has {field!r}, which is not read; write answerable: {meaning} in its place")
     answerable = bool(marked) and metadata.get("type") != "unanswerable"
-    return Query(query_id, text, answerable, str(answer or ""), metadata)
+    return Query(query_id, text, answerable, str(answer or ""), metadata, where_clause)
 
 
 def read_evidence(path: Path, others: set[str], draft: DatasetDraft) -> None:

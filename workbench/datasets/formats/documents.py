@@ -4,6 +4,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows
@@ -11,7 +12,7 @@ from workbench.datasets.fields import check_fields, text_field
 from workbench.datasets.files import find_in, require
 from workbench.datasets.formats.markup import document_of_html
 from workbench.datasets.formats.table_rows import check_columns, is_table, read_rows
-from workbench.datasets.lines import json_lines, read_text
+from workbench.datasets.lines import json_kind, json_lines, parse_json, read_text
 from workbench.errors import InputError
 from workbench.records import Document
 
@@ -42,14 +43,28 @@ def read_documents(path: Path, draft: DatasetDraft) -> None:
 
 
 def read_document_rows(rows: Rows, file: Path, draft: DatasetDraft) -> None:
-    """Read rows {doc_id, title, text} into the draft."""
+    """Read rows {doc_id, title, text, metadata} into the draft. In a CSV file, metadata is a JSON object."""
     for row, where in rows:
         if check_fields(row, (next((key for key in _IDS if key in row), "doc_id"), "title", "text"), where, draft):
-            draft.leave(row, (*_IDS, "title", "text"), file)
+            draft.leave(row, (*_IDS, "title", "text", "metadata"), file)
         doc_id = text_field(row, _IDS, where, draft)
         text = text_field(row, ("text",), where, draft)
         if doc_id is not None and text is not None:
-            draft.documents.append((Document(doc_id, text, str(row.get("title") or "")), where))
+            draft.documents.append(
+                (Document(doc_id, text, str(row.get("title") or ""), _metadata(row.get("metadata"), where, draft)), where)
+            )
+
+
+def _metadata(value: Any, where: str, draft: DatasetDraft) -> dict[str, Any]:
+    """Return a document's metadata. A value that is not an object is a fault."""
+    try:
+        given = parse_json(value) if isinstance(value, str) and value else value or {}
+    except ValueError:
+        given = value
+    if isinstance(given, dict):
+        return given
+    draft.fault(where, f"has {json_kind(given)} in 'metadata', not an object such as {{\"year\": 2024}}")
+    return {}
 
 
 def _read_folder(folder: Path, draft: DatasetDraft) -> None:

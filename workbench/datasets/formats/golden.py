@@ -1,7 +1,7 @@
 """Read and write the project's own format, and read plain lists of {query, relevant_doc_ids, irrelevant_doc_ids}.
 
 A golden dataset is a folder with `documents/` (Markdown, text or HTML; the doc_id is the path below it without its suffix) or
-`documents.jsonl` ({doc_id, title, text}), and `questions.jsonl` or `questions.json`; or one JSON file {documents, questions}.
+`documents.jsonl` ({doc_id, title, text, metadata}), and `questions.jsonl` or `questions.json`; or one JSON file {documents, questions}.
 A plain list is a JSON file of questions, with documents given separately. `questions` lists the fields of a question.
 """
 
@@ -92,9 +92,10 @@ def _json_file(path: Path, draft: DatasetDraft) -> Any:
 
 
 def document_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Yield {doc_id, title, text} of every document."""
+    """Yield {doc_id, title, text} of every document, with its metadata if it has any."""
     for document in dataset.documents:
-        yield {"doc_id": document.doc_id, "title": document.title, "text": document.text}
+        row: dict[str, Any] = {"doc_id": document.doc_id, "title": document.title, "text": document.text}
+        yield row | ({"metadata": dict(document.metadata)} if document.metadata else {})
 
 
 def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
@@ -118,7 +119,9 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
             row["answer"] = query.answer
         if not query.answerable:
             row["answerable"] = False
-        owner, taken = f"question {query.query_id!r} has metadata", (*LABELS, "answer", "answerable")
+        if query.where:
+            row["where"] = query.where
+        owner, taken = f"question {query.query_id!r} has metadata", (*LABELS, "where", "answer", "answerable")
         faults += [f"{owner} {key!r}, which is a field of the format; rename it in the source" for key in query.metadata if key in taken]
         faults += [
             f"{owner} {key!r}, which means the opposite of 'answerable'; rename it in the source" for key in opposites(query.metadata)

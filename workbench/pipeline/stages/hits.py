@@ -1,5 +1,6 @@
 """Rank chunks and documents for each question."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
+from workbench.retrieval.filtered import searches
 from workbench.retrieval.rank import SEED, tie_breakers
 from workbench.storage.result_store import Draft
 
@@ -18,7 +20,7 @@ _LISTED = 100
 
 
 class HitsStage(Stage):
-    """Tables `*_hits`, `*_ranking`, `*_about` and array `*_seconds` (passes, up to 50 queries) for each search, such as `exact` and `ann`.
+    """Tables `*_hits`, `*_ranking`, `*_about`, `*_sources` of a fused ranking, and array `*_seconds` (passes, up to 50 queries) for each search, such as `exact` and `ann`.
 
     Values `searches`: their names, the index's bytes, and the mean share of the exact top k chunks that are also in Chroma's top k.
     """
@@ -35,27 +37,28 @@ class HitsStage(Stage):
     def demands(self, node: Node, run: RunContext) -> Any:
         """Return the depth to which metrics and delivery read rankings."""
         depth = search_depth(node.configuration, run)
-        return [depth.slices, depth.tokens, depth.documents, depth.listed]
+        return [depth.slices, depth.tokens, depth.documents, depth.listed, *(run.filters.identity if run.filters else ())]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
         """Rank chunks and documents for all queries with every search."""
         configuration = inputs.configuration
-        ranked = configuration.retrieval.searches(
-            query_batch(inputs), corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
-        )
+        corpus, depth = corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
+        ranked = searches(configuration.retrieval, query_batch(inputs), corpus, depth)
         for search, ranking in ranked.items():
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
             draft.table(f"{search}_about", ranking.queries)
             draft.array(f"{search}_seconds", ranking.seconds)
+            if configuration.retrieval.fuses:
+                draft.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
 
 def query_batch(inputs: Inputs) -> QueryBatch:
-    """Return the queries, with their vectors if the configuration embeds them."""
-    texts = [query.text for query in inputs.run.dataset.queries]
-    return QueryBatch(texts, np.asarray(inputs.entry("queries").array("vectors"))) if "queries" in inputs.entries else QueryBatch(texts)
+    """Return the queries with their filters, and with their vectors if the configuration embeds them."""
+    batch = QueryBatch([query.text for query in inputs.run.dataset.queries], filters=inputs.run.filters)
+    return replace(batch, vectors=np.asarray(inputs.entry("queries").array("vectors"))) if "queries" in inputs.entries else batch
 
 
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
@@ -75,10 +78,10 @@ def corpus_of(run: RunContext, entries: Entries) -> Corpus:
     A damaged index is rebuilt.
     """
     chunks, table = run.chunks(entries["chunks"][""]), entries["chunks"][""].table("chunks")
-    embedded = {"vectors": np.asarray(entries["vectors"][""].array("vectors"))} if "vectors" in entries else {}
+    vectors = np.asarray(entries["vectors"][""].array("vectors")) if "vectors" in entries else np.zeros((0, 0), dtype=np.float32)
     index = entries["index"][""].folder if "index" in entries else None
     if index is not None:
-        ensure_index(index, chunks, embedded["vectors"])
+        ensure_index(index, chunks, vectors)
     return Corpus(
         ids=chunks.ids,
         doc=table["doc"].to_numpy(np.int64),
@@ -88,7 +91,7 @@ def corpus_of(run: RunContext, entries: Entries) -> Corpus:
         document_breakers=tie_breakers([document.doc_id for document in run.dataset.documents]),
         texts=chunks.inputs,
         index=index,
-        **embedded,
+        vectors=vectors,
     )
 
 

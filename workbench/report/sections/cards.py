@@ -115,6 +115,8 @@ def _stage(stage: str, values: Mapping[str, Any]) -> str:
     # The chunking uses the embedding's model, only to count tokens.
     hidden = ("kind", "model") if stage == "chunking" else ("kind",)
     fields = [
-        f"{field} {setting(value)}" for field, value in values.items() if value is not None and value is not False and field not in hidden
+        f"{field} {setting(value)}"
+        for field, value in values.items()
+        if value is not None and value is not False and value != {} and field not in hidden
     ]
     return ", ".join([str(values["kind"]), *fields])

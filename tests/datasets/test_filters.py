@@ -1,0 +1,135 @@
+"""Filters of documents by metadata, their faults, and the files that carry them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench.datasets.checks import notes
+from workbench.datasets.file_access import FileAccess
+from workbench.datasets.filters import filter_faults, matches
+from workbench.datasets.formats.beir import read_beir
+from workbench.datasets.formats.golden import read_golden, write_golden
+from workbench.datasets.sources import GoldenSource, TableSource
+from workbench.errors import DatasetError
+from workbench.records import Document
+
+LEAVE = Document("hr/leave", "Thirty days.", "Leave", {"year": 2024, "tags": ["holiday", "absence"], "draft": False, "team": "people"})
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"year": 2024}, True),
+        ({"year": 2025}, False),
+        ({"year": {"$gte": 2024, "$lt": 2025}}, True),
+        ({"year": {"$gt": 2024}}, False),
+        ({"year": "2024"}, False),
+        ({"year": {"$gt": "2023"}}, False),
+        ({"tags": "holiday"}, True),
+        ({"tags": {"$in": ["pay", "absence"]}}, True),
+        ({"tags": {"$nin": ["pay", "holiday"]}}, False),
+        ({"draft": False}, True),
+        ({"draft": 0}, False),
+        ({"team": {"$ne": "finance"}}, True),
+        ({"owner": {"$ne": "Ada"}}, True),
+        ({"owner": "Ada"}, False),
+        ({"folder": "hr", "title": "Leave"}, True),
+        ({"folder": "hr", "title": "Pay"}, False),
+        ({"doc_id": {"$in": ["hr/leave", "hr/pay"]}}, True),
+        ({"$or": [{"year": 2025}, {"$and": [{"team": "people"}, {"draft": False}]}]}, True),
+        ({"$or": [{"year": 2025}, {"team": "finance"}]}, False),
+    ],
+)
+def test_a_document_matches(where: dict[str, object], expected: bool) -> None:
+    assert matches(where, LEAVE) is expected
+
+
+@pytest.mark.parametrize(
+    ("where", "fault"),
+    [
+        ({"yaer": 2024}, "the unknown field 'yaer' (did you mean 'year'?); documents have doc_id, title, folder and year"),
+        ({"year": {"gte": 2024}}, "year with the unknown condition 'gte' (did you mean '$gte'?)"),
+        ({"year": {"$in": 2024}}, "year $in 2024, which is not a list"),
+        ({"year": {"$gt": [2024]}}, "year $gt [2024], which is a list"),
+        ({"year": [2023, 2024]}, "year [2023, 2024]; for one of several write {'$in': [2023, 2024]}"),
+        ({"$or": {"year": 2024}}, "$or {'year': 2024}, not a list of filters"),
+        ({"$or": [{"yaer": 2024}]}, "the unknown field 'yaer'"),
+        ("year = 2024", "'year = 2024', not an object such as {'year': 2024}"),
+        ({}, "{}, not an object"),
+    ],
+)
+def test_a_wrong_filter_is_one_line(where: object, fault: str) -> None:
+    (line,) = filter_faults(where, ["year"])
+    assert line.startswith(fault)
+
+
+DOCUMENTS = [
+    {"doc_id": "old", "text": "Twenty days of leave.", "metadata": {"year": 2020}},
+    {"doc_id": "new", "text": "Thirty days of leave.", "metadata": {"year": 2024}},
+]
+
+
+def golden(folder: Path, **question: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "documents.jsonl").write_text("\n".join(map(json.dumps, DOCUMENTS)))
+    (folder / "questions.jsonl").write_text(json.dumps({"query": "How many days?", "relevant_doc_ids": ["new"]} | question))
+    return folder
+
+
+def test_a_question_carries_its_filter_and_documents_their_metadata_there_and_back(tmp_path: Path) -> None:
+    dataset = GoldenSource(path=str(golden(tmp_path / "one", where={"year": {"$gte": 2024}}, team="hr"))).load()
+    assert dataset.queries[0].where == {"year": {"$gte": 2024}}
+    assert dataset.queries[0].metadata == {"team": "hr"}
+    assert [dict(document.metadata) for document in dataset.documents] == [{"year": 2020}, {"year": 2024}]
+    write_golden(dataset, tmp_path / "two")
+    again = GoldenSource(path=str(tmp_path / "two")).load()
+    assert (again.documents, again.queries) == (dataset.documents, dataset.queries)
+
+
+def test_a_beir_folder_has_filters_and_metadata_too(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text("\n".join(json.dumps({"_id": row.pop("doc_id")} | row) for row in map(dict, DOCUMENTS)))
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "days?", "metadata": {"where": {"year": 2024}}}))
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\tnew\t1\n")
+    draft = read_beir(tmp_path, "test", FileAccess())
+    assert draft.queries[0][0].where == {"year": 2024}
+    assert draft.documents[1][0].metadata == {"year": 2024}
+
+
+def test_tables_have_filters_and_metadata_as_json(tmp_path: Path) -> None:
+    (tmp_path / "documents.csv").write_text(
+        'doc_id,text,metadata\nold,Twenty days.,"{""year"": 2020}"\nnew,Thirty days.,"{""year"": 2024}"\n'
+    )
+    (tmp_path / "questions.csv").write_text('query,relevant_doc_ids,where\nHow many days?,new,"{""year"": 2024}"\n')
+    dataset = TableSource(path=str(tmp_path)).load()
+    assert dataset.queries[0].where == {"year": 2024}
+    assert dataset.documents[1].metadata == {"year": 2024}
+
+
+@pytest.mark.parametrize(
+    ("where", "fault"),
+    [
+        ({"yaer": 2024}, "filters by the unknown field 'yaer' (did you mean 'year'?)"),
+        ({"year": 1999}, 'filters by {"year": 1999}, which no document matches'),
+        ("2024", "has 'where' '2024', not a filter such as"),
+    ],
+)
+def test_a_filter_that_cannot_work_is_a_fault_of_the_dataset(tmp_path: Path, where: object, fault: str) -> None:
+    with pytest.raises(DatasetError) as raised:
+        GoldenSource(path=str(golden(tmp_path, where=where))).load()
+    assert fault in str(raised.value)
+    assert "questions.jsonl:1" in str(raised.value)
+
+
+def test_metadata_that_is_no_object_is_a_fault(tmp_path: Path) -> None:
+    folder = golden(tmp_path)
+    (folder / "documents.jsonl").write_text('{"doc_id": "new", "text": "Thirty days.", "metadata": 2024}')
+    with pytest.raises(DatasetError, match="has a number in 'metadata', not an object"):
+        GoldenSource(path=str(folder)).load()
+
+
+def test_a_filter_that_excludes_a_relevant_document_is_a_note(tmp_path: Path) -> None:
+    draft = read_golden(golden(tmp_path, where={"year": 2020}), None, None, FileAccess())
+    (line,) = [note for note in notes(draft) if "excludes" in note]
+    assert line.endswith("excludes its relevant document 'new', which cannot be found")

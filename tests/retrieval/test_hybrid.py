@@ -1,0 +1,82 @@
+"""Hybrid retrieval: its settings, its members' ranks, and the deepest chunk it ranks."""
+
+import numpy as np
+import pytest
+
+from workbench.errors import InputError
+from workbench.retrieval.base import Ranking, Retriever, SearchDepth
+from workbench.retrieval.bm25 import BM25Retriever
+from workbench.retrieval.dense import DenseRetriever
+from workbench.retrieval.hybrid import HybridRetriever
+from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries
+
+CORPUS = small_corpus(tuple(range(len(TEXTS))), vectors=True)
+BATCH = small_queries(QUERIES, vectors=True)
+DEEP = SearchDepth(1_000, 1_000_000, 1_000, 1_000)
+
+
+def ranked(retriever: Retriever) -> Ranking:
+    return retriever.retrieve(BATCH, CORPUS, DEEP)
+
+
+def chunks(ranking: Ranking, query: int) -> list[int]:
+    return ranking.hits.loc[ranking.hits["query"] == query, "chunk"].tolist()
+
+
+def test_retrievers_are_made_from_settings_whose_name_is_their_kind() -> None:
+    made = HybridRetriever(retrievers={"dense": {"search": "ann"}, "words": {"kind": "bm25", "k1": 0.9}})
+    assert made.retrievers == (("dense", DenseRetriever(search="ann")), ("words", BM25Retriever(k1=0.9)))
+    assert made.evaluated == "ann"
+    assert made.settings() == {
+        "kind": "hybrid",
+        "retrievers": {"dense": {"kind": "dense", "search": "ann"}, "words": {"kind": "bm25", "k1": 0.9}},
+    }
+
+
+def test_an_unknown_kind_among_the_retrievers_is_one_line() -> None:
+    with pytest.raises(InputError, match=r"no kind 'bm52' \(did you mean 'bm25'\?\)"):
+        HybridRetriever(retrievers={"dense": {}, "bm52": {}})
+
+
+def test_only_retrievers_with_vectors_need_an_embedder() -> None:
+    assert HybridRetriever().needs_vectors
+    assert not HybridRetriever(retrievers={"a": BM25Retriever(), "b": BM25Retriever(k1=0.9)}).needs_vectors
+
+
+def test_every_retrievers_rank_and_score_of_a_hit_is_kept() -> None:
+    retriever = HybridRetriever(pool=10, weights={"dense": 2.0})
+    fused, sources = ranked(retriever), ranked(retriever).sources
+    parts = {"dense": ranked(DenseRetriever()), "bm25": ranked(BM25Retriever())}
+    for name, part in parts.items():
+        best = part.hits[part.hits["rank"] <= 10].reset_index(drop=True)
+        kept = sources[sources["retriever"] == name].reset_index(drop=True)
+        assert kept[["query", "rank", "chunk", "score"]].equals(best[["query", "rank", "chunk", "score"]])
+    weighted = sources.assign(part=np.where(sources["retriever"] == "dense", 2.0, 1.0) * 61 / (60 + sources["rank"]))
+    expected = weighted.groupby(["query", "chunk"])["part"].sum()
+    found = fused.hits.set_index(["query", "chunk"])["score"]
+    assert found.to_numpy() == pytest.approx(expected.reindex(found.index).to_numpy(), abs=1e-6)
+
+
+def test_chunks_in_no_pool_are_not_ranked() -> None:
+    fused = ranked(HybridRetriever(k=3, pool=3))
+    for query in range(len(QUERIES)):
+        assert set(chunks(fused, query)) == {c for r in (DenseRetriever(), BM25Retriever()) for c in chunks(ranked(r), query)[:3]}
+
+
+def test_a_question_without_words_of_the_corpus_is_ranked_by_the_vectors_alone() -> None:
+    query = QUERIES.index("zyzzyva quagga")
+    assert chunks(ranked(HybridRetriever()), query)[:20] == chunks(ranked(DenseRetriever()), query)[:20]
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"retrievers": {"bm25": {}}}, "fuses 1 retriever; name two or more, or use kind: bm25"),
+        ({"retrievers": {}}, "fuses 0 retrievers; name two or more"),
+        ({"pool": 5, "k": 10}, "has a pool of 5, and its k is 10; raise pool or lower k"),
+        ({"weights": {"denes": 0.5}}, "has a weight for 'denes'; its retrievers are dense, bm25"),
+        ({"retrievers": {"a": {"kind": "hybrid", "retrievers": {"bm25": {}}}, "bm25": {}}}, "'hybrid' a: retrieval 'hybrid' fuses 1"),
+    ],
+)
+def test_settings_that_do_not_fit_each_other_are_one_line(settings: dict[str, object], fault: str) -> None:
+    assert fault in HybridRetriever.model_validate(settings).fault

@@ -1,0 +1,88 @@
+"""Filters on documents by their metadata, such as `{"year": {"$gte": 2024}, "team": "hr"}`, in the notation of Chroma and MongoDB.
+
+A field has a value, or an object of conditions: `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`, `$nin`. All of a filter's fields must
+match; `$and` and `$or` take a list of filters. Every document also has the fields `doc_id`, `title` and `folder`, the part of its id before the
+last slash. A field that is a list matches if one of its items does. Only `$ne` and `$nin` match documents without the field.
+"""
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from workbench.core.formatting import listed, meant
+from workbench.records import Document
+
+Where = Mapping[str, Any]
+BUILT_IN = ("doc_id", "title", "folder")
+_ORDER: Mapping[str, Callable[[Any, Any], bool]] = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+_LISTS = ("$in", "$nin")
+_CONDITIONS = ("$eq", "$ne", *_ORDER, *_LISTS)
+_GROUPS = ("$and", "$or")
+
+
+def matches(where: Where, document: Document) -> bool:
+    """Return whether a document matches a filter without faults."""
+    return all(_matches(field, wanted, document) for field, wanted in where.items())
+
+
+def filter_faults(where: object, fields: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with a filter on documents that have these fields in their metadata."""
+    if not isinstance(where, Mapping) or not where:
+        yield f"{where!r}, not an object such as {{'year': 2024}}"
+        return
+    known = (*BUILT_IN, *fields)
+    for field, wanted in where.items():
+        if field in _GROUPS:
+            if not isinstance(wanted, list) or not wanted:
+                yield f"{field} {wanted!r}, not a list of filters"
+            else:
+                for part in wanted:
+                    yield from filter_faults(part, fields)
+        elif field not in known:
+            yield f"the unknown field {field!r}{meant(str(field), known)}; documents have {listed(known)}"
+        elif isinstance(wanted, Mapping):
+            yield from (fault for condition, value in wanted.items() if (fault := _condition_fault(field, condition, value)))
+        elif isinstance(wanted, list):
+            yield f"{field} {wanted!r}; for one of several write {{'$in': {wanted!r}}}"
+
+
+def _condition_fault(field: str, condition: object, value: object) -> str:
+    if condition not in _CONDITIONS:
+        return f"{field} with the unknown condition {condition!r}{meant(str(condition), _CONDITIONS)}; they are {', '.join(_CONDITIONS)}"
+    if (condition in _LISTS) != isinstance(value, list):
+        return f"{field} {condition} {value!r}, which is {'not ' if condition in _LISTS else ''}a list"
+    return ""
+
+
+def _matches(field: str, wanted: Any, document: Document) -> bool:
+    if field in _GROUPS:
+        return (all if field == "$and" else any)(matches(part, document) for part in wanted)
+    values = _values(field, document)
+    conditions = wanted if isinstance(wanted, Mapping) else {"$eq": wanted}
+    return all(_holds(condition, value, values) for condition, value in conditions.items())
+
+
+def _values(field: str, document: Document) -> list[Any]:
+    if field in BUILT_IN:
+        own = {"doc_id": document.doc_id, "title": document.title, "folder": document.doc_id.rpartition("/")[0]}
+        return [own[field]]
+    value = document.metadata.get(field)
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _holds(condition: str, wanted: Any, values: Sequence[Any]) -> bool:
+    if condition in _ORDER:
+        return any(_comparable(value, wanted) and _ORDER[condition](value, wanted) for value in values)
+    among = any(_same(value, each) for value in values for each in (wanted if condition in _LISTS else [wanted]))
+    return among if condition in ("$eq", "$in") else not among
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    # In Python, true equals 1.
+    return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def _comparable(value: Any, wanted: Any) -> bool:
+    return all(isinstance(each, str) for each in (value, wanted)) or all(
+        isinstance(each, int | float) and not isinstance(each, bool) for each in (value, wanted)
+    )
