@@ -76,6 +76,8 @@ def type_of(field: dict[str, Any]) -> str:
 
 def value_of(default: Any) -> str:
     """A default as YAML; a dash for none."""
+    if isinstance(default, list):
+        return f"`{{{', '.join(f'{name}: {{}}' for name, _ in default)}}}`" if default else "–"
     return "–" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
