@@ -15,6 +15,7 @@ import workbench
 from workbench import testing
 from workbench.chunking.registry import CHUNKERS
 from workbench.metrics.registry import KINDS
+from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 
 ROOT = Path(__file__).parent.parent
@@ -144,11 +145,12 @@ def test_folders_files_and_functions_keep_to_the_guide() -> None:
 def test_the_laws_of_every_registry_see_components_of_another_package() -> None:
     assert "halves" in CHUNKERS
     assert {"plain_vectors", "mixed"} <= set(RETRIEVERS)
+    assert "shared_words" in RERANKERS
     assert KINDS["first_hit"].version == 7
 
 
 def test_the_checks_of_components_are_these() -> None:
-    kinds = ("chunker", "embedder", "metric", "retriever")
+    kinds = ("chunker", "embedder", "metric", "reranker", "retriever")
     assert testing.__all__ == [*(f"{kind.upper()}_LAWS" for kind in kinds), *(f"check_{kind}" for kind in kinds)]
 
 
