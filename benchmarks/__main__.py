@@ -32,6 +32,7 @@ BENCHMARKS = {
     "metrics": "ten metrics of 10,000 questions, against pytrec_eval",
     "parts": "where a sweep's time goes outside encoding",
     "search": "exact search, against Chroma's index",
+    "reranking": "late interaction and a cross-encoder, against encoding each pair and CrossEncoder.predict in loops",
     "memory": "memory of a million chunks",
     "scaling": "workers, and the cost of each stage as a corpus grows",
     "hostile": "files made to be slow, read and split",
@@ -55,7 +56,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks", description="Measure Workbench against the usual alternatives.", epilog=listed)
     parser.add_argument("names", nargs="*", metavar="NAME", help="the benchmarks to run; default all")
     parser.add_argument(
-        "--documents", type=_documents, help="the number of documents of the benchmark sweep, or all; other benchmarks ignore it"
+        "--documents",
+        type=_documents,
+        help="the number of documents of the benchmark sweep, or of questions of reranking, or all; others ignore it",
     )
     parser.add_argument(
         "--loops", nargs="+", choices=("plain", "sorted", "tuned"), help="the loops that the sweep is compared with; default all"

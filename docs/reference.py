@@ -23,6 +23,7 @@ from workbench.experiment.expand import DEFAULTS
 from workbench.experiment.read import DEFAULT_METRICS, KEYS
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.registry import KINDS
+from workbench.reranking.registry import RERANKERS
 from workbench.results.history import SCHEMA
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.rewriting.registry import REWRITERS
@@ -36,17 +37,13 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "embedding": EMBEDDERS.builtin,
     "retrieval": RETRIEVERS.builtin,
     "rewrite": REWRITERS.builtin,
+    "rerank": RERANKERS.builtin,
 }
 # Filled in by the experiment, not by a person.
-INTERNAL = {("chunking", "model")}
-TYPES = {
-    "string": "text",
-    "integer": "whole number",
-    "number": "number",
-    "boolean": "true or false",
-    "object": "mapping",
-    "array": "mapping",
-}
+INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
+TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
+# Components and numbers by name are pairs, since a component can be the key of a cache.
+TYPES |= {"array": "mapping"}
 
 
 def rows(stage: str, component: type[BaseModel]) -> dict[str, tuple[str, ...]]:
@@ -81,6 +78,8 @@ def type_of(field: dict[str, Any]) -> str:
 
 def value_of(default: Any) -> str:
     """A default as YAML; a dash for none."""
+    if isinstance(default, list):
+        return f"`{{{', '.join(f'{name}: {{}}' for name, _ in default)}}}`" if default else "–"
     return "–" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 

@@ -15,6 +15,7 @@ import workbench
 from workbench import testing
 from workbench.chunking.registry import CHUNKERS
 from workbench.metrics.registry import KINDS
+from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 
 ROOT = Path(__file__).parent.parent
@@ -145,6 +146,7 @@ def test_folders_files_and_functions_keep_to_the_guide() -> None:
 def test_the_laws_of_every_registry_see_components_of_another_package() -> None:
     assert "halves" in CHUNKERS
     assert {"plain_vectors", "mixed"} <= set(RETRIEVERS)
+    assert "shared_words" in RERANKERS
     assert KINDS["first_hit"].version == 7
 
 

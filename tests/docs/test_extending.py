@@ -83,8 +83,8 @@ def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tm
     metrics = pd.read_parquet(tmp_path / "outputs" / "harbour" / "metrics.parquet").query("slice == 'all'")
     values = metrics.pivot(index="configuration", columns="metric", values="value")
     assert list(values.index) == [
-        *("fixed-128-0", "fixed-128-0-dot", "fixed-128-0-overlap", "fixed-128-0-overlap-keywords"),
-        *("paragraphs", "paragraphs-dot", "paragraphs-overlap", "paragraphs-overlap-keywords"),
+        *("fixed-128-0", "fixed-128-0-dot", "fixed-128-0-overlap", "fixed-128-0-overlap-coverage", "fixed-128-0-overlap-keywords"),
+        *("paragraphs", "paragraphs-dot", "paragraphs-overlap", "paragraphs-overlap-coverage", "paragraphs-overlap-keywords"),
     ]
     assert values["top_document"].between(0.01, 1).all()
     assert values["top_document"].tolist() == values["success@1"].tolist()

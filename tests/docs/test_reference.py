@@ -12,10 +12,12 @@ from workbench.chunking.registry import CHUNKERS
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.metrics.registry import KINDS
+from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.schemas import SCHEMAS
 
-COMPONENTS = [part for table in (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin) for part in table.values()]
+TABLES = (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin, RERANKERS.builtin)
+COMPONENTS = [part for table in TABLES for part in table.values()]
 
 
 def test_the_pages_are_current():

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, SerializeAsAny
+from pydantic import Field
 
 from workbench.core import batching
 from workbench.embedding.base import AllowPickle, Embedder, Role
@@ -35,8 +35,8 @@ class LateInteractionReranker(PairReranker):
     kind: Literal["late-interaction"] = "late-interaction"
     model: str | None = Field(default=None, description="The model: a folder or a name on the hub; by default that of `embedding`.")
     allow_pickle: AllowPickle = False
-    # The configuration's embedder. A configuration sets it, so it is not among the settings.
-    embedder: SerializeAsAny[Embedder] | None = Field(default=None, exclude=True, repr=False)
+    # A configuration sets it, so it is not among the settings.
+    embedder: Embedder | None = Field(default=None, exclude=True, repr=False, description="The embedder of the configuration.")
 
     def beside(self, embedder: Embedder) -> Self:
         """Return the reranker with the configuration's embedder, unless the settings name a model."""

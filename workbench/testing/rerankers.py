@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import WorkbenchError
+from workbench.models.tokenizers import Ints
 from workbench.reranking.base import Candidates, Floats, Reranker
 from workbench.reranking.pairs import LARGEST, PairReranker
 from workbench.storage.vector_cache import VectorCache, Vectors
@@ -167,10 +168,10 @@ def _pools(reranker: Reranker) -> list[Candidates]:
     return pools
 
 
-def _part(pool: Candidates, places: Sequence[int]) -> Candidates:
+def _part(pool: Candidates, places: Ints) -> Candidates:
     """Return some candidates of a pool, in this order."""
     vectors = pool.vectors[places] if len(pool.vectors) else pool.vectors
-    return Candidates(pool.query, [pool.texts[place] for place in places], pool.scores[places], pool.query_vector, vectors)
+    return Candidates(pool.query, [pool.texts[place] for place in places.tolist()], pool.scores[places], pool.query_vector, vectors)
 
 
 def _scores(reranker: Reranker, pools: Sequence[Candidates], cache: VectorCache | None = None) -> list[Floats]:

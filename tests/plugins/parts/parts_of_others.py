@@ -7,6 +7,7 @@ import numpy as np
 from workbench.chunking.base import CuttingChunker
 from workbench.metrics.case import MetricValues
 from workbench.metrics.registry import RELEVANT, Kind
+from workbench.reranking.pairs import PairReranker
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.exhaustive import rank_all
 
@@ -56,6 +57,15 @@ def scores(queries, corpus, first, last):
 
 def words_of(query):
     return set(query.lower().split())
+
+
+class SharedWordsReranker(PairReranker):
+    """The number of words that query and text share, and a little for short texts."""
+
+    kind: Literal["shared_words"] = "shared_words"
+
+    def score_pairs(self, pairs):
+        return np.array([len(words_of(query) & words_of(text)) + 1 / (1 + len(text)) for query, text in pairs])
 
 
 def first_hit(case, _):
