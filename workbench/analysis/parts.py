@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from workbench.core.formatting import setting
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference, paired_differences
-from workbench.statistics.effects import Effect, effects
+from workbench.statistics.effects import Effect, EffectReading, effects
 from workbench.statistics.intervals import Interval
 from workbench.statistics.pairs import total_loss
 
 Settings = Mapping[str, Any]
+PartVerdict = Literal["worth it", "no benefit shown", "harmful", "better", "no difference shown", "worse", "too few data for a claim"]
 NONE = "none"
 # A configuration whose retriever needs no vectors has no embedder. Every other stage that can be left out is left out by choice.
 _FOLLOWS = "embedding"
@@ -30,6 +31,21 @@ _NOT_FUSED = ("k", "deliver")
 # Metrics that are shown beside the primary one.
 _BESIDE = ("span_recall", "chunk_precision", "ndcg")
 LATENCIES = ("p50", "p95")
+# By whether the alternative adds to its reference or replaces it.
+_VERDICTS: Mapping[bool, Mapping[EffectReading, PartVerdict]] = {
+    True: {
+        EffectReading.GAIN: "worth it",
+        EffectReading.LOSS: "harmful",
+        EffectReading.UNDECIDED: "no benefit shown",
+        EffectReading.TOO_FEW: "too few data for a claim",
+    },
+    False: {
+        EffectReading.GAIN: "better",
+        EffectReading.LOSS: "worse",
+        EffectReading.UNDECIDED: "no difference shown",
+        EffectReading.TOO_FEW: "too few data for a claim",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,11 @@ class PartEffect:
     latency: Mapping[str, AddedTime]
 
     @property
+    def verdict(self) -> PartVerdict:
+        """The conclusion, by the primary metric."""
+        return _VERDICTS[self.added][self.effect.reading]
+
+    @property
     def lowest(self) -> MatchedPair:
         """The pair with the smallest difference."""
         return min(self.pairs, key=lambda pair: pair.difference.value)
@@ -86,8 +107,8 @@ class PartEffect:
         return max(self.pairs, key=lambda pair: pair.difference.value)
 
 
-class _Contrast(NamedTuple):
-    """Two alternatives of a stage with the pairs of configurations that differ only in them."""
+class Contrasted(NamedTuple):
+    """Two alternatives of a stage with the `pairs` of ranked configurations that differ only in them, of `possible` ones."""
 
     alternative: Alternative
     reference: Alternative
@@ -103,8 +124,7 @@ def parts(run: RunTables) -> tuple[PartEffect, ...]:
     Every alternative is compared with `none`, or else with the first alternative of its stage. One that fuses others, as hybrid retrieval does, is
     compared with each of those that the run has alone. All effects on the primary metric form one family.
     """
-    verdict = verdict_of(run)
-    contrasts = [each for each in _contrasts(run, verdict.ranked if verdict else ()) if each.pairs]
+    contrasts = [each for each in contrasts_of(run) if each.pairs]
     if not contrasts:
         return ()
     groups, metric = clusters(run), run.primary
@@ -129,7 +149,14 @@ def alternatives(run: RunTables) -> Mapping[str, tuple[Alternative, ...]]:
     return varying
 
 
-def _contrasts(run: RunTables, ranked: Sequence[str]) -> Iterator[_Contrast]:
+@lru_cache(maxsize=4)
+def contrasts_of(run: RunTables) -> tuple[Contrasted, ...]:
+    """The alternatives that are compared, also those of which no matched pair can be ranked."""
+    verdict = verdict_of(run)
+    return tuple(_contrasts(run, verdict.ranked if verdict else ()))
+
+
+def _contrasts(run: RunTables, ranked: Sequence[str]) -> Iterator[Contrasted]:
     for stage, choices in alternatives(run).items():
         members = {each.label: [other for other in choices if _fuses(each, other)] for each in choices}
         simple = [each for each in choices if not members[each.label]]
@@ -140,7 +167,7 @@ def _contrasts(run: RunTables, ranked: Sequence[str]) -> Iterator[_Contrast]:
                     possible = list(_matched(run.configurations_settings, stage, each, other))
                     pairs = [pair for pair in possible if set(pair) <= set(ranked) and _both(run, *pair)]
                     added = other.settings is None or bool(members[each.label])
-                    yield _Contrast(each, other, added, pairs, len(possible))
+                    yield Contrasted(each, other, added, pairs, len(possible))
 
 
 def _fuses(one: Alternative, other: Alternative) -> bool:
@@ -163,11 +190,11 @@ def _matched(settings: Mapping[str, Mapping[str, Any]], stage: str, one: Alterna
             rest = {key: value for key, value in each.items() if key not in (stage, _FOLLOWS) and value is not None}
             if stage == _FOLLOWS:
                 rest["chunking"] = {key: value for key, value in rest["chunking"].items() if key != _OF_EMBEDDING[1]}
-            embedding = each.get(_FOLLOWS) if stage != _FOLLOWS else None
-            sides[side.label].append((name, json.dumps(rest, sort_keys=True), json.dumps(embedding, sort_keys=True) if embedding else ""))
-    for name, rest, embedding in sides[one.label]:
+            embedding = _key(_FOLLOWS, each[_FOLLOWS]) if stage != _FOLLOWS and each.get(_FOLLOWS) else ""
+            sides[side.label].append((name, json.dumps(rest, sort_keys=True), embedding))
+    for name, same, embedding in sides[one.label]:
         for partner, others, of_partner in sides[other.label]:
-            if rest == others and (embedding == of_partner or not (embedding and of_partner)):
+            if same == others and (embedding == of_partner or not (embedding and of_partner)):
                 yield name, partner
 
 
@@ -176,12 +203,12 @@ def _both(run: RunTables, a: str, b: str) -> bool:
     return not np.isnan(per_query(run, a, metric) + per_query(run, b, metric)).all()
 
 
-def _changes(run: RunTables, metric: str, contrast: _Contrast) -> Floats:
+def _changes(run: RunTables, metric: str, contrast: Contrasted) -> Floats:
     """The differences of each pair on each query. Shape (pairs, queries)."""
     return np.array([per_query(run, a, metric) - per_query(run, b, metric) for a, b in contrast.pairs])
 
 
-def _part(run: RunTables, contrast: _Contrast, change: Floats, effect: Effect) -> PartEffect:
+def _part(run: RunTables, contrast: Contrasted, change: Floats, effect: Effect) -> PartEffect:
     groups = clusters(run)
     cells = paired_differences(change, np.zeros_like(change), groups)
     return PartEffect(

@@ -12,7 +12,7 @@ from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.intervals import ALPHA
 from workbench.statistics.pairs import Pairs, from_zero
 from workbench.statistics.power import SMALLEST_DIFFERENCE, detectable
-from workbench.statistics.randomisation import Randomised, randomise
+from workbench.statistics.randomisation import FLIPS, Randomised, randomise
 from workbench.statistics.verdict import SEED, enough
 
 # Differences that cancel each other leave no more than this.
@@ -48,7 +48,9 @@ class Effect:
     detectable: float
 
 
-def effects(changes: Sequence[Floats], names: Sequence[tuple[str, str]], clusters: Clusters, loss: float, sign: float = 1.0) -> list[Effect]:
+def effects(
+    changes: Sequence[Floats], names: Sequence[tuple[str, str]], clusters: Clusters, loss: float, sign: float = 1.0, flips: int = FLIPS
+) -> list[Effect]:
     """Estimate the effect of each change, which is an array (matched pairs, q; NaN if unscored) of differences on each query.
 
     A query counts if all of the pairs have a value. `names` are of the sides with and without the change. `loss` is the difference in a
@@ -58,10 +60,10 @@ def effects(changes: Sequence[Floats], names: Sequence[tuple[str, str]], cluster
         return []
     means = _rounded(np.array([change.mean(axis=0) for change in changes]))
     pairs = from_zero(means, clusters, loss)
-    tests = randomise(pairs, np.ones(len(means), dtype=np.bool_), SEED)
+    tests = randomise(pairs, np.ones(len(means), dtype=np.bool_), SEED, flips)
     labels = ["", *(str(place) for place in range(len(means)))]
     rows = comparisons(pairs, tests, np.ones(len(means), dtype=np.bool_), labels)
-    differing = _differing(changes, means, clusters, loss)
+    differing = _differing(changes, means, clusters, loss, flips)
     return [
         Effect(replace(row, a=a, b=b), _reading(row, sign), p, _detectable(pairs, tests, place, labels))
         for place, (row, (a, b), p) in enumerate(zip(rows, names, differing, strict=True))
@@ -81,7 +83,7 @@ def _detectable(pairs: Pairs, tests: Randomised, place: int, labels: Sequence[st
     return power.difference if power else np.nan
 
 
-def _differing(changes: Sequence[Floats], means: Floats, clusters: Clusters, loss: float) -> list[float]:
+def _differing(changes: Sequence[Floats], means: Floats, clusters: Clusters, loss: float, flips: int) -> list[float]:
     """The smallest corrected p of each change's pairs that a pair differs from the mean effect. NaN with a single pair."""
     several = [place for place, change in enumerate(changes) if len(change) > 1]
     if not several:
@@ -89,7 +91,7 @@ def _differing(changes: Sequence[Floats], means: Floats, clusters: Clusters, los
     rows = _rounded(np.concatenate([changes[place] - means[place] for place in several]))
     # Of two differences, each of which can be a total loss.
     pairs = from_zero(rows, clusters, 2 * loss)
-    adjusted = p_values(pairs, randomise(pairs, pairs.n > 0, SEED))[1]
+    adjusted = p_values(pairs, randomise(pairs, pairs.n > 0, SEED, flips))[1]
     starts = np.cumsum([0, *(len(changes[place]) for place in several)])
     smallest = np.fmin.reduceat(adjusted, starts[:-1])
     by_place = dict(zip(several, smallest.tolist(), strict=True))
