@@ -1,7 +1,7 @@
 """The base of components: frozen values whose fields are their whole configuration."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, ClassVar
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -9,6 +9,7 @@ from workbench.core.display import table_html
 from workbench.core.formatting import meant
 from workbench.errors import InputError
 
+C = TypeVar("C", bound="Component")
 # Plain words for pydantic's most frequent messages, by type of error. `{…}` are its details.
 _MESSAGES = {
     "int_parsing": "not a whole number",
@@ -49,6 +50,18 @@ class Component(BaseModel):
     # Tells pydantic that `model_validate` need not call it, so that an experiment still gets each fault separately.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    @classmethod
+    def of_kind(cls, settings: Mapping[str, Any]) -> Self:
+        """Make a component of this class from settings with their `kind`, one of the imported subclasses. Raises ValueError for another."""
+        kinds: dict[str, type[Self]] = {}
+        for subclass in _subclasses(cls):
+            # A subclass that keeps the kind of its base does not replace it.
+            kinds.setdefault(str(subclass.model_fields["kind"].default), subclass)
+        kind = str(settings.get("kind"))
+        if kind not in kinds:
+            raise ValueError(f"no kind {kind!r}{meant(kind, kinds)}; kinds are {', '.join(sorted(kinds))}")
+        return kinds[kind].model_validate(settings)
+
     @property
     def named_code(self) -> tuple[str, ...]:
         """Return the functions that the settings name as `package.module:function`. An experiment with any runs with permission only."""
@@ -65,6 +78,14 @@ class Component(BaseModel):
     def _repr_html_(self) -> str:
         rows = [{"setting": name, "value": str(value)} for name, value in self.model_dump(mode="json").items() if name != "kind"]
         return table_html(type(self).__name__, rows)
+
+
+def _subclasses(kind: type[C]) -> Iterator[type[C]]:
+    """Yield the subclasses that declare a kind."""
+    for subclass in kind.__subclasses__():
+        if "kind" in subclass.model_fields and isinstance(subclass.model_fields["kind"].default, str):
+            yield subclass
+        yield from _subclasses(subclass)
 
 
 def _settings(value: Any, dumped: Any) -> Any:

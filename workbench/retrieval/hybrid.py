@@ -17,10 +17,20 @@ def _pairs(value: Any) -> Any:
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
+def _made(value: Any) -> Any:
+    """Return retrievers by name as pairs. A name is the kind of settings without a kind."""
+    pairs = _pairs(value)
+    if not isinstance(pairs, tuple | list):
+        return value
+    return tuple(
+        (name, Retriever.of_kind({"kind": name} | dict(settings)) if isinstance(settings, Mapping) else settings) for name, settings in pairs
+    )
+
+
 # A mapping as pairs, since a component can be the key of a cache.
 Retrievers = Annotated[
     tuple[tuple[str, SerializeAsAny[Retriever]], ...],
-    BeforeValidator(_pairs),
+    BeforeValidator(_made),
     PlainSerializer(lambda pairs: {name: retriever.model_dump(mode="json") for name, retriever in pairs}),
 ]
 Weights = Annotated[tuple[tuple[str, Annotated[float, Field(gt=0)]], ...], BeforeValidator(_pairs), PlainSerializer(dict)]

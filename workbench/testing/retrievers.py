@@ -175,7 +175,7 @@ def _exact(retriever: Retriever) -> bool:
 def _searches(
     retriever: Retriever, depth: SearchDepth, documents: Sequence[int] = _DOCUMENTS, queries: Sequence[str] = QUERIES
 ) -> dict[str, Ranking]:
-    vectors = retriever.uses_vectors
+    vectors = retriever.needs_vectors
     with given(f"for the queries {shown(list(queries))} in a corpus of {len(documents)} documents"):
         return retriever.searches(small_queries(queries, vectors), small_corpus(documents, vectors), depth)
 
