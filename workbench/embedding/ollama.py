@@ -2,7 +2,7 @@
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from workbench.embedding.base import Role
@@ -17,6 +17,8 @@ _PORT = 11434
 
 class OllamaEmbedder(RemoteEmbedder):
     """A model pulled with `ollama pull` and identified by its digest. If a later pull changes the weights, it is another embedder."""
+
+    extra: ClassVar[str] = "ollama"
 
     kind: Literal["ollama"] = "ollama"
 

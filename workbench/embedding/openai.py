@@ -1,25 +1,24 @@
 """Embed with any server that offers OpenAI's /v1/embeddings: OpenAI itself, vLLM, llama.cpp, text-embeddings-inference."""
 
 import os
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from workbench.embedding.base import Role
 from workbench.embedding.remote_base import RemoteEmbedder
-from workbench.errors import ModelError, RunError
+from workbench.errors import RunError
+from workbench.models.server import KeyedModel
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
 _OFFICIAL = "https://api.openai.com/v1"
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
-class OpenAIEmbedder(RemoteEmbedder):
+class OpenAIEmbedder(RemoteEmbedder, KeyedModel):
     """A model behind `/v1/embeddings`. With `price_per_million`, its cost is in timings.parquet.
 
     `api_key_env` names the environment variable with the key. A server on this machine needs no key.
@@ -28,18 +27,8 @@ class OpenAIEmbedder(RemoteEmbedder):
     known: ClassVar[Mapping[str, int]] = dict.fromkeys(("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"), 8191)
 
     kind: Literal["openai"] = "openai"
-    api_key_env: str = Field(
-        default="OPENAI_API_KEY", description="The environment variable with the key; a server on this machine needs no key."
-    )
     dimensions: int | None = Field(default=None, ge=1, description="The length of the vectors to request; by default the model's own.")
     price_per_million: float | None = Field(default=None, ge=0, description="The price of a million tokens, for the costs in timings.")
-
-    @model_validator(mode="after")
-    def _name_of_a_variable(self) -> "OpenAIEmbedder":
-        # Validate the whole model, so that the error does not print the value, which is probably a key.
-        if not _VARIABLE.fullmatch(self.api_key_env):
-            raise ValueError("api_key_env is not the name of an environment variable such as OPENAI_API_KEY; never write a key here")
-        return self
 
     @property
     def address(self) -> str:
@@ -52,13 +41,6 @@ class OpenAIEmbedder(RemoteEmbedder):
 
     def _cost(self, tokens: int) -> float | None:
         return None if self.price_per_million is None else tokens * self.price_per_million / 1e6
-
-    def _key(self) -> str:
-        key = os.environ.get(self.api_key_env, "").strip()
-        if not key and not self.local:
-            fix = f"set {self.api_key_env}, or name another variable in embedding.api_key_env"
-            raise ModelError(f"{self.label} needs a key, and {self.api_key_env} is not set", fix)
-        return key
 
     def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
         import openai

@@ -1,103 +1,51 @@
-"""The base of embedders on a server: configured window and vocabulary, one client, requests in batches, checked vectors."""
+"""The base of embedders on a server: configured window and vocabulary, requests in batches, checked vectors."""
 
-import atexit
 import functools
-import ipaddress
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
-from urllib.parse import urlsplit
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from workbench.core import batching
-from workbench.core.environment import advice
 from workbench.embedding.base import Embedder, Role, Usage
 from workbench.embedding.checks import shown_text
-from workbench.errors import ModelError, RunError, WorkbenchError
+from workbench.errors import ModelError, RunError
 from workbench.models.files import MINILM
+from workbench.models.server import ServedModel
 from workbench.models.tokenizers import CHARACTERS, CL100K, Ints, input_lengths, special_tokens, tokenise, vocabulary_digest
-from workbench.printable import printable
 from workbench.storage.vector_cache import Vectors
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
-T = TypeVar("T")
-_TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
-_MESSAGE = 200
 
+class RemoteEmbedder(Embedder, ServedModel, ABC):
+    """An embedding model on a server, with the window, vocabulary and prompts from its settings.
 
-class RemoteEmbedder(Embedder, ABC):
-    """A model on a server, with the window, vocabulary and prompts from its settings.
-
-    An input beyond the window is cut here, at a token of the vocabulary, so that no server refuses or silently truncates it. Requests
-    go through OpenAI's client, whose backoff obeys Retry-After (two minutes at most): `retries` + 1 tries of `timeout` seconds each.
+    An input beyond the window is cut here, at a token of the vocabulary, so that no server refuses or silently truncates it.
     """
 
+    stage: ClassVar[str] = "embedding"
+    returns: ClassVar[str] = "embeddings"
+    shorten: ClassVar[str] = "lower embedding.max_tokens or the chunks' size; embedding.tokenizer must be the vocabulary of the model"
     # Models with a known window and the vocabulary cl100k.
     known: ClassVar[Mapping[str, int]] = {}
     examples: ClassVar = ({"model": "words:latest", "tokenizer": MINILM, "max_tokens": 64},)
 
     model: str = Field(min_length=1, description="The model's name on the server.")
-    base_url: str | None = Field(
-        default=None, description="The server's address; by default from the environment, then the provider's usual one."
-    )
     tokenizer: str | None = Field(default=None, description="The vocabulary that counts inputs: a hub name, a folder or cl100k.")
     query_prompt: str | None = Field(default=None, description="The text before every question.")
     document_prompt: str | None = Field(default=None, description="The text before every chunk.")
     batch_texts: int = Field(default=128, ge=1, le=2048, description="The largest number of texts in a request.")
-    timeout: float = Field(default=60, gt=0, le=3600, description="Seconds that a request may take.")
-    retries: int = Field(default=4, ge=0, le=10, description="How often a failed request is tried again.")
-
-    @model_validator(mode="after")
-    def _plain_address(self) -> "RemoteEmbedder":
-        # Validate the whole model: an error of the field alone would print its value, which may contain a password.
-        try:
-            parts = urlsplit(self.address)
-            _ = parts.port
-        except ValueError:
-            raise ValueError("base_url is not an address such as http://localhost:8000/v1") from None
-        if "@" in parts.netloc:
-            raise ValueError("base_url contains a user or password; put a key into an environment variable")
-        # A query often contains a key, and manifest, report and keys of results contain the address.
-        if re.search(r"[?#]", f"{self.base_url} {self.address}"):
-            raise ValueError("base_url contains a query (?…) or fragment (#…); leave it out, and put a key into an environment variable")
-        if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"\s", self.address):
-            raise ValueError(f"base_url {self.address!r} is not an address such as http://localhost:8000/v1")
-        return self
-
-    @property
-    @abstractmethod
-    def address(self) -> str:
-        """Return the address of the server, from `base_url`, the environment or the default."""
 
     @abstractmethod
     def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:
         """Request the vectors of some texts. Returns unchecked rows of numbers and the server's token count if it reports one."""
 
-    def _key(self) -> str:
-        """Return the key for the server, or an empty text if it needs none."""
-        return ""
-
     def _cost(self, tokens: int) -> float | None:
         """Return the cost of the tokens, or None if no price is known."""
-
-    @property
-    def label(self) -> str:
-        """Describe the embedder for errors."""
-        return f"embedding {self.kind!r}: {self.model} at {self.address}"
-
-    @property
-    def local(self) -> bool:
-        """Return whether the server is on this machine."""
-        host = urlsplit(self.address).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost" or host.endswith(".localhost")
 
     @property
     def vocabulary(self) -> str:
@@ -157,23 +105,6 @@ class RemoteEmbedder(Embedder, ABC):
             raise RunError(f"{self.label} returned vectors of different dimensions", "check which model the server runs")
         return (np.concatenate(parts) if parts else np.zeros((0, 0), np.float32)), usage
 
-    def _call(self, request: Callable[["OpenAI"], T]) -> T:
-        """Make a request with retries. Raises the errors of `_failed`, and RunError for an unreadable answer."""
-        key = self._key()
-        client = _client(self.kind, self.address, key, self.timeout, self.retries, self.local)
-        import openai
-
-        try:
-            return request(client)
-        except openai.APIStatusError as error:
-            message = error.body if isinstance(error.body, str) else error.message
-            # Not `from error`: its traceback goes to a file, and a server may repeat the key.
-            raise self._failed(error.status_code, printable(message, [key])) from None
-        except openai.APIConnectionError as error:
-            raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
-            raise RunError(f"{self.label} returned no embeddings ({type(error).__name__})", "check embedding.base_url") from None
-
     def _count(self, texts: list[str]) -> Ints:
         if self.vocabulary in (CL100K, CHARACTERS):
             return np.array([len(tokens.starts) for tokens in tokenise(texts, self.vocabulary)], dtype=np.int64)
@@ -204,32 +135,3 @@ class RemoteEmbedder(Embedder, ABC):
         if len(wrong := np.flatnonzero(norms == 0)):
             raise RunError(f"{self.label} returned a vector of zeros, which has no direction, for {shown_text(texts, int(wrong[0]))}", fix)
         return np.asarray(matrix / norms, dtype=np.float32)
-
-    def _failed(self, status: int | None, message: str) -> WorkbenchError:
-        """Return the error of a request that finally failed, by its HTTP status. `status` is None without an answer."""
-        detail = " ".join(message.split())[:_MESSAGE]
-        if status in (401, 403):
-            return ModelError(f"{self.label} refused the key ({status}: {detail})", "check the key and its permissions")
-        if status == 404:
-            return ModelError(f"{self.label} was not found (404: {detail})", "check embedding.model and embedding.base_url")
-        if status not in (None, 429) and _TOO_LONG.search(detail):
-            fix = "lower embedding.max_tokens or the chunks' size; embedding.tokenizer must be the vocabulary of the model"
-            return ModelError(f"{self.label} refused an input as too long ({status}: {detail})", fix)
-        if status is not None and status < 500 and status not in (408, 409, 429):
-            return ModelError(f"{self.label} refused the request ({status}: {detail})", "check the embedding's settings")
-        cause = f"{status}: {detail}" if status is not None else detail
-        fix = "check that the server runs and has capacity, then run again: finished results are kept"
-        return RunError(f"{self.label} failed {self.retries + 1} times, the last time with {cause}", fix)
-
-
-@functools.cache
-def _client(kind: str, address: str, key: str, timeout: float, retries: int, local: bool) -> "OpenAI":
-    try:
-        import openai
-    except ImportError:
-        raise ModelError(f"embedding {kind!r} needs OpenAI's client", advice(kind)) from None
-    # Requests to a server on this machine bypass proxies.
-    http_client = openai.DefaultHttpxClient(trust_env=False) if local else None
-    client = openai.OpenAI(base_url=address, api_key=key or "none", timeout=timeout, max_retries=retries, http_client=http_client)
-    atexit.register(client.close)
-    return client

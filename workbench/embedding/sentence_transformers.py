@@ -125,7 +125,11 @@ class SentenceTransformerEmbedder(Embedder):
     def encoder(self) -> Encoder:
         """Return backend and precision with `auto` resolved. Raises ModelError if the chosen backend cannot run the model or its `late`."""
         self.check()
-        return self._encoder("tokens" if self.pooling == "late" else "sentence")
+        return self.token_encoder() if self.pooling == "late" else self._encoder("sentence")
+
+    def token_encoder(self) -> Encoder:
+        """Return backend and precision of token vectors. Raises ModelError if the chosen backend cannot compute them."""
+        return self._encoder("tokens")
 
     def _encoder(self, output: Output) -> Encoder:
         # To convert a model is to load it.
@@ -184,8 +188,8 @@ class SentenceTransformerEmbedder(Embedder):
         return self._finite(np.asarray(vectors, dtype=np.float32))
 
     def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
-        """Return token vectors for rows of ids, special ones included, which `late` pools: float32 (tokens, hidden) per row."""
-        if self.encoder().backend == "openvino":
+        """Return token vectors for rows of ids, special ones included: float32 (tokens, hidden) per row."""
+        if self.token_encoder().backend == "openvino":
             states = openvino_model.states(converted(self.model, "tokens"), rows, self.model)
         else:
             states = token_states(rows, self.model, self.window())

@@ -81,7 +81,7 @@ def _made(stage: str, choice: Any, faults: list[str]) -> list[Any]:
     if choice == NONE and stage in OPTIONAL:
         return [None]
     made = component(stage, choice, STAGES[stage], faults)
-    return [made] if made is not None and usable(made, faults) else []
+    return [made] if made is not None and usable(stage, made, faults) else []
 
 
 def _optional(value: Any) -> Any:

@@ -12,6 +12,7 @@ from workbench.embedding.base import Embedder
 from workbench.errors import InputError
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
+from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Retriever
 from workbench.retrieval.registry import RETRIEVERS
 
@@ -44,7 +45,9 @@ def component(
         return None
     owner = f"{stage} {kind!r}"
     settings = {key: _parts(f"{owner} {key}", value, table[kind], key, faults) for key, value in settings.items()}
-    known = [field for field in table[kind].model_fields if (stage, field) != ("chunking", "model")]
+    fields = table[kind].model_fields
+    # A configuration sets a chunker's model and excluded fields.
+    known = [name for name, field in fields.items() if (stage, name) != ("chunking", "model") and not field.exclude]
     strange = [unknown(owner, key, known) for key in settings if key not in known and not partial]
     faults += strange
     try:
@@ -96,13 +99,13 @@ def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
         yield f"{place} is of the type {type(value).__name__}; write a text, a number, true or false, a list or a mapping"
 
 
-def usable(made: BaseModel, faults: list[str]) -> bool:
-    """Return whether an embedder's model allows its settings, and add a fault if it does not."""
+def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
+    """Return whether the model of an embedder or a reranker allows its settings, and add a fault if it does not."""
     try:
-        if isinstance(made, Embedder):
+        if isinstance(made, Embedder | Reranker):
             made.check()
     except InputError as error:
-        faults.append(f"embedding: {error}")
+        faults.append(f"{stage}: {error}")
         return False
     return True
 

@@ -51,7 +51,7 @@ def verified(model: str) -> Path:
 def require_safetensors(model: str, allow_pickle: bool) -> None:
     """Raise ModelError if loading a model could run code, or reads weights from a pickle without `allow_pickle`."""
     if (found := pickles(locate(model))) and not allow_pickle:
-        fix = "set allow_pickle: true on the embedder if you trust the model, or save it again as safetensors"
+        fix = "set allow_pickle: true if you trust the model, or save it again as safetensors"
         raise ModelError(f"the model {model} has weights in a pickle, {found[0]}, which could run code when it is loaded", fix)
 
 

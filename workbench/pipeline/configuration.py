@@ -29,10 +29,13 @@ class Configuration:
 
     @classmethod
     def of(cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever, rerank: Reranker | None = None) -> Self:
-        """Return a configuration named after its chunking, whose `tokens: model` counts in the vocabulary of the embedding model."""
+        """Return a configuration named after its chunking.
+
+        `tokens: model` counts in the vocabulary of the embedding model, and a reranker by its token vectors uses it too.
+        """
         counted = chunking.model_copy(update={"model": embedding.vocabulary})
         embedded = retrieval.needs_vectors or (rerank is not None and rerank.uses_vectors)
-        return cls(chunking.name, counted, embedding if embedded else None, retrieval, rerank)
+        return cls(chunking.name, counted, embedding if embedded else None, retrieval, rerank.beside(embedding) if rerank else None)
 
     @property
     def fault(self) -> str:
@@ -40,7 +43,7 @@ class Configuration:
         if self.rerank and self.rerank.pool < self.retrieval.k:
             return f"rerank {self.rerank.kind!r} has a pool of {self.rerank.pool}, and retrieval.k is {self.retrieval.k}; raise pool or lower k"
         headers = chunk_encoder(self.embedding).refuses_headers() if self.embedding and self.chunking.enrich else ""
-        return headers or self.retrieval.fault
+        return headers or self.retrieval.fault or (self.rerank.fault if self.rerank else "")
 
     @property
     def components(self) -> Mapping[str, Component]:

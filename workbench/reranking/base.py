@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from workbench.core.component import Component
+from workbench.embedding.base import Embedder
 from workbench.models.files import model_fingerprint
 from workbench.storage.vector_cache import VectorCache, Vectors
 
@@ -44,8 +45,17 @@ class Reranker(Component, ABC):
         """Return the models that the reranker loads, as named in `workbench.models.files.locate`. Their files are part of its identity."""
         return ()
 
+    def beside(self, embedder: Embedder) -> Self:
+        """Return the reranker for a configuration with this embedder: itself, unless it uses the embedder's model."""
+        return self
+
+    @property
+    def fault(self) -> str:
+        """Return why the reranker does not fit its configuration, or an empty text."""
+        return ""
+
     def check(self) -> None:
-        """Raise ModelError if a model is missing or does not fit the settings, without loading it."""
+        """Raise ModelError if a model that the settings name is missing or does not fit them, without loading it."""
 
     def identity(self) -> dict[str, Any]:
         """Return what determines a score besides query and text, as canonical JSON: settings, version and model files."""

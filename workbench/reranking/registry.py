@@ -4,7 +4,15 @@ from collections.abc import Mapping
 
 from workbench.core.registry import Registry
 from workbench.reranking.base import Reranker
+from workbench.reranking.cross_encoder import CrossEncoderReranker
+from workbench.reranking.endpoint import EndpointReranker
+from workbench.reranking.late_interaction import LateInteractionReranker
 from workbench.reranking.mmr import MMRReranker
 
-_BUILTIN: dict[str, type[Reranker]] = {"mmr": MMRReranker}
+_BUILTIN: dict[str, type[Reranker]] = {
+    "late-interaction": LateInteractionReranker,
+    "cross-encoder": CrossEncoderReranker,
+    "endpoint": EndpointReranker,
+    "mmr": MMRReranker,
+}
 RERANKERS: Mapping[str, type[Reranker]] = Registry(_BUILTIN, "workbench.rerankers", Reranker)
