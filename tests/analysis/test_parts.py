@@ -53,12 +53,25 @@ def grid(tables: Callable[..., RunTables]) -> Callable[..., RunTables]:
         named = {"name": "grid", "metrics": ["ndcg@10", "chunk_precision@5"]}
         timed = (timings or {}).items()
         return tables(
-            {"configurations": configurations, "metrics": measures, "failures": dict.fromkeys(failed, "broken"), "experiment": named, **manifest},
+            {
+                "configurations": configurations,
+                "metrics": measures,
+                "failures": dict.fromkeys(failed, "broken"),
+                "experiment": named,
+                **manifest,
+            },
             configurations=[{"configuration": name, "truncated_chunks": int(name in windowed), "error": np.nan} for name in finished]
             + [{"configuration": name, "error": "broken"} for name in failed],
             questions=[{"query_id": f"q{place}", "cluster": place // 3, "documents": "[]", "metadata": "{}"} for place in range(QUESTIONS)],
             queries=[
-                {"configuration": name, "metric": metric, "query_id": f"q{place}", "value": value / part, "condition": "retrieved", "variant": ""}
+                {
+                    "configuration": name,
+                    "metric": metric,
+                    "query_id": f"q{place}",
+                    "value": value / part,
+                    "condition": "retrieved",
+                    "variant": "",
+                }
                 for name, row in values.items()
                 for metric, part in (("ndcg@10", 1), ("chunk_precision@5", 2))
                 for place, value in enumerate(row.tolist())
@@ -183,6 +196,9 @@ def test_the_time_added_is_the_median_over_the_pairs_with_the_range_of_all(grid:
     added = by_name(grid(chosen, timings=timings))["late-interaction - none"].latency
     assert (added["p50"].value, *added["p50"].span) == (11, 6, 16)
     assert "p95" not in added
+    slow = {name: row | {"latency_question_p50_high": 500.0} for name, row in timings.items() if name.startswith("sentence")}
+    precise = by_name(grid(chosen, timings=timings | slow))["late-interaction - none"].latency["p50"]
+    assert (precise.value, *precise.span) == (8, 6, 10)
     assert by_name(grid())["late-interaction - none"].latency == {}
 
 

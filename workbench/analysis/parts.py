@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from workbench.analysis.frontier import CostRange, passes_of, timings_of
+from workbench.analysis.frontier import DRIFT, CostRange, passes_of, timings_of
 from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, per_query
 from workbench.core.formatting import setting
@@ -67,7 +67,7 @@ class MatchedPair:
 
 
 class AddedTime(NamedTuple):
-    """Milliseconds per question that an alternative adds: the median over the pairs, and the range of all their measurements."""
+    """Milliseconds per question that an alternative adds: the median over the most precisely timed pairs, and the range of their times."""
 
     value: float
     span: CostRange
@@ -242,17 +242,25 @@ def _beside(run: RunTables) -> list[str]:
 def _latency(run: RunTables, pairs: Sequence[tuple[str, str]]) -> Mapping[str, AddedTime]:
     added = {}
     for percentile in LATENCIES:
-        name, differences, ends = f"latency_question_{percentile}", [], []
-        for pair in pairs:
-            with_it, without = (timings_of(run, each) for each in pair)
-            if name in with_it and name in without:
-                high, low = passes_of(with_it, name), passes_of(without, name)
-                differences.append(with_it[name] - without[name])
-                ends.append((high.low - low.high, high.high - low.low))
-        if differences:
-            lows, highs = zip(*ends, strict=True)
-            added[percentile] = AddedTime(float(np.median(differences)), CostRange(min(lows), max(highs)))
+        name = f"latency_question_{percentile}"
+        timed = [(timings_of(run, a), timings_of(run, b)) for a, b in pairs]
+        found = [_between(a, b, name) for a, b in timed if name in a and name in b]
+        if found:
+            added[percentile] = _precise(found)
     return added
+
+
+def _between(a: Mapping[str, float], b: Mapping[str, float], name: str) -> AddedTime:
+    first, second = passes_of(a, name), passes_of(b, name)
+    return AddedTime(a[name] - b[name], CostRange(first.low - second.high, first.high - second.low))
+
+
+def _precise(times: Sequence[AddedTime]) -> AddedTime:
+    """Summarise the pairs without those whose range is far wider than the narrowest, as with a slow reranker in both configurations."""
+    narrowest = min(time.span.high - time.span.low for time in times)
+    chosen = [time for time in times if time.span.high - time.span.low <= DRIFT * narrowest]
+    span = CostRange(min(time.span.low for time in chosen), max(time.span.high for time in chosen))
+    return AddedTime(float(np.median([time.value for time in chosen])), span)
 
 
 def _key(stage: str, settings: Settings | None) -> str:

@@ -23,7 +23,8 @@ def _made(value: Any) -> Any:
     if not isinstance(pairs, tuple | list):
         return value
     return tuple(
-        (name, Retriever.of_kind({"kind": name} | dict(settings)) if isinstance(settings, Mapping) else settings) for name, settings in pairs
+        (name, Retriever.of_kind({"kind": name} | dict(settings)) if isinstance(settings, Mapping) else settings)
+        for name, settings in pairs
     )
 
 

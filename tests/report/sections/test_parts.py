@@ -43,7 +43,11 @@ def answer(run: RunTables) -> str:
     [
         (0.1, 12, r"mmr is worth it: \+0\.\d{3} \[0\.\d{3}, 0\.1\d\d\] in span_recall@60t on average over 2 pairs"),
         (-0.1, 12, r"mmr is harmful: −0\.\d{3} \["),
-        (0.0, 12, r"No benefit of mmr is shown: .*; these questions show an effect of 0\.0\d\d with 80 % power and may miss a smaller one; "),
+        (
+            0.0,
+            12,
+            r"No benefit of mmr is shown: .*; these questions show an effect of 0\.0\d\d with 80 % power and may miss a smaller one; ",
+        ),
         (0.1, 8, r"80 questions about 8 documents are too few for a claim about mmr: "),
         (0.1, 4, r"40 questions about 4 documents are too few for a claim about mmr: \+0\.\d{3} \[documents: 4\]"),
     ],
@@ -77,7 +81,9 @@ def test_an_effect_that_differs_between_the_pairs_is_said_to(made) -> None:
     values = np.clip(0.5 + noise + np.array([[0], [0.2], [0], [-0.1]]), 0, 1).tolist()
     run = made.valued(values, name="crossed", sweep=SWEEP)
     (found,) = part_answers(findings(run))
-    assert re.match(r"The effect of mmr is not the same in all pairs \(p < 0\.001\): from −0\.\d{3} \(fixed-24-0-mmr\) to \+0\.\d{3}", found.detail)
+    assert re.match(
+        r"The effect of mmr is not the same in all pairs \(p < 0\.001\): from −0\.\d{3} \(fixed-24-0-mmr\) to \+0\.\d{3}", found.detail
+    )
 
 
 def test_a_run_of_one_varied_part_has_no_section(made) -> None:

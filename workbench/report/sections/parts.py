@@ -84,8 +84,8 @@ def _table(findings: Findings, effects: Sequence[PartEffect]) -> Table:
     rows = [_row(name, part) for name, part in zip(_names(effects), effects, strict=True)]
     limited = any(part.effect.comparison.difference.conditional for part in effects)
     note = (
-        "Only pairs of ranked configurations count. Milliseconds per question are added at the median and the 95th percentile, as the range over "
-        f"pairs and rounds.{f' {THIS_CORPUS}' if limited else ''}"
+        "Only pairs of ranked configurations count. Milliseconds per question are added at the median and the 95th percentile, as the range of the "
+        f"pairs whose times vary least.{f' {THIS_CORPUS}' if limited else ''}"
     )
     caption = f"Effects on {findings.primary}, corrected for {plural(len(effects), 'effect')}"
     return Table(caption, [*columns, words("reading")], rows, note)
