@@ -18,7 +18,6 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.stages.vectors import input_lengths
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED
-from workbench.retrieval.rank import Floats
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
 
@@ -130,58 +129,19 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     timings: dict[str, float] = {}
     for stage, seconds in result.seconds.items():
         timings |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
-    timings |= _latencies("question", _question_seconds(result))
+    timings |= result.latencies
     searches = result.hits.values("searches")
-    for search, step in (("exact", "exact"), ("ann", "chroma")):
-        timings |= _latencies(step, _passes(result.hits.array(f"{search}_seconds"))) if search in searches["names"] else {}
-    for reranking in _rerank_seconds(result):
-        timings |= _latencies("rerank", reranking)
     if "vectors" in result.entries:
         encoded = result.entry("vectors")
         spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
         timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
-        timings |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", _passes(result.entry("queries").array("seconds")))
+        timings |= {"index_bytes": searches["index_bytes"]}
     if searches["overlap"] is not None:
         timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
     timings |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
     return pd.DataFrame(timings.items(), columns=["name", "value"])
-
-
-def _question_seconds(result: Result) -> Floats:
-    """Return the seconds of embedding, search and reranking for up to 50 questions: float64 (passes, questions)."""
-    search = _passes(result.hits.array(f"{result.configuration.retrieval.evaluated}_seconds"))
-    steps = [
-        search,
-        *([_passes(result.entry("queries").array("seconds"))] if "queries" in result.entries else []),
-        *_rerank_seconds(result),
-    ]
-    passes, questions = np.min([step.shape for step in steps], axis=0)
-    return np.asarray(sum(step[:passes, :questions] for step in steps))
-
-
-def _rerank_seconds(result: Result) -> list[Floats]:
-    """Return the seconds of reranking, float64 (passes, questions), in a list that is empty without a reranker."""
-    if "reranked" not in result.entries:
-        return []
-    return [_passes(result.entry("reranked").array(f"{result.configuration.retrieval.evaluated}_seconds"))]
-
-
-def _passes(seconds: Floats) -> Floats:
-    # An entry of an earlier version has one pass, without its axis.
-    return np.atleast_2d(seconds).astype(np.float64)
-
-
-def _latencies(step: str, seconds: Floats) -> dict[str, float]:
-    """Return median and 95th percentile in milliseconds, with the range of several passes, or an empty mapping without measured times."""
-    latencies: dict[str, float] = {}
-    for name, percent in ((f"latency_{step}_p50", 50), (f"latency_{step}_p95", 95)) if seconds.size else ():
-        passes = np.percentile(seconds, percent, axis=1) * 1000
-        latencies[name] = float(np.median(passes))
-        if len(passes) > 1:
-            latencies |= {f"{name}_low": float(passes.min()), f"{name}_high": float(passes.max())}
-    return latencies
 
 
 def context_table(context: RunContext, result: Result) -> pd.DataFrame:

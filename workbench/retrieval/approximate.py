@@ -1,8 +1,10 @@
 """Search a Chroma collection approximately, as deep as the metrics require."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from workbench.core import batching
 from workbench.core.environment import requested_threads, usable_cores
 from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table, timed
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table
 from workbench.retrieval.chroma_index import open_collection
 from workbench.retrieval.rank import NO_KEY, Floats, first_seen, order_keys, rounded, top
 from workbench.storage.vector_cache import Vectors
@@ -35,11 +37,15 @@ def approximate(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) ->
         nearest = _ask(collection, queries, min(k, len(corpus.doc)), corpus)
         deeper = _deep(collection, queries, corpus, depth, min(len(corpus.doc), max(64, 2 * depth.slices)))
         answers = [_continued(*pair, corpus) for pair in zip(nearest, deeper, strict=True)]
-        seconds = timed(
-            lambda query: collection.query(query_embeddings=query[None, :], n_results=k, include=["distances"]), np.asarray(queries)
-        )
     parts = [_ranking(*group, corpus, depth, k) for group in _equally_long(answers)]
-    return replace(joined(parts), seconds=seconds)
+    index, best = corpus.index, min(max(k, depth.slices), len(corpus.doc))
+    return replace(joined(parts), single=lambda: _single(index, np.asarray(queries), best))
+
+
+@contextmanager
+def _single(index: Path, queries: Vectors, k: int) -> Iterator[Callable[[int], object]]:
+    with open_collection(index) as collection:
+        yield lambda place: collection.query(query_embeddings=queries[place][None, :], n_results=k, include=["distances"])
 
 
 def _continued(nearest: _Answer, deeper: _Answer, corpus: Corpus) -> _Answer:

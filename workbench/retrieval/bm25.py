@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, timed
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, singly
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import Floats
 
@@ -32,9 +32,8 @@ class BM25Retriever(Retriever):
         index = self._indexed(corpus.texts)
         words = self._words(queries.texts)
         ranked = rank_all(lambda first, last: _scores(index, words[first:last], len(corpus.ids)), len(words), corpus, depth, self.k)
-        k = min(self.k, len(corpus.ids))
-        seconds = timed(lambda text: index.retrieve(self._words([text]), k=k, show_progress=False), queries.texts)
-        return replace(ranked, seconds=seconds)
+        k = min(max(self.k, depth.slices), len(corpus.ids))
+        return replace(ranked, single=singly(lambda text: index.retrieve(self._words([text]), k=k, show_progress=False), queries.texts))
 
     def _indexed(self, texts: Sequence[str]) -> Any:
         """Return the index of texts, kept as long as the texts, since a notebook searches one corpus again and again."""

@@ -18,7 +18,7 @@ _LISTED = 100
 
 
 class HitsStage(Stage):
-    """Tables `*_hits`, `*_ranking`, `*_about` and array `*_seconds` (passes, up to 50 queries) for each search, such as `exact` and `ann`.
+    """Tables `*_hits`, `*_ranking` and `*_about` for each search, such as `exact` and `ann`.
 
     Values `searches`: their names, the index's bytes, and the mean share of the exact top k chunks that are also in Chroma's top k.
     """
@@ -47,7 +47,6 @@ class HitsStage(Stage):
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
             draft.table(f"{search}_about", ranking.queries)
-            draft.array(f"{search}_seconds", ranking.seconds)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
 
