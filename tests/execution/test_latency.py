@@ -64,7 +64,7 @@ def test_a_reranker_is_a_step_of_the_question(made: Made) -> None:
     assert "latency_embed_p50" in times
 
 
-def test_nothing_is_measured_again_unless_a_configuration_changed(made: Made, outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_measured_again_unless_a_configuration_changed(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     names = visited(monkeypatch, outcome)
     again = with_latencies(outcome.graph, outcome.results, print)
     assert names == []
@@ -93,6 +93,14 @@ def test_a_question_slower_than_a_visit_is_the_only_one(outcome: Outcome, monkey
     monkeypatch.setattr("workbench.execution.latency.LONGEST_VISIT", 0.0)
     measured, _ = measure(outcome.graph, outcome.results)
     assert {times["latency_questions"] for times in measured.values()} == {1.0}
+
+
+def test_a_configuration_that_takes_too_long_has_one_round_and_so_no_range(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.execution.latency.BUDGET", 0.0)
+    names = visited(monkeypatch, outcome)
+    measured, _ = measure(outcome.graph, outcome.results)
+    assert len(names) == 2 * len(outcome.results)
+    assert all(not name.endswith(("_low", "_high")) for times in measured.values() for name in times)
 
 
 def test_the_plan_counts_latencies_that_are_not_measured(made: Made, tmp_path: Path) -> None:

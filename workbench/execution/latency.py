@@ -1,6 +1,7 @@
 """Measure the time per question of finished configurations: warm, one question at a time, in several rounds of random order."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ ROUNDS = 5
 QUESTIONS = 50
 # Seconds after which the first visit takes no further question.
 LONGEST_VISIT = 0.5
+# Seconds of visits after which a configuration, whose index may take long to open, has no further round.
+BUDGET = 20.0
 _VERSION = 1
 # The stages whose results decide what a question costs.
 _STAGES = ("queries", "hits", "reranked")
@@ -95,12 +98,14 @@ def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str
     Return the milliseconds of each configuration by name, and the errors of those that failed.
     """
     random, visits, failures = np.random.default_rng(SEED), dict[str, list[Visit]](), dict[str, str]()
+    spent = defaultdict[str, float](float)
     inputs = {result.configuration.name: _inputs(graph, result) for result in results}
     for number in range(ROUNDS + 1):
         for place in random.permutation(len(results)):
             name = results[place].configuration.name
-            if name in failures:
+            if name in failures or (visits.get(name) and spent[name] > BUDGET):
                 continue
+            started = time.perf_counter()
             try:
                 before = visits.setdefault(name, [])
                 visit = _visit(inputs[name], 1 if number == 0 else before[0].questions if before else QUESTIONS)
@@ -108,6 +113,7 @@ def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str
             except Exception as error:  # a configuration that cannot be timed has results all the same
                 failures[name] = error_line(error)
                 visits.pop(name, None)
+            spent[name] += time.perf_counter() - started
     return {name: _milliseconds(found) for name, found in visits.items() if found}, failures
 
 
@@ -194,4 +200,5 @@ def _milliseconds(visits: Sequence[Visit]) -> dict[str, float]:
 
 def _ranged(name: str, seconds: Floats) -> dict[str, float]:
     milliseconds = 1000 * seconds
-    return {name: float(np.median(milliseconds)), f"{name}_low": float(milliseconds.min()), f"{name}_high": float(milliseconds.max())}
+    latency = {name: float(np.median(milliseconds))}
+    return latency | ({f"{name}_low": float(milliseconds.min()), f"{name}_high": float(milliseconds.max())} if len(seconds) > 1 else {})
