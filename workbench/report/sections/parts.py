@@ -51,7 +51,7 @@ def parts_section(findings: Findings) -> Section | None:
 
 
 def _names(effects: Sequence[PartEffect]) -> list[str]:
-    return [f"{part.stage}: {part.alternative} over {part.reference}" for part in effects]
+    return [f"{part.alternative} over {part.reference}" for part in effects]
 
 
 def _figure(findings: Findings, effects: Sequence[PartEffect]) -> Figure:
@@ -96,7 +96,13 @@ def _row(name: str, part: PartEffect) -> Row:
     ends = [pair.difference.value for pair in (part.lowest, part.highest)]
     spread = Cell(" to ".join(dict.fromkeys(map(signed, ends))), sort=ends[0])
     counted = [count_cell(row.difference.n), Cell(f"{len(part.pairs)} of {part.possible}", sort=float(len(part.pairs)))]
-    cells = [Cell(name), *difference_cells(row.simultaneous), p_cell(row.p_adjusted), value_cell(effect.detectable), *counted]
+    cells = [
+        Cell(name, note=part.stage),
+        *difference_cells(row.simultaneous),
+        p_cell(row.p_adjusted),
+        value_cell(effect.detectable),
+        *counted,
+    ]
     return Row([*cells, spread, p_cell(effect.p_differs), *(_time_cell(part, name) for name in LATENCIES), Cell(part.verdict)])
 
 
