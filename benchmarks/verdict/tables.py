@@ -32,12 +32,12 @@ COVERAGE, SHARED = Target("coverage", 0.94, least=True), TARGETS["plain"]
 
 def claims(runs: int) -> dict[str, Claims]:
     """The claims by world, simulated by one process for each processor."""
-    return _in_processes(partial(simulate, runs=runs), worlds())
+    return in_processes(partial(simulate, runs=runs), worlds())
 
 
 def powers(runs: int) -> dict[str, Detected]:
     """What the verdict calls detectable, by setting."""
-    return _in_processes(partial(check, runs=runs), SETTINGS)
+    return in_processes(partial(check, runs=runs), SETTINGS)
 
 
 def claims_table(found: Mapping[str, Claims]) -> str:
@@ -47,7 +47,7 @@ def claims_table(found: Mapping[str, Claims]) -> str:
         [name, *map(str, (each.arms, each.questions, each.documents)), *(f"{each.rates[rate]:.3f}" for rate in TARGETS)]
         for name, each in found.items()
     ]
-    return _markdown(["world", "arms", "questions", "clusters", *(target.heading for target in TARGETS.values())], [targets, *rows])
+    return markdown(["world", "arms", "questions", "clusters", *(target.heading for target in TARGETS.values())], [targets, *rows])
 
 
 def power_table(found: Mapping[str, Claims]) -> str:
@@ -62,7 +62,7 @@ def power_table(found: Mapping[str, Claims]) -> str:
         ]
         for name, each in found.items()
     ]
-    return _markdown(["world", *_POWERS.values()], rows)
+    return markdown(["world", *_POWERS.values()], rows)
 
 
 def misses(found: Mapping[str, Claims]) -> list[str]:
@@ -79,13 +79,13 @@ def misses(found: Mapping[str, Claims]) -> list[str]:
 def coverage_table(found: Mapping[tuple[str, int, str], Sequence[float]]) -> str:
     """The least and the mean coverage by sizes, number of documents and kind of values."""
     rows = [[sizes, str(documents), kind, *_least_and_mean(values)] for (sizes, documents, kind), values in found.items()]
-    return _markdown(["sizes", "documents", "values", "least", "mean"], [["target", "", "", str(COVERAGE), str(COVERAGE)], *rows])
+    return markdown(["sizes", "documents", "values", "least", "mean"], [["target", "", "", str(COVERAGE), str(COVERAGE)], *rows])
 
 
 def sharing_table(found: Mapping[str, Sequence[float]]) -> str:
     """The least and the mean coverage of questions that share documents."""
     rows = [[name, *_least_and_mean(values)] for name, values in found.items()]
-    return _markdown(["questions", "least", "mean"], [["target", str(SHARED), str(SHARED)], *rows])
+    return markdown(["questions", "least", "mean"], [["target", str(SHARED), str(SHARED)], *rows])
 
 
 def detected_table(found: Mapping[str, Detected]) -> str:
@@ -95,18 +95,18 @@ def detected_table(found: Mapping[str, Detected]) -> str:
         [name, str(each.questions), f"{each.difference:.3f}", f"{each.detected:.3f}", str(each.needed), f"{each.detected_with_needed:.3f}"]
         for name, each in found.items()
     ]
-    return _markdown(headings, [["target", "", "", "0.80", "", "0.80"], *rows])
+    return markdown(headings, [["target", "", "", "0.80", "", "0.80"], *rows])
 
 
 def _least_and_mean(values: Sequence[float]) -> tuple[str, str]:
     return f"{min(values):.3f}", f"{sum(values) / len(values):.3f}"
 
 
-def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _in_processes(function: Callable[[Case], Outcome], cases: Mapping[str, Case]) -> dict[str, Outcome]:
+def in_processes(function: Callable[[Case], Outcome], cases: Mapping[str, Case]) -> dict[str, Outcome]:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         return dict(zip(cases, pool.map(function, cases.values()), strict=True))

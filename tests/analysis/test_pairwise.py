@@ -72,7 +72,6 @@ def made() -> Callable[..., Result]:
         def write_hits(draft: Draft) -> None:
             for key, value in {"exact_hits": retrieved.hits, "exact_ranking": ranking, "exact_about": about}.items():
                 draft.table(key, value)
-            draft.array("exact_seconds", np.full(3, 0.001))
             draft.values("searches", {"names": ["exact"], "index_bytes": 0, "overlap": None})
 
         def write_scores(metric: Metric, draft: Draft) -> None:

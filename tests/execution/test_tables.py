@@ -1,5 +1,4 @@
 import json
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ from workbench.analysis.standings import verdict_of
 from workbench.datasets.formats.trec import escaped, read_run
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import strictly_descending, write_outputs
-from workbench.execution.tables import configuration_row, timings_table
+from workbench.execution.tables import configuration_row
 from workbench.experiment.read import read_experiment
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
@@ -202,16 +201,3 @@ def test_timings_hold_the_range_of_a_time_over_its_passes(outcome):
     for step in ("question", "embed", "exact", "chroma"):
         for name in (f"latency_{step}_p50", f"latency_{step}_p95"):
             assert timings[f"{name}_low"] <= timings[name] <= timings[f"{name}_high"]
-
-
-def test_a_result_of_an_earlier_version_has_times_without_a_range(outcome, tmp_path):
-    (result,) = [result for result in outcome.results if result.configuration.name == "fixed-128-0"]
-    entries = {}
-    for stage, names in (("hits", ("exact_seconds", "ann_seconds")), ("queries", ("seconds",))):
-        folder = shutil.copytree(result.entry(stage).folder, tmp_path / stage)
-        for name in names:
-            np.save(folder / f"{name}.npy", result.entry(stage).array(name)[0])
-        entries[stage] = {"": replace(result.entry(stage), folder=folder)}
-    timings = timings_table(outcome.context, replace(result, entries={**result.entries, **entries})).set_index("name")["value"]
-    assert timings["latency_question_p50"] > 0
-    assert not [name for name in timings.index if name.endswith(("_low", "_high"))]

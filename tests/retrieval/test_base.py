@@ -1,4 +1,3 @@
-import time
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +5,7 @@ import pytest
 
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import InputError
-from workbench.retrieval.base import Corpus, SearchDepth, enough, long_table, timed
+from workbench.retrieval.base import Corpus, SearchDepth, enough, long_table
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.rank import tie_breakers
@@ -72,18 +71,3 @@ def test_a_model_that_a_retriever_loads_is_part_of_its_identity_by_its_files(tmp
         (folder / "model.safetensors").write_text(name)
         prints.append(fingerprint(WithModel().identity()))
     assert prints[0] != prints[1]
-
-
-def test_at_most_fifty_queries_are_timed_in_five_passes_over_the_same_queries() -> None:
-    searched: list[int] = []
-    seconds = timed(searched.append, range(60))
-    assert seconds.shape == (5, 50)
-    assert (seconds >= 0).all()
-    assert searched == [*range(50)] * 5
-    assert timed(searched.append, []).size == 0
-
-
-def test_slow_searches_are_timed_for_fewer_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.retrieval.base._LONGEST_PASS", 0.02)
-    seconds = timed(lambda _: time.sleep(0.015), range(50))
-    assert seconds.shape == (5, 2)

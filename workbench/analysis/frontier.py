@@ -35,7 +35,9 @@ class CostRange(NamedTuple):
 
 
 _UNKNOWN = CostRange(-np.inf, np.inf)
-_QUESTION_TIME = "to embed a question and to search, for up to 50 questions one at a time; lowest to highest of several passes"
+_QUESTION_TIME = (
+    "to embed a question, to search and to rerank, one question at a time on a warm system; lowest to highest of several rounds"
+)
 COSTS: dict[Cost, CostKind] = {
     "encoded": CostKind("encoding", "tokens", "that the embedder reads of all chunks, shared ones included: the cost on any machine"),
     "index": CostKind("index", "MB", "on disk; 0 without an index"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from workbench.analysis.findings import Findings, findings
+from workbench.analysis.parts_table import parts_table
 from workbench.analysis.questions.miss_causes import cause_meanings
 from workbench.api.plots import Plots
 from workbench.core.environment import find_upwards
@@ -151,6 +152,29 @@ class Results:
             }
             rows = swapped.assign(**{column: 0.0 - swapped[other] for column, other in opposite.items()})
         return rows.drop(columns=["a", "b"])
+
+    def parts(self) -> pd.DataFrame:
+        """Estimate what each part adds: the effect of every alternative of a stage on each metric.
+
+        An effect is the mean over all pairs of configurations that are equal in everything else (`pairs` of `possible`, where configurations
+        failed or are not ranked) of the difference on the same questions. Every alternative is compared with `none` if the stage can be left
+        out, else with the first alternative, and hybrid retrieval with each of its retrievers that the run has alone.
+
+        Returns
+        -------
+        A DataFrame with the columns `stage`, `alternative`, `reference`, `metric`, `difference` (alternative - reference) with `low`, `high`,
+        `n`, `clusters` and `conditional`, `pairs` and `possible`. In the rows of the primary metric also `p`, `p_adjusted` and the bounds
+        `low_adjusted` and `high_adjusted`, corrected for all effects; `detectable`, the effect that these questions show with 80 % power;
+        `lowest` and `highest` among the pairs and `p_differs`, that they differ; the milliseconds per question that it adds, `added_p50` and `added_p95`, with
+        `_low` and `_high`; and the `verdict`: `worth it`, `no benefit shown` or `harmful` for a part that is added, else `better`, `no difference
+        shown` or `worse`, or `too few data for a claim`. Empty if no stage varies.
+
+        Examples
+        --------
+        >>> results.parts()[["alternative", "reference", "pairs", "verdict"]].iloc[0].tolist()
+        ['fixed, size 256', 'fixed, size 128', 1, 'no difference shown']
+        """
+        return parts_table(self.tables)
 
     def causes(self, configuration: str) -> pd.DataFrame:
         """List what a configuration misses and why.

@@ -49,15 +49,14 @@ def plural(how_many: int, noun: str, several: str = "") -> str:
 
 
 def setting(value: object) -> str:
-    """Format the value of a setting: `{"tokens": 2000}` as `2,000 tokens`, settings by name as `bm25 (k1 1.2)`."""
-    if not isinstance(value, Mapping):
-        return str(value)
-    return ", ".join(
-        f"{name} ({', '.join(f'{field} {setting(part)}' for field, part in number.items() if part is not None and field != 'kind')})"
-        if isinstance(number, Mapping)
-        else f"{number:,} {name}"
-        for name, number in value.items()
-    )
+    """Format the value of a setting: `{"tokens": 2000}` as `2,000 tokens`, settings by name as `dense (kind dense, k 10), bm25 (kind bm25)`."""
+    return ", ".join(_named_setting(str(name), part) for name, part in value.items()) if isinstance(value, Mapping) else str(value)
+
+
+def _named_setting(name: str, value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"{name} ({', '.join(f'{field} {setting(part)}' for field, part in value.items() if part is not None)})"
+    return f"{value:,} {name}" if isinstance(value, int | float) else f"{name} {value}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

@@ -16,6 +16,7 @@ from workbench.datasets.repeats import repeats
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.execution import tables
+from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
 from workbench.models.files import locate
@@ -113,6 +114,7 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "versions": {"python": platform.python_version(), "workbench": __version__}
         | {name: version for name in _VERSIONS if (version := installed_version(name))},
         "seeds": {"ties": SEED},
+        "latency": {"concurrency": 1, "rounds": ROUNDS, "questions": QUESTIONS},
         # The commit of the experiment, not of the package.
         "commit": commit(),
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from workbench.analysis.frontier import CURVE
 from workbench.core.code import require_permission
 from workbench.errors import ExperimentError, InputError, error_line
+from workbench.execution.latency import with_latencies
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec
 from workbench.metrics.names import Metric
@@ -100,7 +101,7 @@ def check_code(experiment: ExperimentSpec) -> None:
 def run_experiment(
     experiment: ExperimentSpec, outputs: Path, say: Say, precompute: Precompute | None = None, track: Track = iter
 ) -> Outcome:
-    """Run all configurations in order, after `precompute`. Record the error of one that fails and continue.
+    """Run all configurations in order, after `precompute`, then measure their latencies. Record the error of one that fails and continue.
 
     Raises InputError if the experiment names code and nobody allowed it to run.
     """
@@ -121,4 +122,5 @@ def run_experiment(
             outcome.tracebacks[name] = printable(traceback.format_exc())
             message = f"FAILED, {outcome.failures[name]}"
         say(f"[{number}/{total}] {name}: {message}")
+    outcome.results = with_latencies(graph, outcome.results, say)
     return outcome

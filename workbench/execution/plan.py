@@ -17,6 +17,7 @@ from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line
+from workbench.execution.latency import is_measured
 from workbench.execution.local import context_of
 from workbench.execution.speed import EncodingModel, Speed, speeds_of
 from workbench.experiment.read import ExperimentSpec
@@ -31,6 +32,8 @@ from workbench.report.text.delivery import other_budgets, short_deliveries, whol
 _SWEEP = (5.0, 30.0)
 _CONFIGURATION = (1.5, 4.0)
 _CHUNK = (0.0004, 0.002)
+# Fewest and most seconds to measure the latencies of a configuration.
+_LATENCY = (0.5, 5.0)
 
 
 class HeldTokens(NamedTuple):
@@ -75,6 +78,7 @@ class Plan:
     """The expected work of a sweep: its configurations, the speed of each model that embeds, and the fewest and most expected minutes.
 
     The minutes include converting or distilling a model on its first use. `delivery` says where the delivered text is not what a metric reads.
+    `timed`: the latencies of all configurations together are in the outputs.
     """
 
     configurations: tuple[PlannedConfiguration, ...]
@@ -82,6 +86,7 @@ class Plan:
     minutes_low: float
     minutes_high: float
     delivery: tuple[str, ...] = ()
+    timed: bool = True
 
     @property
     def complete(self) -> bool:
@@ -119,8 +124,11 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
         }
     models = dict.fromkeys(model for configuration in planned for model, tokens in configuration.tokens_by_model.items() if tokens)
     speeds = speeds_of(graph.run.workspace.store, models)
-    low, high = (_minutes(planned, speeds, list(prepared.values()), end) for end in (0, 1))
-    return Plan(planned, speeds, low, high, tuple(_delivery(experiment, graph.run, planned)))
+    timed = is_measured(graph, experiment.configurations) if all(each.complete for each in planned) else False
+    low, high = (
+        _minutes(planned, speeds, list(prepared.values()), end) + (0 if timed else _LATENCY[end] * len(planned) / 60) for end in (0, 1)
+    )
+    return Plan(planned, speeds, low, high, tuple(_delivery(experiment, graph.run, planned)), timed)
 
 
 def _working(graph: Graph, configuration: Configuration, reused: Mapping[str, bool]) -> set[Embedder]:
@@ -246,6 +254,7 @@ def _notes(plan: Plan) -> list[str]:
     tokens = [_speed_text(model, tokens, plan.speeds[model]) for model, tokens in plan.tokens_by_model.items()] or ["0 tokens to embed"]
     return [
         f"{'; '.join(tokens)}: {plan.duration}",
+        *([] if plan.timed else [f"latencies of {plural(len(plan.configurations), 'configuration')} to measure, one question at a time"]),
         *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *_code_notes(plan),

@@ -1,6 +1,7 @@
 """Access the finished results of one configuration."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -19,11 +20,15 @@ from workbench.storage.result_store import Entry
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The finished results of one configuration by stage and part. The `primary` metric is that of the run, if it has one."""
+    """The finished results of one configuration by stage and part. The `primary` metric is that of the run, if it has one.
+
+    `latencies` are those of `execution.latency`, in milliseconds by name.
+    """
 
     configuration: Configuration
     entries: Entries
     primary: Metric | None = None
+    latencies: Mapping[str, float] = field(default_factory=dict)
 
     def entry(self, stage: str) -> Entry:
         """Return the result of a stage that stores a single part."""

@@ -20,8 +20,6 @@ from workbench.pipeline.searched_queries import REWRITES
 from workbench.pipeline.stages.vectors import input_lengths
 from workbench.records import Dataset
 from workbench.results.run_tables import RETRIEVED, empty
-from workbench.retrieval.base import added_seconds
-from workbench.retrieval.rank import Floats
 from workbench.schemas import SCHEMAS
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
@@ -151,54 +149,19 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
     timings: dict[str, float] = {}
     for stage, seconds in result.seconds.items():
         timings |= {f"seconds_{stage}": seconds, f"computed_{stage}": float(result.computed[stage])}
-    steps = _steps(result)
-    timings |= _latencies("question", added_seconds(list(steps.values())))
+    timings |= result.latencies
     searches = result.hits.values("searches")
-    for search, step in (("exact", "exact"), ("ann", "chroma")):
-        timings |= _latencies(step, _passes(result.hits.array(f"{search}_seconds"))) if search in searches["names"] else {}
-    for step in ("rewrite", "rerank"):
-        timings |= _latencies(step, steps[step]) if step in steps else {}
     if "vectors" in result.entries:
         encoded = result.entry("vectors")
         spent: dict[str, Any] = encoded.values("encoded") if encoded.computed else {"tokens": 0, "billed": 0, "cost": None}
         timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
-        timings |= {"index_bytes": searches["index_bytes"]} | _latencies("embed", steps["embed"])
+        timings |= {"index_bytes": searches["index_bytes"]}
     if searches["overlap"] is not None:
         timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
     timings |= {f"chroma_change_{metric}": change for metric, change in changes.items() if change is not None}
     return pd.DataFrame(timings.items(), columns=["name", "value"])
-
-
-def _steps(result: Result) -> dict[str, Floats]:
-    """Return the seconds of each step of up to 50 questions, float64 (passes, questions). A step whose time is not known is left out."""
-    search = f"{result.configuration.retrieval.evaluated}_seconds"
-    places = {
-        "rewrite": [("rewritten", "seconds"), ("feedback", "seconds")],
-        "embed": [("rewritten_vectors", "seconds"), ("queries", "seconds")],
-        "search": [("hits", search)],
-        "rerank": [("reranked", search)],
-    }
-    stages = {step: next((each for each in stored if each[0] in result.entries), None) for step, stored in places.items()}
-    seconds = {step: _passes(result.entry(place[0]).array(place[1])) for step, place in stages.items() if place}
-    return {step: each for step, each in seconds.items() if step != "rewrite" or each.size}
-
-
-def _passes(seconds: Floats) -> Floats:
-    # An entry of an earlier version has one pass, without its axis.
-    return np.atleast_2d(seconds).astype(np.float64)
-
-
-def _latencies(step: str, seconds: Floats) -> dict[str, float]:
-    """Return median and 95th percentile in milliseconds, with the range of several passes, or an empty mapping without measured times."""
-    latencies: dict[str, float] = {}
-    for name, percent in ((f"latency_{step}_p50", 50), (f"latency_{step}_p95", 95)) if seconds.size else ():
-        passes = np.percentile(seconds, percent, axis=1) * 1000
-        latencies[name] = float(np.median(passes))
-        if len(passes) > 1:
-            latencies |= {f"{name}_low": float(passes.min()), f"{name}_high": float(passes.max())}
-    return latencies
 
 
 def rewrites_table(context: RunContext, result: Result) -> pd.DataFrame:

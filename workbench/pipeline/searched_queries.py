@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from workbench.embedding.base import Role
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Entries
-from workbench.retrieval.base import QueryBatch
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
+from workbench.retrieval.filtered import searches
+from workbench.retrieval.fusion import fused_by_question, pooled
 from workbench.rewriting.feedback import ExpandedQueries
 from workbench.storage.result_store import Draft, Entry
 
@@ -18,10 +21,39 @@ REWRITES = "rewrites"
 
 @dataclass(frozen=True)
 class SearchedQueries:
-    """The queries to search, and the question (int64, queries) of each if a question has several."""
+    """The queries to search, and the question (int64, queries) of each if a question has several. `roles` are those of rewritten texts."""
 
     batch: QueryBatch
     question: Ints | None = None
+    roles: Sequence[Role] = ()
+
+    def searches(self, retriever: Retriever, corpus: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
+        """Rank chunks and documents for each question by every search that is measured. The rankings of a question's texts are fused."""
+        if self.question is None:
+            return searches(retriever, self.batch, corpus, depth)
+        of_texts = searches(retriever, self.batch, corpus, pooled(depth, retriever.k))
+        return {name: fused_by_question(each, self.question, corpus, retriever.k) for name, each in of_texts.items()}
+
+    def first(self, count: int) -> "SearchedQueries":
+        """Return what is searched for the first questions."""
+        number = np.arange(len(self.batch.texts)) if self.question is None else self.question
+        places = np.flatnonzero(number < count)
+        question = None if self.question is None else self.question[places]
+        return SearchedQueries(self.batch.some(places), question, self.roles[: len(places)])
+
+    def of(self, question: int) -> QueryBatch:
+        """Return what is searched for the question at a position."""
+        return self.batch.some(self._places(question))
+
+    def texts_of(self, question: int) -> dict[Role, list[str]]:
+        """Return the rewritten texts of the question at a position by their role."""
+        texts: dict[Role, list[str]] = {}
+        for place in self._places(question).tolist():
+            texts.setdefault(self.roles[place], []).append(self.batch.texts[place])
+        return texts
+
+    def _places(self, question: int) -> Ints:
+        return np.array([question]) if self.question is None else np.flatnonzero(self.question == question)
 
 
 def original_queries(run: RunContext, entries: Entries) -> QueryBatch:
@@ -44,7 +76,7 @@ def _rewritten(run: RunContext, entries: Entries) -> SearchedQueries:
     batch = QueryBatch(rows["text"].tolist(), filters=replace(run.filters, numbers=run.filters.numbers[question]) if run.filters else None)
     if "rewritten_vectors" in entries:
         batch = replace(batch, vectors=np.asarray(entries["rewritten_vectors"][""].array("vectors")))
-    return SearchedQueries(batch, question if (rows["number"] > 0).any() else None)
+    return SearchedQueries(batch, question if (rows["number"] > 0).any() else None, rows["role"].tolist())
 
 
 def write_expanded(draft: Draft, members: Sequence[ExpandedQueries]) -> None:

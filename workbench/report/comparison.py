@@ -13,6 +13,7 @@ from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
 from workbench.report.sections.exploratory import exploratory
 from workbench.report.sections.pairs import pair_blocks, pairs, tally
+from workbench.report.sections.parts import parts_section
 from workbench.report.sections.ranking import failed, ranking
 from workbench.report.sections.slices import slices
 from workbench.report.text.sentences import about_primary
@@ -47,6 +48,10 @@ class ComparisonView:
         lines = [answer.certainty.text, answer.margin.detail, answer.more.text]
         methods = Lines(verdict.methods) if self.findings.margin and verdict else None
         return show(Lines([line for line in lines if line]), differences(self.findings), methods)
+
+    def parts(self) -> Shown:
+        """The effect of each part over the configurations that differ only in it."""
+        return show(parts_section(self.findings) or Prose("The run varies only one part, whose effects are the differences."))
 
     def sources(self) -> Shown:
         """Questions on which the leader and the second, or the baseline, differ."""

@@ -1,7 +1,8 @@
 """Search a Chroma collection approximately, as deep as the metrics require."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from workbench.core import batching
 from workbench.core.environment import requested_threads, usable_cores
 from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table, timed
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table
 from workbench.retrieval.chroma_index import open_collection
 from workbench.retrieval.rank import NO_KEY, Floats, first_seen, order_keys, rounded, top
 from workbench.storage.vector_cache import Vectors
@@ -36,12 +37,17 @@ def approximate(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) ->
         nearest = _ask(collection, queries, min(k, len(corpus.doc)), corpus)
         deeper = _deep(collection, queries, corpus, depth, min(len(corpus.doc), max(64, 2 * depth.slices)))
         answers = [_continued(*pair, corpus) for pair in zip(nearest, deeper, strict=True)]
-        seconds = timed(
-            lambda query: collection.query(query_embeddings=query[None, :], n_results=k, ids=allowed, include=["distances"]),
-            np.asarray(queries),
-        )
     parts = [_ranking(*group, corpus, depth, k) for group in _equally_long(answers)]
-    return replace(joined(parts), seconds=seconds)
+    index, best = corpus.index, min(max(k, depth.slices), len(corpus.doc))
+
+    @contextmanager
+    def single() -> Iterator[Callable[[int], object]]:
+        with open_collection(index) as opened:
+            yield lambda place: opened.query(
+                query_embeddings=np.asarray(queries[place])[None, :], n_results=best, ids=allowed, include=["distances"]
+            )
+
+    return replace(joined(parts), single=single)
 
 
 def _allowed(corpus: Corpus) -> list[str] | None:

@@ -1,10 +1,9 @@
 """The base of retrievers: a corpus to search, the depth of a search, and tables of rankings."""
 
 import hashlib
-import itertools
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,11 +27,8 @@ NO_SOURCES = pd.DataFrame(
         for name, dtype in zip(("query", "chunk", "retriever", "rank", "score"), ("int64", "int64", "str", "int64", "float64"), strict=True)
     }
 )
-# Questions to time, in this many passes. Of ten equal passes, the first five are all faster or all slower than the others in 0.8 %.
-_TIMED = 50
-_PASSES = 5
-# Seconds after which the first pass takes no further question.
-_LONGEST_PASS = 2.0
+# Opens an index and gives a function that searches it for the query at a position, to measure the time of one query.
+SingleSearch = Callable[[], AbstractContextManager[Callable[[int], object]]]
 
 
 @dataclass(frozen=True)
@@ -63,13 +59,13 @@ class QueryBatch:
     members: Mapping[str, "QueryBatch"] = field(default_factory=dict)
 
     def some(self, queries: Ints) -> "QueryBatch":
-        """Return the queries at these positions, without their filters."""
+        """Return the queries at these positions."""
         places = queries.tolist()
         return replace(
             self,
             texts=[self.texts[query] for query in places],
             vectors=self.vectors[queries] if len(self.vectors) else self.vectors,
-            filters=None,
+            filters=replace(self.filters, numbers=self.filters.numbers[queries]) if self.filters else None,
             words=None if self.words is None else [self.words[query] for query in places],
             members={name: batch.some(queries) for name, batch in self.members.items()},
         )
@@ -158,14 +154,15 @@ class Ranking:
 
     `hits`: query, rank (from 1), chunk, score. `ranking`: query, rank, doc, score, for distinct documents by their best chunk.
     `queries`: query, spread (standard deviation of the scores over what was searched), top (best score), tied (two of the
-    first k chunks have the same score, so that only the tie breaker orders them). `seconds` (float64, passes × queries): one search
-    at a time, as `timed` returns them. `sources`: query, chunk, retriever, rank, score of each hit in each ranking that was fused.
+    first k chunks have the same score, so that only the tie breaker orders them). `single` searches for one of the queries, as deep as
+    delivery and reranking need; None if the retriever has no such search apart from `retrieve`. `sources`: query, chunk, retriever, rank,
+    score of each hit in each ranking that was fused.
     """
 
     hits: pd.DataFrame
     ranking: pd.DataFrame
     queries: pd.DataFrame
-    seconds: Floats = field(default_factory=lambda: np.zeros(0))
+    single: SingleSearch | None = None
     sources: pd.DataFrame = field(default_factory=lambda: NO_SOURCES)
 
 
@@ -240,29 +237,9 @@ class LexicalRetriever(Retriever):
         """Return the words of each text in the form in which they are compared."""
 
 
-def timed(search: Callable[[T], object], queries: Iterable[T]) -> Floats:
-    """Time single searches for the first 50 queries in five passes, in seconds: float64 (5, queries). Slow searches get fewer queries."""
-    chosen, first = list[T](), list[float]()
-    for query in itertools.islice(queries, _TIMED):
-        chosen.append(query)
-        first.append(_seconds(search, query))
-        if sum(first) > _LONGEST_PASS:
-            break
-    return np.array([first, *([_seconds(search, query) for query in chosen] for _ in range(_PASSES - 1))])
-
-
-def _seconds(search: Callable[[T], object], query: T) -> float:
-    started = time.perf_counter()
-    search(query)
-    return time.perf_counter() - started
-
-
-def added_seconds(steps: Sequence[Floats]) -> Floats:
-    """Add the seconds of several steps, for the passes and queries that all of them timed: float64 (passes, queries)."""
-    # An entry of an earlier version has one pass, without its axis.
-    arrays = [np.atleast_2d(seconds).astype(np.float64) for seconds in steps]
-    passes, queries = np.min([seconds.shape for seconds in arrays], axis=0)
-    return np.asarray(sum(seconds[:passes, :queries] for seconds in arrays))
+def singly(search: Callable[[T], object], queries: Sequence[T]) -> SingleSearch:
+    """Return the search of single queries on an index that is loaded."""
+    return lambda: nullcontext(lambda place: search(queries[place]))
 
 
 def enough(positions: Ints, corpus: Corpus, depth: SearchDepth) -> Ints:
@@ -275,7 +252,7 @@ def enough(positions: Ints, corpus: Corpus, depth: SearchDepth) -> Ints:
 
 
 def joined(parts: Sequence[Ranking]) -> Ranking:
-    """Join the rankings of several groups of queries in the order of the queries. `seconds` stays empty."""
+    """Join the rankings of several groups of queries in the order of the queries. `single` stays None."""
     hits, ranking, queries, sources = (
         pd.concat([getattr(part, name) for part in parts]).sort_values("query", kind="stable", ignore_index=True)
         for name in ("hits", "ranking", "queries", "sources")
@@ -283,12 +260,12 @@ def joined(parts: Sequence[Ranking]) -> Ranking:
     return Ranking(hits, ranking, queries, sources=sources)
 
 
-def best_first(scored: pd.DataFrame, corpus: Corpus, queries: int, k: int, seconds: Floats) -> Ranking:
+def best_first(scored: pd.DataFrame, corpus: Corpus, queries: int, k: int, single: SingleSearch | None) -> Ranking:
     """Rank the chunks of a table query, chunk, score, each at most once for a query, and their documents by the best of them."""
     scored = scored.assign(score=rounded(scored["score"]), doc=corpus.doc[scored["chunk"].to_numpy(np.int64)])
     documents = scored.groupby(["query", "doc"])["score"].max().reset_index()
     hits = ordered(scored, "chunk", corpus.chunk_breakers)
-    return Ranking(hits, ordered(documents, "doc", corpus.document_breakers), spreads(hits, queries, k), seconds)
+    return Ranking(hits, ordered(documents, "doc", corpus.document_breakers), spreads(hits, queries, k), single)
 
 
 def ordered(scored: pd.DataFrame, item: str, breakers: Ints) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from workbench.retrieval.base import Corpus, LexicalRetriever, QueryBatch, Ranking, SearchDepth, timed
+from workbench.retrieval.base import Corpus, LexicalRetriever, QueryBatch, Ranking, SearchDepth, singly
 from workbench.retrieval.exhaustive import ScoreBlock, rank_all
 from workbench.retrieval.rank import Floats
 
@@ -32,17 +32,16 @@ class BM25Retriever(LexicalRetriever):
         # A filter changes no statistics of words, as in Lucene.
         texts = corpus.texts if corpus.rows is None else corpus.all_texts
         index, rows = self._indexed(texts), slice(None) if corpus.rows is None else corpus.rows
-        k = min(self.k, len(texts))
+        k = min(max(self.k, depth.slices), len(texts))
         if queries.words is not None:
             weighted = queries.words
             score: ScoreBlock = lambda first, last: _weighted(index, weighted[first:last], len(texts))[:, rows]  # noqa: E731
-            seconds = timed(lambda one: np.argpartition(-_weighted(index, [one], len(texts))[0], k - 1)[:k], weighted)
+            single = singly(lambda one: np.argpartition(-_weighted(index, [one], len(texts))[0], k - 1)[:k], weighted)
         else:
             words = self.words(queries.texts)
             score = lambda first, last: _scores(index, words[first:last], len(texts))[:, rows]  # noqa: E731
-            seconds = timed(lambda text: index.retrieve(self.words([text]), k=k, show_progress=False), queries.texts)
-        ranked = rank_all(score, len(queries.texts), corpus, depth, self.k)
-        return replace(ranked, seconds=seconds)
+            single = singly(lambda text: index.retrieve(self.words([text]), k=k, show_progress=False), queries.texts)
+        return replace(rank_all(score, len(queries.texts), corpus, depth, self.k), single=single)
 
     def _indexed(self, texts: Sequence[str]) -> Any:
         """Return the index of texts, kept as long as the texts, since a notebook searches one corpus again and again."""

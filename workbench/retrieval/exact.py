@@ -13,7 +13,7 @@ import pandas as pd
 
 from workbench.core import batching
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table, timed
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, about, enough, joined, long_table, singly
 from workbench.retrieval.rank import Floats, Spread, TopK, order_keys, rounded
 from workbench.storage.vector_cache import Vectors
 
@@ -130,8 +130,9 @@ def exact(queries: Vectors, corpus: Corpus, depth: SearchDepth, k: int) -> Ranki
         width = min(n, 4 * width)
         deeper, short = search.look(short, width, 0)
         hits.append(deeper.hits)
-    seconds = timed(lambda query: nearest(query[None, :], search.corpus, (min(k, n), 0), search.longest), search.queries)
-    return replace(ranked, hits=pd.concat(hits).sort_values("query", kind="stable", ignore_index=True), seconds=seconds)
+    best = min(max(k, depth.slices), n)
+    single = singly(lambda query: nearest(query[None, :], search.corpus, (best, 0), search.longest), list(search.queries))
+    return replace(ranked, hits=pd.concat(hits).sort_values("query", kind="stable", ignore_index=True), single=single)
 
 
 @dataclass(frozen=True)

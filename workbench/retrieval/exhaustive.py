@@ -17,7 +17,7 @@ ScoreBlock = Callable[[int, int], Floats]
 
 
 def rank_all(score: ScoreBlock, queries: int, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:
-    """Rank every matching chunk for each query, in blocks of queries. `seconds` stays empty."""
+    """Rank every matching chunk for each query, in blocks of queries. `single` stays None."""
     parts = batching.blocks(queries, batching.rows(_BYTES_A_SCORE * len(corpus.doc)))
     return joined([_block(part.start, score(part.start, part.stop), corpus, depth, k) for part in parts])
 

@@ -1,6 +1,7 @@
 """Search with filters: each query finds only the documents that its filter allows, whatever the retriever."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ def search(retriever: Retriever, queries: QueryBatch, corpus: Corpus, depth: Sea
     if queries.filters is None:
         return retriever.retrieve(queries, corpus, depth)
     groups = _groups(queries, queries.filters, corpus)
-    return _joined([_renumbered(retriever.retrieve(some, part, depth), *places) for some, part, places in groups])
+    return _joined([(_renumbered(retriever.retrieve(some, part, depth), *places), places[0]) for some, part, places in groups])
 
 
 def searches(retriever: Retriever, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
@@ -23,7 +24,7 @@ def searches(retriever: Retriever, queries: QueryBatch, corpus: Corpus, depth: S
     if queries.filters is None:
         return retriever.searches(queries, corpus, depth)
     found = [
-        {name: _renumbered(ranking, *places) for name, ranking in retriever.searches(some, part, depth).items()}
+        {name: (_renumbered(ranking, *places), places[0]) for name, ranking in retriever.searches(some, part, depth).items()}
         for some, part, places in _groups(queries, queries.filters, corpus)
     ]
     return {name: _joined([rankings[name] for rankings in found]) for name in found[0]}
@@ -34,7 +35,7 @@ def _groups(queries: QueryBatch, filters: DocumentFilters, corpus: Corpus) -> It
     for number in np.unique(filters.numbers).tolist():
         members = np.flatnonzero(filters.numbers == number)
         rows = np.flatnonzero(filters.masks[number][corpus.doc]) if number >= 0 else np.arange(len(corpus.doc))
-        yield queries.some(members), corpus.part(rows) if number >= 0 else corpus, (members, rows)
+        yield replace(queries.some(members), filters=None), corpus.part(rows) if number >= 0 else corpus, (members, rows)
 
 
 def _renumbered(ranking: Ranking, queries: Ints, chunks: Ints) -> Ranking:
@@ -47,12 +48,19 @@ def _renumbered(ranking: Ranking, queries: Ints, chunks: Ints) -> Ranking:
         return table.assign(**columns)
 
     hits, documents, about, sources = (placed(table) for table in (ranking.hits, ranking.ranking, ranking.queries, ranking.sources))
-    return Ranking(hits, documents, about, ranking.seconds, sources)
+    return Ranking(hits, documents, about, ranking.single, sources)
 
 
-def _joined(rankings: Sequence[Ranking]) -> Ranking:
-    """Join rankings with their seconds, which are all of as many passes, of as many questions as one search times."""
-    longest = max(ranking.seconds.shape[-1] for ranking in rankings)
-    measured = [ranking.seconds for ranking in rankings if ranking.seconds.size]
-    seconds = np.concatenate(measured, axis=1)[:, :longest] if measured else rankings[0].seconds
-    return replace(joined(rankings), seconds=seconds)
+def _joined(groups: Sequence[tuple[Ranking, Ints]]) -> Ranking:
+    """Join the rankings of several groups of queries, each with the positions of its queries."""
+    searches = [ranking.single for ranking, _ in groups]
+    known = [single for single in searches if single]
+    places = {query: (group, place) for group, (_, members) in enumerate(groups) for place, query in enumerate(members.tolist())}
+
+    @contextmanager
+    def single() -> Iterator[Callable[[int], object]]:
+        with ExitStack() as stack:
+            opened = [stack.enter_context(each()) for each in known]
+            yield lambda query: opened[places[query][0]](places[query][1])
+
+    return replace(joined([ranking for ranking, _ in groups]), single=single if len(known) == len(searches) else None)

@@ -1,6 +1,7 @@
 """Rank chunks by the fused rankings of several retrievers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -9,11 +10,10 @@ from pydantic import BeforeValidator, Field, PlainSerializer, SerializeAsAny
 
 from workbench.core.component import Component
 from workbench.core.formatting import plural
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, best_first
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, SingleSearch, best_first
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.fusion import reciprocal_ranks, weighted_scores
-from workbench.retrieval.rank import Floats
 
 
 def _pairs(value: Any) -> Any:
@@ -116,12 +116,18 @@ class HybridRetriever(Retriever):
         pools = {name: ranking.hits[ranking.hits["rank"] <= self.pool] for name, ranking in rankings.items()}
         weights = dict.fromkeys(rankings, 1.0) | dict(self.weights)
         fused = reciprocal_ranks(pools, weights, self.constant) if self.fusion == "rrf" else weighted_scores(pools, weights)
-        ranked = best_first(fused, corpus, len(queries.texts), self.k, _together([ranking.seconds for ranking in rankings.values()]))
+        ranked = best_first(fused, corpus, len(queries.texts), self.k, _together([ranking.single for ranking in rankings.values()]))
         return replace(ranked, sources=pd.concat([pool.assign(retriever=name) for name, pool in pools.items()], ignore_index=True))
 
 
-def _together(seconds: list[Floats]) -> Floats:
-    """Add the seconds of several searches, for the passes and questions that all of them timed: float64 (passes, questions)."""
-    passes, questions = (min(sizes) for sizes in zip(*(each.shape for each in seconds), strict=True))
-    total: Floats = sum((each[:passes, :questions] for each in seconds[1:]), start=seconds[0][:passes, :questions])
-    return total
+def _together(searches: Sequence[SingleSearch | None]) -> SingleSearch | None:
+    """Search for single queries with all retrievers, one after the other. Their fusion takes no time beside that."""
+    known = [search for search in searches if search]
+
+    @contextmanager
+    def opened() -> Iterator[Callable[[int], object]]:
+        with ExitStack() as stack:
+            members = [stack.enter_context(search()) for search in known]
+            yield lambda place: [search(place) for search in members]
+
+    return opened if len(known) == len(searches) else None

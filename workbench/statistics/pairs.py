@@ -53,20 +53,27 @@ class Pairs:
 
 
 def all_pairs(values: Floats, clusters: Clusters) -> Pairs:
-    """Every pair of the configurations in `values` (c, q; NaN if unscored), for queries in `clusters` (q).
-
-    A total loss is the range of the values, at least that from 0 to 1.
-    """
+    """Every pair of the configurations in `values` (c, q; NaN if unscored), for queries in `clusters` (q)."""
     a, b = np.triu_indices(len(values), 1)
-    loss = max(1.0, float(np.nanmax(values, initial=1.0))) - min(0.0, float(np.nanmin(values, initial=0.0)))
+    loss = total_loss(values)
     # Make one block even without pairs, for arrays of the right shape.
     parts = blocks(max(1, len(a)), rows(BYTES_A_VALUE * values.shape[1]))
-    computed = [_block(values, a[part], b[part], clusters, loss) for part in parts]
+    computed = [_block(values[a[part]] - values[b[part]], a[part], b[part], clusters, loss) for part in parts]
     return Pairs(*(np.concatenate([getattr(block, column.name) for block in computed]) for column in fields(Pairs)))
 
 
-def _block(values: Floats, a: Ints, b: Ints, clusters: Clusters, loss: float) -> Pairs:
-    differences = values[a] - values[b]
+def from_zero(differences: Floats, clusters: Clusters, loss: float) -> Pairs:
+    """Rows of differences (r, q; NaN if unscored) from 0, as the pairs of position 0 with the positions 1 to r. `loss` is a total loss."""
+    count = len(differences)
+    return _block(differences, np.zeros(count, dtype=np.int64), np.arange(1, count + 1), clusters, loss)
+
+
+def total_loss(values: Floats) -> float:
+    """The range of values (c, q), at least that from 0 to 1."""
+    return max(1.0, float(np.nanmax(values, initial=1.0))) - min(0.0, float(np.nanmin(values, initial=0.0)))
+
+
+def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: float) -> Pairs:
     means = robust(differences, clusters)
     identical = (np.nan_to_num(differences) == 0).all(axis=1)
     worst = _worst(differences, means, loss)

@@ -85,7 +85,8 @@ class BestSetTest:
     """A test of "no other is better" for each of c configurations, by the largest `lead` (c) of its rivals in U.
 
     `columns` (c, c - 1) are the pairs with each other configuration, `signs` (c, c - 1) convert them to the rival's lead, `slack`
-    (c, c - 1) is the distance by which a rival is certainly behind (0 or less). `order` (c) is by descending lead.
+    (c, c - 1) is the distance by which a rival is certainly behind (0 or less). `order` (c) is by descending lead. Without all pairs of the
+    configurations nothing is tested, and c is 0.
     """
 
     columns: Ints
@@ -103,11 +104,14 @@ class BestSetTest:
         are shifted by lead + q (two steps: Romano, Shaikh and Wolf 2014; confidence sets of the best: Mogstad et al. 2024, Hsu 1984).
         """
         count = int(pairs.b.max(initial=0)) + 1
+        if len(observed) < count * (count - 1) // 2:
+            count = 0  # not all pairs, as those of a single position with all others
         position = np.zeros((count, count), dtype=np.int64)
-        position[pairs.a, pairs.b] = position[pairs.b, pairs.a] = np.arange(len(observed))
-        others = ~np.eye(count, dtype=np.bool_)
-        columns = position[others].reshape(count, count - 1)
-        signs = np.where(np.tri(count, k=-1) > 0, 1.0, -1.0)[others].reshape(count, count - 1)
+        if count:
+            position[pairs.a, pairs.b] = position[pairs.b, pairs.a] = np.arange(len(observed))
+        others, rivals = ~np.eye(count, dtype=np.bool_), max(0, count - 1)
+        columns = position[others].reshape(count, rivals)
+        signs = np.where(np.tri(count, k=-1) > 0, 1.0, -1.0)[others].reshape(count, rivals)
         leads = signs * observed[columns]
         q = stats.norm.isf(_SPENT / max(1, count - 1))
         lead = leads.max(axis=1, initial=-np.inf)
@@ -117,7 +121,7 @@ class BestSetTest:
         """The largest lead of a rival over each configuration, in `order`, under flips (b, p). Shape (b, c)."""
         places = zip(self.columns[self.order], self.signs[self.order], self.slack[self.order], strict=True)
         leads = [(flipped[:, columns] * signs + slack).max(axis=1, initial=-np.inf) for columns, signs, slack in places]
-        return np.stack(leads, axis=1)
+        return np.stack(leads, axis=1) if leads else np.zeros((len(flipped), 0))
 
 
 def unrejected(tests: "Randomised", pairs: Pairs) -> Ints:

@@ -10,7 +10,6 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES, original_queries, write_expanded
 from workbench.pipeline.stage import Inputs, Node, Stage, Variant
 from workbench.pipeline.stages.hits import corpus_of
-from workbench.retrieval.base import added_seconds
 from workbench.rewriting.base import FeedbackRewriter
 from workbench.rewriting.feedback import expanded_queries
 from workbench.storage.result_store import Draft
@@ -19,7 +18,7 @@ from workbench.storage.result_store import Draft
 class FeedbackStage(Stage):
     """The expanded queries of each member of the retriever that searches them, see `write_expanded`.
 
-    Table `rewrites` (query, number, text, role): a text for people. Array `seconds` (passes, up to 50 questions): first search and expansion.
+    Table `rewrites` (query, number, text, role): a text for people.
     """
 
     name = "feedback"
@@ -53,4 +52,3 @@ class FeedbackStage(Stage):
             for text in [member.texts[query]]
         ]
         draft.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))
-        draft.array("seconds", added_seconds([member.seconds for member in members]))

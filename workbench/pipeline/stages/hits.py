@@ -12,8 +12,7 @@ from workbench.pipeline.searched_queries import original_queries, searched_queri
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
-from workbench.retrieval.filtered import searches
-from workbench.retrieval.fusion import CONSTANT, POOL, fused_by_question, pooled
+from workbench.retrieval.fusion import CONSTANT, POOL
 from workbench.retrieval.rank import SEED, tie_breakers
 from workbench.rewriting.base import TextRewriter
 from workbench.storage.result_store import Draft
@@ -22,7 +21,7 @@ _LISTED = 100
 
 
 class HitsStage(Stage):
-    """Tables `*_hits`, `*_ranking`, `*_about`, `*_sources` of a fused ranking, and array `*_seconds` (passes, up to 50 queries) for each search, such as `exact` and `ann`.
+    """Tables `*_hits`, `*_ranking`, `*_about`, and `*_sources` of a fused ranking, for each search, such as `exact` and `ann`.
 
     Values `searches`: their names, the index's bytes, and the mean share of the exact top k chunks that are also in Chroma's top k.
     """
@@ -46,16 +45,11 @@ class HitsStage(Stage):
         """Rank chunks and documents for all queries with every search."""
         configuration, searched = inputs.configuration, searched_queries(inputs.run, inputs.entries)
         retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs.run, inputs.entries), search_depth(configuration, inputs.run)
-        if searched.question is None:
-            ranked = searches(retrieval, searched.batch, corpus, depth)
-        else:
-            of_texts = searches(retrieval, searched.batch, corpus, pooled(depth, retrieval.k))
-            ranked = {search: fused_by_question(each, searched.question, corpus, retrieval.k) for search, each in of_texts.items()}
+        ranked = searched.searches(retrieval, corpus, depth)
         for search, ranking in ranked.items():
             draft.table(f"{search}_hits", ranking.hits)
             draft.table(f"{search}_ranking", ranking.ranking)
             draft.table(f"{search}_about", ranking.queries)
-            draft.array(f"{search}_seconds", ranking.seconds)
             if configuration.retrieval.fuses:
                 draft.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0

@@ -6,25 +6,22 @@ from workbench.embedding.checks import check_sealed
 from workbench.embedding.embed import embed
 from workbench.pipeline.stage import Inputs
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
-from workbench.retrieval.base import timed
 from workbench.storage.result_store import Draft
 
 
 class QueriesStage(EmbeddingStage):
-    """Array `vectors` float32 (queries, dimension), and array `seconds` (passes, up to 50): the time to embed one query alone."""
+    """Array `vectors` float32 (queries, dimension)."""
 
     name = "queries"
     inputs = ("questions",)
     role = "query"
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Encode all queries, then time some of them alone."""
+        """Encode all queries."""
         embedder, texts = embedder_of(inputs.configuration), self.texts(inputs)
         embedded = embed(texts, embedder, self.role, inputs.run.workspace.vectors, "queries")
         check_sealed(embedded.vectors, "queries")
         draft.array("vectors", embedded.vectors)
-        embedder.encode(texts[:1], "query")  # the first call also loads the model
-        draft.array("seconds", timed(lambda text: embedder.encode([text], "query"), texts))
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
         """Return the queries' texts."""

@@ -2,20 +2,18 @@
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Entries, Inputs, Stage, Variant
 from workbench.pipeline.stages.hits import corpus_of, query_batch
 from workbench.retrieval.base import Ranking
-from workbench.retrieval.reranked import rerank_seconds, reranked
+from workbench.retrieval.reranked import reranked
 from workbench.storage.result_store import Draft, Entry
 
 
 class RerankedStage(Stage):
-    """The tables of the stage `hits` for the evaluated search, after reranking. `*_seconds` times the reranking alone."""
+    """The tables of the stage `hits` for the evaluated search, after reranking."""
 
     name = "reranked"
     inputs = ("questions", "chunks", "vectors", "queries", "hits")
@@ -40,14 +38,13 @@ class RerankedStage(Stage):
         draft.table(f"{retrieval.evaluated}_hits", after.hits)
         draft.table(f"{retrieval.evaluated}_ranking", after.ranking)
         draft.table(f"{retrieval.evaluated}_about", after.queries)
-        draft.array(f"{retrieval.evaluated}_seconds", rerank_seconds(before, queries, corpus, reranker))
         draft.values("searches", {"names": [retrieval.evaluated], "index_bytes": 0, "overlap": None})
 
 
 def ranking_of(hits: Entry, search: str) -> Ranking:
     """Return a stored ranking."""
     hits_table, ranking, about = (hits.table(f"{search}_{name}") for name in ("hits", "ranking", "about"))
-    return Ranking(hits_table, ranking, about, np.asarray(hits.array(f"{search}_seconds")))
+    return Ranking(hits_table, ranking, about)
 
 
 def final_hits(entries: Entries) -> Entry:

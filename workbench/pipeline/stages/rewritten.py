@@ -16,16 +16,12 @@ from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES
 from workbench.pipeline.stage import Inputs, Node, Stage, Variant
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
-from workbench.retrieval.base import timed
 from workbench.rewriting.base import RewrittenText, TextRewriter
 from workbench.storage.result_store import Draft
 
 
 class RewrittenStage(Stage):
-    """Table `rewrites` (query, number, text, role): the texts to search for each question.
-
-    Array `seconds` (passes, up to 50 questions): the time to rewrite one alone, empty if it is not known.
-    """
+    """Table `rewrites` (query, number, text, role): the texts to search for each question."""
 
     name = "rewritten"
     inputs = ("questions",)
@@ -46,7 +42,7 @@ class RewrittenStage(Stage):
         return fingerprint([query.query_id for query in run.dataset.queries])
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Rewrite all questions, then time some of them alone."""
+        """Rewrite all questions."""
         rewriter, questions = inputs.configuration.rewrite, inputs.run.dataset.queries
         if not isinstance(rewriter, TextRewriter):
             raise RunError(f"{inputs.configuration.name} rewrites no question", "run the sweep again")
@@ -54,8 +50,6 @@ class RewrittenStage(Stage):
         _check(rewriter, texts, len(questions))
         rows = [(query, number, one.text, one.role) for query, each in enumerate(texts) for number, one in enumerate(each)]
         draft.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))
-        live = timed(lambda question: rewriter.rewrite([question]), questions) if rewriter.is_live else np.zeros((1, 0))
-        draft.array("seconds", live)
 
 
 def _check(rewriter: TextRewriter, texts: Sequence[Sequence[RewrittenText]], questions: int) -> None:
@@ -66,7 +60,7 @@ def _check(rewriter: TextRewriter, texts: Sequence[Sequence[RewrittenText]], que
 
 
 class RewrittenVectorsStage(EmbeddingStage):
-    """Array `vectors` float32 (texts, dimension) of the table `rewrites`, and array `seconds` (passes, up to 50): to embed a question's texts."""
+    """Array `vectors` float32 (texts, dimension) of the table `rewrites`."""
 
     name = "rewritten_vectors"
     inputs = ("rewritten",)
@@ -82,7 +76,7 @@ class RewrittenVectorsStage(EmbeddingStage):
         return [embedder.identity("query"), embedder.identity("document")]
 
     def compute(self, inputs: Inputs, draft: Draft) -> None:
-        """Encode all texts, each in its role, then time those of some questions alone."""
+        """Encode all texts, each in its role."""
         embedder, cache = embedder_of(inputs.configuration), inputs.run.workspace.vectors
         rows = inputs.entry("rewritten").table(REWRITES)
         roles: tuple[Role, ...] = ("query", "document")
@@ -96,8 +90,6 @@ class RewrittenVectorsStage(EmbeddingStage):
         vectors = np.concatenate(list(embedded.values()))[np.argsort(places)]
         check_sealed(vectors, "rewritten queries")
         draft.array("vectors", vectors)
-        groups = ([(role, each.loc[each["role"] == role, "text"].tolist()) for role in embedded] for _, each in rows.groupby("query"))
-        draft.array("seconds", timed(lambda group: [embedder.encode(texts, role) for role, texts in group if texts], groups))
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
         """Return the texts that are embedded as queries. Those embedded as documents are few."""

@@ -23,6 +23,7 @@ from workbench.report.sections.drill import drill_section
 from workbench.report.sections.exploratory import exploratory
 from workbench.report.sections.method import method, provenance
 from workbench.report.sections.pairs import pairs
+from workbench.report.sections.parts import parts_section
 from workbench.report.sections.ranking import ranking
 from workbench.report.sections.slices import slices
 from workbench.report.text.sentences import folder_of
@@ -32,7 +33,22 @@ from workbench.results.run_tables import RunTables
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 # In reading order.
-_SECTIONS = (ranking, differences, curves, sizes, costs, slices, answerable, pairs, drill_section, exploratory, cards, method, provenance)
+_SECTIONS = (
+    ranking,
+    differences,
+    parts_section,
+    curves,
+    sizes,
+    costs,
+    slices,
+    answerable,
+    pairs,
+    drill_section,
+    exploratory,
+    cards,
+    method,
+    provenance,
+)
 # Longest name, in letters, that is kept on one line.
 _UNBROKEN = 32
 

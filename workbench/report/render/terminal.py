@@ -5,6 +5,7 @@ from workbench.core.formatting import aligned
 from workbench.report.model import Table
 from workbench.report.sections.ranking import short_table
 from workbench.report.text.delivery import delivery_notes
+from workbench.report.text.parts import part_answers
 from workbench.report.text.sentences import screened_sentence
 from workbench.report.text.summary import answers
 from workbench.results.run_tables import RunTables
@@ -30,6 +31,7 @@ def summary_lines(run: RunTables) -> list[str]:
         answer.won.sentence,
         *([answer.margin.sentence] if conclusions.first else []),
         *tested,
+        *(each.sentence for each in part_answers(conclusions)),
     ]
 
 

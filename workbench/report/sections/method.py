@@ -6,7 +6,9 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.questions.miss_causes import possible_causes
 from workbench.core.formatting import count
 from workbench.report.model import Block, Lines, Prose, Section, Term, Terms
+from workbench.report.text.parts import shows_parts
 from workbench.report.text.sentences import about_primary, about_trust, folder_of
+from workbench.statistics.effects import EFFECT_METHODS
 
 _ALWAYS = (
     "@5 is after 5 chunks or documents; @2000t is after 2,000 tokens of the chunks in rank order, the last one cut. Each metric has its own "
@@ -20,7 +22,8 @@ _EQUAL = "Every mean counts documents equally, each with the mean of its questio
 
 def method(findings: Findings) -> Section:
     """Define the metrics, tests and causes of misses."""
-    tests = tuple(f"{line[0].upper()}{line[1:]}." for line in (findings.verdict.methods if findings.verdict else ()))
+    methods = (*findings.verdict.methods, *(EFFECT_METHODS if shows_parts(findings) else ())) if findings.verdict else ()
+    tests = tuple(f"{line[0].upper()}{line[1:]}." for line in methods)
     cuts: dict[str, list[str]] = {}
     for name, metric in findings.run.measures.items():
         cuts.setdefault(metric.name, []).append(name)

@@ -15,7 +15,15 @@ from workbench.results.run_tables import RunTables
 # A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
 WEAK = 0.25
 _MOST_ROWS = 100
-_STEPS = {"rewrite the question": "rewrite", "embed the question": "embed", "search exactly": "exact", "search in Chroma's index": "chroma"}
+_STEPS = {
+    "rewrite the question": "rewrite",
+    "embed the question": "embed",
+    "search exactly": "exact",
+    "search in Chroma's index": "chroma",
+    "rerank": "rerank",
+    "the whole question": "question",
+}
+_COLD = "latency_cold"
 # The smallest change of a metric that three decimals show.
 _SHOWN = 5e-4
 
@@ -52,7 +60,9 @@ def latency(run: RunTables, configuration: str) -> Table:
         for step, name in _STEPS.items()
         if f"latency_{name}_p50" in timings
     ]
-    title = "Milliseconds per question, one at a time, lowest to highest of several passes"
+    if _COLD in timings:
+        rows.append(Row([Cell("cold start", note="open the index and answer one question"), _range_cell(timings, _COLD), Cell("–")]))
+    title = "Milliseconds per question on a warm system, one at a time, lowest to highest of several rounds"
     return Table(title, [words("step"), Column("median"), Column("p95")], rows)
 
 

@@ -13,6 +13,7 @@ from workbench.core.formatting import amount, count, listed, number, plural, sha
 from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
 from workbench.report.text.delivery import delivery_notes
+from workbench.report.text.parts import part_answers
 from workbench.report.text.sentences import about_dataset, defined, time_text
 from workbench.statistics.intervals import counts_text
 
@@ -61,8 +62,8 @@ def opening(findings: Findings) -> list[str]:
 
 
 def answered(findings: Findings) -> Answered:
-    """Answer the other questions."""
-    return Answered(list(answers(findings))[1:-1])
+    """Answer the other questions, and for each part that is added whether it is worth it."""
+    return Answered([*list(answers(findings))[1:-1], *part_answers(findings)])
 
 
 def cost(findings: Findings) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from workbench.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
 _BOUNDED = ("success", "precision", "mrr")
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200
-_CONDITION = "This holds for other questions on this corpus, not for other documents, because many questions share documents."
+CONDITION = "This holds for other questions on this corpus, not for other documents, because many questions share documents."
 
 
 def won(findings: Findings) -> tuple[str, str]:
@@ -55,7 +55,7 @@ def certainty(findings: Findings) -> tuple[str, str]:
     if np.isnan(comparison.p):
         return f"Nothing was tested, because the questions come from fewer than 5 documents ({count(comparison.difference.clusters)}).", ""
     tests = f"paired t {p_value(comparison.p)}, randomisation {p_value(comparison.p_random)}, Holm {p_value(comparison.p_holm)}"
-    limited = f" {_CONDITION}" if verdict.conditional and findings.conclusive else ""
+    limited = f" {CONDITION}" if verdict.conditional and findings.conclusive else ""
     return f"{_sure(verdict, comparison)}.{limited}", f"{comparison.a} against {comparison.b}: {tests}.{_bounded(findings)}"
 
 

@@ -1,0 +1,113 @@
+"""Latencies are measured together, in rounds of random order, and stored."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.made_runs import Made
+from workbench.execution.collect import collect
+from workbench.execution.latency import ROUNDS, is_measured, latency_key, measure, with_latencies
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.plan import plan_experiment
+from workbench.experiment.read import experiment_of
+
+STEPS = ("question", "exact")
+
+
+@pytest.fixture(scope="module")
+def outcome(made: Made) -> Outcome:
+    return made.ran(3, name="timed")
+
+
+def visited(monkeypatch: pytest.MonkeyPatch, outcome: Outcome, failing: str = "") -> list[str]:
+    """The names of the configurations whose index is opened, in order."""
+    from workbench.execution import latency
+
+    names, opened = [], latency.corpus_of
+
+    def noted(run: object, entries: object) -> object:
+        (name,) = [result.configuration.name for result in outcome.results if result.entries is entries]
+        names.append(name)
+        if name == failing:
+            raise OSError("the disk is gone")
+        return opened(run, entries)
+
+    monkeypatch.setattr(latency, "corpus_of", noted)
+    return names
+
+
+def test_configurations_are_visited_in_rounds_of_random_order_after_a_warm_up(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = visited(monkeypatch, outcome)
+    measure(outcome.graph, outcome.results)
+    rounds = [names[start : start + 3] for start in range(0, len(names), 3)]
+    assert len(rounds) == ROUNDS + 1
+    assert all(set(each) == {result.configuration.name for result in outcome.results} for each in rounds)
+    assert len({tuple(each) for each in rounds}) > 1
+
+
+def test_every_step_has_its_range_over_the_rounds_and_a_cold_start(outcome: Outcome) -> None:
+    for result in outcome.results:
+        latencies = result.latencies
+        assert latencies["latency_questions"] >= 1
+        for name in (*(f"latency_{step}_{part}" for step in STEPS for part in ("p50", "p95")), "latency_cold"):
+            assert 0 < latencies[f"{name}_low"] <= latencies[name] <= latencies[f"{name}_high"]
+        assert latencies["latency_cold"] > latencies["latency_exact_p50"]
+    assert {"latency_cold", "latency_question_p50"} <= set(collect(outcome).timings["name"])
+
+
+def test_a_reranker_is_a_step_of_the_question(made: Made) -> None:
+    sweep = {"rerank": ["none", {"kind": "mmr", "pool": 5}]}
+    plain, reranked = made.ran(2, name="reranked", sweep=sweep).results
+    assert "latency_rerank_p50" not in plain.latencies
+    times = reranked.latencies
+    assert times["latency_question_p50_high"] >= times["latency_rerank_p50_low"] + times["latency_exact_p50_low"]
+    assert "latency_embed_p50" in times
+
+
+def test_nothing_is_measured_again_unless_a_configuration_changed(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = visited(monkeypatch, outcome)
+    again = with_latencies(outcome.graph, outcome.results, print)
+    assert names == []
+    assert [result.latencies for result in again] == [result.latencies for result in outcome.results]
+    fewer = [result.configuration for result in outcome.results[:2]]
+    assert is_measured(outcome.graph, [result.configuration for result in outcome.results])
+    assert not is_measured(outcome.graph, fewer)
+
+
+def test_a_new_metric_changes_no_latency(made: Made, outcome: Outcome) -> None:
+    other = made.ran(3, name="timed", metrics=["span_recall@60t", "recall@3", "irrelevant@3", "precision@3"])
+    keys = [latency_key(each.graph, [result.configuration for result in each.results]) for each in (outcome, other)]
+    assert keys[0] == keys[1]
+
+
+def test_a_configuration_that_cannot_be_timed_is_named_and_keeps_its_results(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = outcome.results[1].configuration.name
+    visited(monkeypatch, outcome, failing)
+    measured, failures = measure(outcome.graph, outcome.results)
+    assert set(measured) == {result.configuration.name for result in outcome.results} - {failing}
+    assert list(failures) == [failing]
+    assert "the disk is gone" in failures[failing]
+
+
+def test_a_question_slower_than_a_visit_is_the_only_one(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.execution.latency.LONGEST_VISIT", 0.0)
+    measured, _ = measure(outcome.graph, outcome.results)
+    assert {times["latency_questions"] for times in measured.values()} == {1.0}
+
+
+def test_a_configuration_that_takes_too_long_has_one_round_and_so_no_range(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.execution.latency.BUDGET", 0.0)
+    names = visited(monkeypatch, outcome)
+    measured, _ = measure(outcome.graph, outcome.results)
+    assert len(names) == 2 * len(outcome.results)
+    assert all(not name.endswith(("_low", "_high")) for times in measured.values() for name in times)
+
+
+def test_the_plan_counts_latencies_that_are_not_measured(made: Made, tmp_path: Path) -> None:
+    experiment = experiment_of(made.experiment(2, name="planned"), "here")
+    before = plan_experiment(experiment, tmp_path)
+    assert "latencies of 2 configurations to measure, one question at a time" in str(before)
+    run_experiment(experiment, tmp_path, lambda _: None)
+    after = plan_experiment(experiment, tmp_path)
+    assert "latencies" not in str(after)
+    assert after.minutes_high < before.minutes_high

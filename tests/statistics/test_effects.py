@@ -1,0 +1,86 @@
+"""The mean effect of a change over matched pairs of configurations."""
+
+import numpy as np
+import pytest
+
+from workbench.statistics.clusters import Clusters
+from workbench.statistics.comparison import paired_difference
+from workbench.statistics.effects import Effect, EffectReading, effects
+from workbench.statistics.verdict import verdict
+
+RANDOM = np.random.default_rng(11)
+QUERIES = 120
+CLUSTERS = Clusters.of(np.arange(QUERIES) // 4)
+NOISE = RANDOM.normal(0, 0.1, (3, QUERIES))
+
+
+def effect(change: np.ndarray, clusters: Clusters = CLUSTERS, **options: float) -> Effect:
+    return effects([change], [("with", "without")], clusters, 1.0, **options)[0]
+
+
+def test_the_effect_is_the_paired_difference_of_the_pairs_averaged_within_each_question() -> None:
+    found = effect(NOISE).comparison
+    plain = paired_difference(NOISE.mean(axis=0), np.zeros(QUERIES), CLUSTERS)
+    assert (found.a, found.b) == ("with", "without")
+    assert (found.difference.value, found.difference.low, found.difference.high) == pytest.approx((plain.value, plain.low, plain.high))
+
+
+def test_one_pair_has_the_p_of_a_verdict_on_its_two_configurations() -> None:
+    a = RANDOM.random(QUERIES)
+    b = np.clip(a + RANDOM.normal(0.02, 0.1, QUERIES), 0, 1)
+    (judged,) = verdict("recall@5", {"a": a, "b": b}, CLUSTERS).comparisons
+    found = effect((a - b)[None]).comparison
+    assert (found.p, found.p_adjusted, found.low_adjusted) == pytest.approx((judged.p, judged.p_adjusted, judged.low_adjusted))
+
+
+def test_a_question_counts_if_all_pairs_have_a_value() -> None:
+    change = NOISE.copy()
+    change[1, :20] = np.nan
+    assert effect(change).comparison.difference.n == QUERIES - 20
+
+
+@pytest.mark.parametrize(("shift", "sign", "reading"), [(0.1, 1, "gain"), (-0.1, 1, "loss"), (0.1, -1, "loss"), (0.0, 1, "undecided")])
+def test_a_gain_is_in_the_direction_of_better(shift: float, sign: float, reading: str) -> None:
+    centred = NOISE - NOISE.mean(axis=1, keepdims=True)
+    assert effect(centred + shift, sign=sign).reading == reading
+
+
+@pytest.mark.parametrize(("questions", "documents"), [(29, 29), (120, 9)])
+def test_too_few_questions_or_documents_allow_no_claim(questions: int, documents: int) -> None:
+    change = RANDOM.normal(0.3, 0.05, (2, questions))
+    found = effect(change, Clusters.of(np.arange(questions) % documents))
+    assert found.comparison.p_adjusted <= 0.05
+    assert found.reading is EffectReading.TOO_FEW
+
+
+def test_effects_are_corrected_for_their_number() -> None:
+    weak = RANDOM.normal(0, 0.1, (1, QUERIES))
+    weak += 0.027 - weak.mean()
+    alone = effect(weak).comparison
+    others = [RANDOM.normal(0, 0.1, (1, QUERIES)) for _ in range(20)]
+    among = effects([weak, *others], [("a", "b")] * 21, CLUSTERS, 1.0)[0].comparison
+    assert alone.p == among.p
+    assert alone.p_adjusted <= 0.05 < among.p_adjusted
+    assert among.low_adjusted < alone.low_adjusted
+
+
+def test_an_effect_that_differs_between_the_pairs_is_found_and_an_equal_one_is_not() -> None:
+    crossed = NOISE[:2] + np.array([[0.1], [-0.1]])
+    assert effect(crossed).p_differs <= 0.001
+    assert effect(NOISE).p_differs > 0.05
+    assert effect(np.stack([NOISE[0], NOISE[0]])).p_differs == 1
+    assert np.isnan(effect(NOISE[:1]).p_differs)
+
+
+def test_an_effect_of_0_on_every_question_is_identical_and_undecided() -> None:
+    found = effect(np.array([[0.1] * QUERIES, [-0.1] * QUERIES]))
+    assert found.comparison.identical
+    assert found.reading is EffectReading.UNDECIDED
+
+
+def test_no_change_has_no_effect() -> None:
+    assert effects([], [], CLUSTERS, 1.0) == []
+
+
+def test_the_detectable_effect_shrinks_with_the_noise() -> None:
+    assert effect(NOISE / 2).detectable == pytest.approx(effect(NOISE).detectable / 2)

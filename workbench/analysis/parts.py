@@ -1,0 +1,290 @@
+"""What each part of a configuration adds: the mean effect of every alternative of a stage over matched pairs of configurations."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from workbench.analysis.frontier import DRIFT, CostRange, passes_of, timings_of
+from workbench.analysis.standings import verdict_of
+from workbench.analysis.values import clusters, per_query
+from workbench.core.formatting import setting
+from workbench.metrics.coverage import Floats
+from workbench.results.run_tables import RunTables
+from workbench.statistics.comparison import paired_difference, paired_differences
+from workbench.statistics.effects import Effect, EffectReading, effects
+from workbench.statistics.intervals import Interval
+from workbench.statistics.pairs import total_loss
+
+Settings = Mapping[str, Any]
+PartVerdict = Literal["worth it", "no benefit shown", "harmful", "better", "no difference shown", "worse", "too few data for a claim"]
+NONE = "none"
+# A configuration whose retriever needs no vectors has no embedder. Every other stage that can be left out is left out by choice.
+_FOLLOWS = "embedding"
+# The vocabulary that a chunker counts in is that of the embedder.
+_OF_EMBEDDING = ("chunking", "model")
+# The settings of a fused retriever that its fusion does not use.
+_NOT_FUSED = ("k", "deliver")
+# Metrics that are shown beside the primary one.
+_BESIDE = ("span_recall", "chunk_precision", "ndcg")
+LATENCIES = ("p50", "p95")
+# By whether the alternative adds to its reference or replaces it.
+_VERDICTS: Mapping[bool, Mapping[EffectReading, PartVerdict]] = {
+    True: {
+        EffectReading.GAIN: "worth it",
+        EffectReading.LOSS: "harmful",
+        EffectReading.UNDECIDED: "no benefit shown",
+        EffectReading.TOO_FEW: "too few data for a claim",
+    },
+    False: {
+        EffectReading.GAIN: "better",
+        EffectReading.LOSS: "worse",
+        EffectReading.UNDECIDED: "no difference shown",
+        EffectReading.TOO_FEW: "too few data for a claim",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of the settings that a stage has in the run: `none` if the stage is left out. `label` names it among the stage's alternatives."""
+
+    stage: str
+    label: str
+    settings: Settings | None
+
+
+@dataclass(frozen=True)
+class MatchedPair:
+    """Two configurations that are equal in every other stage, with the difference of the primary metric between them."""
+
+    configuration: str
+    reference: str
+    difference: Interval
+
+
+class AddedTime(NamedTuple):
+    """Milliseconds per question that an alternative adds: the median over the most precisely timed pairs, and the range of their times."""
+
+    value: float
+    span: CostRange
+
+
+@dataclass(frozen=True)
+class PartEffect:
+    """The effect of `alternative` in place of `reference` in a stage, over the matched `pairs` of the `possible` ones.
+
+    `added`: the alternative adds to the reference, which leaves the stage out or is fused by the alternative, rather than replacing it.
+    `effect` is that on the primary metric, `others` those on other metrics, `latency` the time added by p50 and p95.
+    """
+
+    stage: str
+    alternative: str
+    reference: str
+    added: bool
+    effect: Effect
+    pairs: tuple[MatchedPair, ...]
+    possible: int
+    others: Mapping[str, Interval]
+    latency: Mapping[str, AddedTime]
+
+    @property
+    def verdict(self) -> PartVerdict:
+        """The conclusion, by the primary metric."""
+        return _VERDICTS[self.added][self.effect.reading]
+
+    @property
+    def lowest(self) -> MatchedPair:
+        """The pair with the smallest difference."""
+        return min(self.pairs, key=lambda pair: pair.difference.value)
+
+    @property
+    def highest(self) -> MatchedPair:
+        """The pair with the largest difference."""
+        return max(self.pairs, key=lambda pair: pair.difference.value)
+
+
+class Contrasted(NamedTuple):
+    """Two alternatives of a stage with the `pairs` of ranked configurations that differ only in them, of `possible` ones."""
+
+    alternative: Alternative
+    reference: Alternative
+    added: bool
+    pairs: list[tuple[str, str]]
+    possible: int
+
+
+@lru_cache(maxsize=4)
+def parts(run: RunTables) -> tuple[PartEffect, ...]:
+    """Estimate the effects of all stages that vary, on the configurations that the verdict ranks.
+
+    Every alternative is compared with `none`, or else with the first alternative of its stage. One that fuses others, as hybrid retrieval does, is
+    compared with each of those that the run has alone. All effects on the primary metric form one family.
+    """
+    contrasts = [each for each in contrasts_of(run) if each.pairs]
+    if not contrasts:
+        return ()
+    groups, metric = clusters(run), run.primary
+    changes = [_changes(run, str(metric), each) for each in contrasts]
+    loss = total_loss(np.array([per_query(run, name, str(metric)) for name in run.names]))
+    names = [(each.alternative.label, each.reference.label) for each in contrasts]
+    sign = 1.0 if metric.higher_is_better else -1.0
+    estimated = effects(changes, names, groups, loss, sign)
+    return tuple(_part(run, contrast, change, effect) for contrast, change, effect in zip(contrasts, changes, estimated, strict=True))
+
+
+def alternatives(run: RunTables) -> Mapping[str, tuple[Alternative, ...]]:
+    """The alternatives of each stage that varies, in the experiment's order, failed configurations included."""
+    settings = run.configurations_settings
+    stages = dict.fromkeys(stage for each in settings.values() for stage in each)
+    varying = {}
+    for stage in stages:
+        chosen = {_key(stage, each.get(stage)): each.get(stage) for each in settings.values() if stage != _FOLLOWS or each.get(stage)}
+        if len(chosen) > 1:
+            values = list(chosen.values())
+            varying[stage] = tuple(Alternative(stage, label, value) for label, value in zip(_labels(stage, values), values, strict=True))
+    return varying
+
+
+@lru_cache(maxsize=4)
+def contrasts_of(run: RunTables) -> tuple[Contrasted, ...]:
+    """The alternatives that are compared, also those of which no matched pair can be ranked."""
+    verdict = verdict_of(run)
+    return tuple(_contrasts(run, verdict.ranked if verdict else ()))
+
+
+def _contrasts(run: RunTables, ranked: Sequence[str]) -> Iterator[Contrasted]:
+    for stage, choices in alternatives(run).items():
+        members = {each.label: [other for other in choices if _fuses(each, other)] for each in choices}
+        simple = [each for each in choices if not members[each.label]]
+        reference = next((each for each in choices if each.settings is None), (simple or choices)[0])
+        for each in choices:
+            for other in members[each.label] or [reference]:
+                if each is not other:
+                    possible = list(_matched(run.configurations_settings, stage, each, other))
+                    pairs = [pair for pair in possible if set(pair) <= set(ranked) and _both(run, *pair)]
+                    added = other.settings is None or bool(members[each.label])
+                    yield Contrasted(each, other, added, pairs, len(possible))
+
+
+def _fuses(one: Alternative, other: Alternative) -> bool:
+    """Whether an alternative is a retriever that another one fuses: one of the components in its settings."""
+    parts_of = (part for value in (one.settings or {}).values() if isinstance(value, Mapping) for part in value.values())
+    inside = [part for part in parts_of if isinstance(part, Mapping) and "kind" in part]
+    return other is not one and _fused(other.settings) in [_fused(part) for part in inside]
+
+
+def _fused(settings: Settings | None) -> Settings | None:
+    return None if settings is None else {name: value for name, value in settings.items() if name not in _NOT_FUSED}
+
+
+def _matched(settings: Mapping[str, Mapping[str, Any]], stage: str, one: Alternative, other: Alternative) -> Iterator[tuple[str, str]]:
+    """Pair the configurations that are equal in every other stage."""
+    keys = {_key(stage, each.settings): each for each in (one, other)}
+    sides: dict[str, list[tuple[str, str, str]]] = {one.label: [], other.label: []}
+    for name, each in settings.items():
+        if (side := keys.get(_key(stage, each.get(stage)))) is not None:
+            rest = {key: value for key, value in each.items() if key not in (stage, _FOLLOWS) and value is not None}
+            if stage == _FOLLOWS:
+                rest["chunking"] = {key: value for key, value in rest["chunking"].items() if key != _OF_EMBEDDING[1]}
+            embedding = _key(_FOLLOWS, each[_FOLLOWS]) if stage != _FOLLOWS and each.get(_FOLLOWS) else ""
+            sides[side.label].append((name, json.dumps(rest, sort_keys=True), embedding))
+    for name, same, embedding in sides[one.label]:
+        for partner, others, of_partner in sides[other.label]:
+            if same == others and (embedding == of_partner or not (embedding and of_partner)):
+                yield name, partner
+
+
+def _both(run: RunTables, a: str, b: str) -> bool:
+    metric = str(run.primary)
+    return not np.isnan(per_query(run, a, metric) + per_query(run, b, metric)).all()
+
+
+def _changes(run: RunTables, metric: str, contrast: Contrasted) -> Floats:
+    """The differences of each pair on each query. Shape (pairs, queries)."""
+    return np.array([per_query(run, a, metric) - per_query(run, b, metric) for a, b in contrast.pairs])
+
+
+def _part(run: RunTables, contrast: Contrasted, change: Floats, effect: Effect) -> PartEffect:
+    groups = clusters(run)
+    cells = paired_differences(change, np.zeros_like(change), groups)
+    return PartEffect(
+        stage=contrast.alternative.stage,
+        alternative=contrast.alternative.label,
+        reference=contrast.reference.label,
+        added=contrast.added,
+        effect=effect,
+        pairs=tuple(MatchedPair(a, b, cell) for (a, b), cell in zip(contrast.pairs, cells, strict=True)),
+        possible=contrast.possible,
+        others={name: _mean(_changes(run, name, contrast), run) for name in _beside(run)},
+        latency=_latency(run, contrast.pairs),
+    )
+
+
+def _mean(change: Floats, run: RunTables) -> Interval:
+    means = change.mean(axis=0)
+    if np.isnan(means).all():
+        return Interval(np.nan, np.nan, np.nan, 0, 0)
+    return paired_difference(means, np.zeros_like(means), clusters(run))
+
+
+def _beside(run: RunTables) -> list[str]:
+    """The metrics beside the primary one: of chunks, of ranks, and of spans at equal context, as named in the experiment if any is."""
+    named = run.manifest["experiment"].get("metrics", ())
+    chosen = [name for name in named if name in run.measures and run.measures[name].name in _BESIDE]
+    spans = [name for name in chosen if run.measures[name].name == "span_recall" and run.measures[name].tokens is None]
+    return [name for name in chosen if name != str(run.primary) and name not in spans]
+
+
+def _latency(run: RunTables, pairs: Sequence[tuple[str, str]]) -> Mapping[str, AddedTime]:
+    added = {}
+    for percentile in LATENCIES:
+        name = f"latency_question_{percentile}"
+        timed = [(timings_of(run, a), timings_of(run, b)) for a, b in pairs]
+        found = [_between(a, b, name) for a, b in timed if name in a and name in b]
+        if found:
+            added[percentile] = _precise(found)
+    return added
+
+
+def _between(a: Mapping[str, float], b: Mapping[str, float], name: str) -> AddedTime:
+    first, second = passes_of(a, name), passes_of(b, name)
+    return AddedTime(a[name] - b[name], CostRange(first.low - second.high, first.high - second.low))
+
+
+def _precise(times: Sequence[AddedTime]) -> AddedTime:
+    """Summarise the pairs without those whose range is far wider than the narrowest, as with a slow reranker in both configurations."""
+    narrowest = min(time.span.high - time.span.low for time in times)
+    chosen = [time for time in times if time.span.high - time.span.low <= DRIFT * narrowest]
+    span = CostRange(min(time.span.low for time in chosen), max(time.span.high for time in chosen))
+    return AddedTime(float(np.median([time.value for time in chosen])), span)
+
+
+def _key(stage: str, settings: Settings | None) -> str:
+    """The settings as text. A chunker's vocabulary is not its own choice."""
+    own = {name: value for name, value in (settings or {}).items() if (stage, name) != _OF_EMBEDDING}
+    return json.dumps(own, sort_keys=True)
+
+
+def _labels(stage: str, values: Sequence[Settings | None]) -> list[str]:
+    """Name alternatives by their kind and by the fields that differ among those of the kind."""
+    labels = []
+    for value in values:
+        if value is None:
+            labels.append(NONE)
+            continue
+        alike = [other for other in values if other is not None and other["kind"] == value["kind"]]
+        differ = [name for name in value if len({json.dumps(other.get(name), sort_keys=True) for other in alike}) > 1]
+        fields = [f"{name} {_text(value[name])}" for name in differ if (stage, name) != _OF_EMBEDDING and value[name] is not None]
+        labels.append(", ".join([str(value["kind"]), *fields]))
+    unique = len(set(labels)) == len(labels)
+    return labels if unique else [f"{label} ({place})" for place, label in enumerate(labels, 1)]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping) and any(isinstance(part, Mapping) for part in value.values()):
+        return " + ".join(value)
+    return setting(value)

@@ -1,0 +1,228 @@
+"""Measure the time per question of finished configurations: warm, one question at a time, in several rounds of random order."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from workbench.core.fingerprint import fingerprint
+from workbench.core.formatting import plural
+from workbench.embedding.embed import MemoryVectorCache
+from workbench.errors import error_line
+from workbench.execution.result import Result
+from workbench.models.tokenizers import Ints
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.graph import Graph
+from workbench.pipeline.searched_queries import SearchedQueries, searched_queries
+from workbench.pipeline.stage import Inputs, Node
+from workbench.pipeline.stages.hits import corpus_of, query_batch
+from workbench.reranking.base import Reranker
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
+from workbench.retrieval.filtered import search
+from workbench.retrieval.rank import SEED, Floats
+from workbench.retrieval.reranked import candidates
+from workbench.rewriting.base import FeedbackRewriter, TextRewriter
+from workbench.rewriting.feedback import expanded_queries
+from workbench.storage.result_store import Draft
+
+LATENCY = "latency"
+# Of ten equal rounds, the first five are all faster or all slower than the others in 0.8 %.
+ROUNDS = 5
+QUESTIONS = 50
+# Seconds after which the first visit takes no further question.
+LONGEST_VISIT = 0.5
+# Seconds of visits after which a configuration, whose index may take long to open, has no further round.
+BUDGET = 20.0
+_VERSION = 1
+# The stages whose results decide what a question costs.
+_STAGES = ("queries", "rewritten", "rewritten_vectors", "feedback", "hits", "reranked")
+# The names of searches in `timings`.
+_SEARCHES = {"ann": "chroma"}
+Say = Callable[[str], None]
+Step = Callable[[int], object]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """The seconds of a visit: `cold` from opening the index to the end of the first question, and each step of each question by name.
+
+    The step `question` is the sum of those that a question needs.
+    """
+
+    cold: float
+    steps: Mapping[str, Sequence[float]]
+
+    @property
+    def questions(self) -> int:
+        """Return the number of questions that were timed."""
+        return len(self.steps["question"])
+
+
+def with_latencies(graph: Graph, results: Sequence[Result], say: Say) -> list[Result]:
+    """Return the results with their latencies, from the outputs if the same configurations were measured together before.
+
+    They are measured again together, because only times of one pass can be compared. A configuration that cannot be measured has none.
+    """
+    if not results:
+        return []
+    # Not in a shared store, whose times another machine may have measured.
+    store = graph.run.workspace.page_store
+    entry = store.obtain(
+        LATENCY, latency_key(graph, [result.configuration for result in results]), partial(_measure_into, graph, results, say)
+    )
+    measured = entry.values(LATENCY)
+    return [replace(result, latencies=measured.get(result.configuration.name, {})) for result in results]
+
+
+def _measure_into(graph: Graph, results: Sequence[Result], say: Say, draft: Draft) -> None:
+    say(f"latency: {plural(len(results), 'configuration')} in {ROUNDS} rounds, one question at a time")
+    measured, failures = measure(graph, results)
+    for name, line in failures.items():
+        say(f"latency of {name} is not known: {line}")
+    draft.values(LATENCY, measured)
+
+
+def is_measured(graph: Graph, configurations: Sequence[Configuration]) -> bool:
+    """Return whether the latencies of these configurations together are in the outputs."""
+    return graph.run.workspace.page_store.has(LATENCY, latency_key(graph, configurations))
+
+
+def latency_key(graph: Graph, configurations: Sequence[Configuration]) -> str:
+    """Return the key of the latencies of configurations, which are measured together."""
+    keys = [[each.name, *(graph.key(node) for node in graph.nodes(each, _STAGES))] for each in configurations]
+    return fingerprint(LATENCY, _VERSION, ROUNDS, keys)
+
+
+def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str, float]], dict[str, str]]:
+    """Visit all configurations once for warming up, then in several rounds, each in another random order.
+
+    Return the milliseconds of each configuration by name, and the errors of those that failed.
+    """
+    random, visits, failures = np.random.default_rng(SEED), dict[str, list[Visit]](), dict[str, str]()
+    spent = defaultdict[str, float](float)
+    inputs = {result.configuration.name: _inputs(graph, result) for result in results}
+    for number in range(ROUNDS + 1):
+        for place in random.permutation(len(results)):
+            name = results[place].configuration.name
+            if name in failures or (visits.get(name) and spent[name] > BUDGET):
+                continue
+            started = time.perf_counter()
+            try:
+                before = visits.setdefault(name, [])
+                visit = _visit(inputs[name], 1 if number == 0 else before[0].questions if before else QUESTIONS)
+                before += [visit] if number else []
+            except Exception as error:  # a configuration that cannot be timed has results all the same
+                failures[name] = error_line(error)
+                visits.pop(name, None)
+            spent[name] += time.perf_counter() - started
+    return {name: _milliseconds(found) for name, found in visits.items() if found}, failures
+
+
+def _inputs(graph: Graph, result: Result) -> Inputs:
+    return Inputs(graph.run, Node("hits", result.configuration), "", result.entries, list)
+
+
+def _visit(inputs: Inputs, most: int) -> Visit:
+    """Open the index, answer the first question, then time the first `most` questions, fewer if that takes too long."""
+    started = time.perf_counter()
+    corpus = corpus_of(inputs.run, inputs.entries)
+    with _steps(inputs, corpus, 1) as steps:
+        _ask(steps, 0)
+    cold, seconds = time.perf_counter() - started, list[dict[str, float]]()
+    with _steps(inputs, corpus, QUESTIONS) as steps:
+        started = time.perf_counter()
+        for place in range(min(most, len(inputs.run.dataset.queries))):
+            seconds.append(_ask(steps, place))
+            if most == QUESTIONS and time.perf_counter() - started > LONGEST_VISIT:
+                break
+    return Visit(cold, {name: [each[name] for each in seconds] for name in seconds[0]})
+
+
+def _ask(steps: Mapping[str, tuple[Step, bool]], place: int) -> dict[str, float]:
+    """Time the steps of one question, and add those that a question needs."""
+    spent, question = {}, 0.0
+    for name, (step, needed) in steps.items():
+        started = time.perf_counter()
+        step(place)
+        spent[name] = time.perf_counter() - started
+        question += spent[name] if needed else 0.0
+    return {"question": question, **spent}
+
+
+@contextmanager
+def _steps(inputs: Inputs, corpus: Corpus, most: int) -> Iterator[dict[str, tuple[Step, bool]]]:
+    """Yield the steps of the first questions by name, and whether the configuration needs it: a second search beside its own it does not."""
+    configuration = inputs.configuration
+    retriever, reranker = configuration.retrieval, configuration.rerank
+    asked, texts = searched_queries(inputs.run, inputs.entries).first(most), query_batch(inputs).some(_places(inputs, most))
+    depth = SearchDepth(max(retriever.k, reranker.pool if reranker else 0), 0, 1)
+    rankings = asked.searches(retriever, corpus, depth)
+    steps = {**_rewriting(inputs, texts, corpus), **_embedding(inputs, texts, asked)}
+    with ExitStack() as stack:
+        for name, ranking in rankings.items():
+            single = ranking.single
+            step = stack.enter_context(single()) if single else _whole(retriever, asked, corpus, depth)
+            steps[_SEARCHES.get(name, name)] = (step, name == retriever.evaluated)
+        if reranker:
+            steps["rerank"] = (_reranking(reranker, rankings[retriever.evaluated], texts, corpus), True)
+        yield steps
+
+
+def _places(inputs: Inputs, most: int) -> Ints:
+    return np.arange(min(most, len(inputs.run.dataset.queries)))
+
+
+def _rewriting(inputs: Inputs, texts: QueryBatch, corpus: Corpus) -> dict[str, tuple[Step, bool]]:
+    """Return the step that rewrites a question, unless there is none or its time for a new question is not known."""
+    rewriter, retriever, questions = inputs.configuration.rewrite, inputs.configuration.retrieval, inputs.run.dataset.queries
+    if isinstance(rewriter, FeedbackRewriter):
+        return {"rewrite": (lambda place: list(expanded_queries(rewriter, texts.some(np.array([place])), retriever, corpus)), True)}
+    if isinstance(rewriter, TextRewriter) and rewriter.is_live:
+        return {"rewrite": (lambda place: rewriter.rewrite([questions[place]]), True)}
+    return {}
+
+
+def _embedding(inputs: Inputs, texts: QueryBatch, asked: SearchedQueries) -> dict[str, tuple[Step, bool]]:
+    """Return the step that embeds a question, or what it was rewritten as."""
+    embedder = inputs.configuration.embedding
+    if embedder is None:
+        return {}
+    if not isinstance(inputs.configuration.rewrite, TextRewriter):
+        return {"embed": (lambda place: embedder.encode([texts.texts[place]], "query"), True)}
+
+    def embed(place: int) -> None:
+        for role, some in asked.texts_of(place).items():
+            embedder.encode(some, role)
+
+    return {"embed": (embed, True)}
+
+
+def _whole(retriever: Retriever, asked: SearchedQueries, corpus: Corpus, depth: SearchDepth) -> Step:
+    """A search of a retriever that has none of a single query."""
+    return lambda place: search(retriever, asked.of(place), corpus, depth)
+
+
+def _reranking(reranker: Reranker, ranking: Ranking, asked: QueryBatch, corpus: Corpus) -> Step:
+    hits = ranking.hits[ranking.hits["rank"] <= reranker.pool].sort_values(["query", "rank"])
+    pools = candidates(hits, asked, corpus, reranker)
+    return lambda place: reranker.scores([pools[place]], MemoryVectorCache()) if place in pools else None
+
+
+def _milliseconds(visits: Sequence[Visit]) -> dict[str, float]:
+    """The median and 95th percentile over questions of each step, as the median over the rounds with the range, and the cold start."""
+    latencies = {"latency_questions": float(visits[0].questions)}
+    for step in visits[0].steps:
+        seconds = np.array([visit.steps[step] for visit in visits])
+        for percent in (50, 95):
+            latencies |= _ranged(f"latency_{step}_p{percent}", np.percentile(seconds, percent, axis=1))
+    return latencies | _ranged("latency_cold", np.array([visit.cold for visit in visits]))
+
+
+def _ranged(name: str, seconds: Floats) -> dict[str, float]:
+    milliseconds = 1000 * seconds
+    latency = {name: float(np.median(milliseconds))}
+    return latency | ({f"{name}_low": float(milliseconds.min()), f"{name}_high": float(milliseconds.max())} if len(seconds) > 1 else {})

@@ -1,0 +1,136 @@
+"""What each part of a configuration adds, as sentences.
+
+"Worth it" and "harmful" are claims about the primary metric. Without a claim the sentence gives the effect that the questions could show.
+"""
+
+import math
+from collections.abc import Sequence
+
+from workbench.analysis.findings import Findings
+from workbench.analysis.frontier import CostRange
+from workbench.analysis.parts import NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
+from workbench.core.formatting import listed, number, p_value, plural, signed, two_digits
+from workbench.report.model import Answer
+from workbench.report.text.verdict import CONDITION
+from workbench.statistics.effects import EffectReading
+from workbench.statistics.intervals import ALPHA
+
+# Questions about the stages that a configuration can leave out.
+_QUESTIONS = {"rerank": "Is the reranker worth it?", "rewrite": "Is query rewriting worth it?"}
+# Of a question. The section has all others.
+_MOST_SENTENCES = 3
+_PERCENTILES = {"p50": "(median)", "p95": "(95th percentile)"}
+_ORDER = (EffectReading.GAIN, EffectReading.LOSS, EffectReading.UNDECIDED, EffectReading.TOO_FEW)
+
+
+def part_answers(findings: Findings) -> list[Answer]:
+    """Answer for each added part that varies whether it is worth it."""
+    added: dict[str, list[PartEffect]] = {}
+    for part in parts(findings.run):
+        if part.added:
+            added.setdefault(_question(part.stage, part.alternative, part.reference), []).append(part)
+    missing: dict[str, list[Contrasted]] = {}
+    for each in unmatched(findings):
+        if each.added:
+            missing.setdefault(_question(each.alternative.stage, each.alternative.label, each.reference.label), []).append(each)
+    return [_answer(findings, question, added.get(question, ()), missing.get(question, ())) for question in {**added, **missing}]
+
+
+def unmatched(findings: Findings) -> list[Contrasted]:
+    """The alternatives of which no two ranked configurations differ only in them."""
+    return [each for each in contrasts_of(findings.run) if not each.pairs]
+
+
+def shows_parts(findings: Findings) -> bool:
+    """Whether the run varies several stages, or adds a part. The effects of a single stage are the differences of its configurations."""
+    return len(alternatives(findings.run)) > 1 or any(each.added for each in contrasts_of(findings.run))
+
+
+def missing_sentence(contrasts: Sequence[Contrasted]) -> str:
+    """Name the alternatives that cannot be compared."""
+    named = listed([f"{each.alternative.label} and {each.reference.label}" for each in contrasts], _MOST_SENTENCES)
+    return f"Nothing can be said about {named}: no two ranked configurations differ only in this."
+
+
+def effect_sentence(findings: Findings, part: PartEffect) -> str:
+    """State the verdict on an alternative, its effect with the interval, and the time that it adds."""
+    row, metric = part.effect.comparison, str(findings.primary)
+    size = f"{signed(row.difference.value)} {row.simultaneous.bounds()} in {metric}{_over(part)}"
+    lower = "" if findings.primary.higher_is_better else ", where lower is better"
+    match part.effect.reading:
+        case EffectReading.GAIN | EffectReading.LOSS:
+            text = f"{_subject(part)} is {part.verdict}: {size}{lower}, {_corrected(findings, part)}"
+        case EffectReading.TOO_FEW:
+            counts = f"{plural(row.difference.n, 'question')} about {plural(row.difference.clusters, 'document')}"
+            text = f"{counts} are too few for a claim about {_subject(part)}: {size}{lower}"
+        case EffectReading.UNDECIDED if row.identical:
+            text = f"{_subject(part)} changes {metric} on none of {plural(row.difference.n, 'question')}{_over(part)}"
+        case EffectReading.UNDECIDED:
+            shown = "benefit" if part.added else "difference"
+            text = f"No {shown} of {_subject(part)} is shown: {size}{lower}, {_corrected(findings, part)}{_able(part)}"
+    return f"{text}{_price(part)}."
+
+
+def differing_sentence(part: PartEffect) -> str:
+    """State the range of the effect over the matched pairs. Empty for a single pair."""
+    if len(part.pairs) < 2:
+        return ""
+    low, high = (f"{signed(pair.difference.value)} ({pair.configuration})" for pair in (part.lowest, part.highest))
+    if part.effect.p_differs <= ALPHA:
+        return f"The effect of {_subject(part)} is not the same in all pairs ({p_value(part.effect.p_differs)}): from {low} to {high}."
+    tested = "" if math.isnan(part.effect.p_differs) else "; that it differs between them is not shown"
+    return f"The effect of {_subject(part)} is from {low} to {high} in the pairs{tested}."
+
+
+def added_text(milliseconds: CostRange, value: float) -> str:
+    """The range of the milliseconds that an alternative adds, or the value if they were measured once."""
+    ends = (milliseconds.low, milliseconds.high) if milliseconds.repeated else (value,)
+    return " to ".join(dict.fromkeys(signed(two_digits(end), 0 if abs(end) >= 10 else 1) for end in ends))
+
+
+def _question(stage: str, alternative: str, reference: str) -> str:
+    if reference == NONE:
+        return _QUESTIONS.get(stage, f"Is {stage} worth it?")
+    return f"Is {alternative.partition(',')[0]} worth it?"
+
+
+def _answer(findings: Findings, question: str, added: Sequence[PartEffect], missing: Sequence[Contrasted]) -> Answer:
+    ordered = sorted(added, key=lambda part: _ORDER.index(part.effect.reading))
+    sentences = [effect_sentence(findings, part) for part in ordered[:_MOST_SENTENCES]]
+    sentences += [missing_sentence(missing)] if missing else []
+    details = [differing_sentence(part) for part in ordered[:_MOST_SENTENCES]]
+    further = len(ordered) - _MOST_SENTENCES
+    details += [f"The section What does each part add? has {plural(further, 'other effect')}."] if further > 0 else []
+    limited = any(part.effect.comparison.difference.conditional for part in added)
+    details += [CONDITION] if limited and findings.conclusive else []
+    return Answer(question, " ".join(sentences), " ".join(filter(None, details)))
+
+
+def _subject(part: PartEffect) -> str:
+    return part.alternative if part.reference == NONE else f"{part.alternative} over {part.reference}"
+
+
+def _over(part: PartEffect) -> str:
+    if len(part.pairs) == 1:
+        return " between two configurations that differ only in this"
+    return f" on average over {plural(len(part.pairs), 'pair')} of configurations that differ only in this"
+
+
+def _corrected(findings: Findings, part: PartEffect) -> str:
+    tests, row = len(parts(findings.run)), part.effect.comparison
+    corrected = p_value(row.p_adjusted)
+    return f"{corrected} after correction for {plural(tests, 'effect')}" if tests > 1 else corrected
+
+
+def _able(part: PartEffect) -> str:
+    if math.isnan(part.effect.detectable):
+        return ""
+    return f"; these questions show an effect of {number(part.effect.detectable)} with 80 % power and may miss a smaller one"
+
+
+def _price(part: PartEffect) -> str:
+    """The time per question, which a claim about quality does not weigh."""
+    if not part.latency:
+        return ""
+    texts = [f"{added_text(time.span, time.value)} ms {_PERCENTILES[name]}" for name, time in part.latency.items()]
+    return f"; it changes the time per question by {listed(texts)}"
