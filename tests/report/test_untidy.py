@@ -8,6 +8,7 @@ import pytest
 from matplotlib.text import Text
 
 from workbench.analysis.findings import findings
+from workbench.analysis.parts import parts
 from workbench.core.formatting import shortened
 from workbench.execution.collect import collect
 from workbench.report.comparison import ComparisonView
@@ -69,7 +70,7 @@ def test_names_in_figures_do_not_overlap(document):
 
 
 def test_a_crowded_figure_names_the_important_points_and_its_table_names_all(document, untidy):
-    crowded = [figure for figure in of_kind(document, Figure) if figure.name != "differences"]
+    crowded = [figure for figure in of_kind(document, Figure) if figure.name not in ("differences", "parts")]
     assert len(crowded) >= 2
     for figure in crowded:
         written = [text.get_text() for text in figure.drawing.axes[0].texts]
@@ -82,9 +83,10 @@ def test_a_crowded_figure_names_the_important_points_and_its_table_names_all(doc
 def test_every_shortened_name_has_its_full_one_in_the_key(document, untidy):
     keys = [block.key for block in [*of_kind(document, Figure), *of_kind(document, Table)] if block.key]
     assert len(keys) >= 4
+    named = {*untidy.names, *(f"{part.alternative} over {part.reference}" for part in parts(untidy))}
     for key in keys:
         assert len({short for short, _ in key}) == len(key)
-        assert all("…" in short and len(short) <= 28 and name in untidy.names for short, name in key)
+        assert all("…" in short and len(short) <= 28 and name in named for short, name in key)
 
 
 def test_names_with_equal_ends_stay_apart():

@@ -171,8 +171,8 @@ class Results:
 
         Examples
         --------
-        >>> results.parts()[["alternative", "reference", "pairs", "verdict"]].iloc[0].tolist()
-        ['fixed, size 256', 'fixed, size 128', 1, 'no difference shown']
+        >>> results.parts()[["alternative", "reference", "verdict"]].iloc[0].tolist()
+        ['fixed, size 256', 'fixed, size 128', 'no difference shown']
         """
         return parts_table(self.tables)
 

@@ -252,9 +252,9 @@ def _stages(names: Sequence[str], others: Sequence[str]) -> str:
 def _notes(plan: Plan) -> list[str]:
     cut = [planned.name for planned in plan.configurations if planned.truncated]
     tokens = [_speed_text(model, tokens, plan.speeds[model]) for model, tokens in plan.tokens_by_model.items()] or ["0 tokens to embed"]
+    times = [] if plan.timed else [f"latencies of {plural(len(plan.configurations), 'configuration')} to measure"]
     return [
-        f"{'; '.join(tokens)}: {plan.duration}",
-        *([] if plan.timed else [f"latencies of {plural(len(plan.configurations), 'configuration')} to measure, one question at a time"]),
+        f"{'; '.join([*tokens, *times])}: {plan.duration}",
         *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *_code_notes(plan),
