@@ -33,12 +33,12 @@ def test_building_a_reranker_and_its_identity_loads_no_model(run_python: Callabl
 import sys
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.reranking.registry import RERANKERS
-for kind in RERANKERS:
+for kind in RERANKERS.builtin:
     settings = {"cross-encoder": {"model": sys.argv[1]}, "endpoint": {"model": "m", "base_url": "http://localhost:9/v1"}}
     reranker = RERANKERS[kind].model_validate(settings.get(kind, {})).beside(SentenceTransformerEmbedder(backend="torch"))
     reranker.check()
     reranker.identity()
     print(kind, reranker.fault, *(name for name in ("torch", "openvino", "sentence_transformers", "openai") if name in sys.modules))
 """
-    assert [line.split() for line in run_python(script, cross_encoder).splitlines()] == [[kind] for kind in RERANKERS]
+    assert [line.split() for line in run_python(script, cross_encoder).splitlines()] == [[kind] for kind in RERANKERS.builtin]
     assert "torch" in sys.modules
