@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.retrieval.base import QueryBatch, SearchDepth
+from workbench.retrieval.base import DocumentFilters, QueryBatch, SearchDepth
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
+from workbench.retrieval.filtered import search
 from workbench.retrieval.hybrid import HybridRetriever
 from workbench.rewriting.feedback import expanded_queries
 from workbench.rewriting.rm3 import RM3Rewriter
@@ -72,6 +74,21 @@ def test_a_hybrid_retriever_gets_expanded_words_for_its_lexical_member_alone() -
     assert _ranked(fused, "bm25") == _chunks(BM25Retriever().retrieve(alone.queries, corpus, SearchDepth(20, 0, 1)).hits)
     assert _ranked(fused, "dense") == _chunks(DenseRetriever().retrieve(queries, corpus, SearchDepth(20, 0, 1)).hits)
     assert _ranked(fused, "bm25") != _chunks(BM25Retriever().retrieve(queries, corpus, SearchDepth(20, 0, 1)).hits)
+
+
+def test_a_filter_holds_in_the_first_search_and_for_the_expanded_query() -> None:
+    corpus = small_corpus(range(len(TEXTS)), False)
+    allowed = np.arange(len(TEXTS)) == 3
+    filters = DocumentFilters(np.array([0, -1]), allowed[None, :])
+    queries = replace(small_queries(["pilot tide", "pilot tide"], False), filters=filters)
+    (expanded,) = expanded_queries(RM3Rewriter(original=0.5), queries, BM25Retriever(), corpus)
+    own, free = expanded.queries.words
+    inside = {word for words in BM25Retriever().words(TEXTS[3]) for word in words}
+    assert set(own) <= inside | {"pilot", "tide"}
+    assert own != free
+    found = search(BM25Retriever(), expanded.queries, corpus, SearchDepth(20, 0, 1)).hits
+    assert set(corpus.doc[found.loc[found["query"] == 0, "chunk"]]) == {3}
+    assert len(set(corpus.doc[found.loc[found["query"] == 1, "chunk"]])) > 1
 
 
 def _ranked(sources: pd.DataFrame, retriever: str) -> list[tuple[int, int]]:
