@@ -171,7 +171,7 @@ def test_a_second_sweep_submits_nothing_and_an_added_configuration_only_its_own_
     run(experiment_file, outputs, scheduler=two_workers.address)
     assert before.items() <= entries(outputs).items()
     added = {path.split("/")[1] for path in entries(outputs).keys() - before.keys() if path.startswith(".store")}
-    assert added == {"chunks", "vectors", "hits", "chunk_faults", "scores", "explanations", "outputs"}
+    assert added == {"chunks", "vectors", "hits", "chunk_faults", "scores", "explanations", "outputs", "latency"}
 
 
 def test_chunks_cut_by_vectors_and_words_without_any_are_those_of_one_process(small_file, tmp_path, two_workers):
@@ -217,7 +217,7 @@ def test_workers_that_share_a_store_under_a_url_give_the_results_of_one_process(
     found = run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     same_tables(found, alone)
     stored = {path.split("/")[0] for path in server.files()}
-    assert stored == {"store.json", "chunks", "vectors", "queries", "hits", "chunk_faults", "scores", "explanations", "outputs"}
+    assert stored == {"store.json", "chunks", "vectors", "queries", "hits", "chunk_faults", "scores", "explanations", "outputs", "latency"}
     computed = pd.read_parquet(found.folder / "timings.parquet").query("name == 'computed_hits'")
     assert computed["value"].tolist() == [1.0] * 3
 

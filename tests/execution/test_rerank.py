@@ -38,7 +38,7 @@ run_experiment(read_experiment(Path(sys.argv[1])), Path(sys.argv[2]), lambda _: 
 @pytest.fixture(autouse=True)
 def _one_timed_question(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time one question instead of 50, since these tests are not about seconds."""
-    monkeypatch.setattr("workbench.retrieval.base._TIMED", 1)
+    monkeypatch.setattr("workbench.execution.latency.QUESTIONS", 1)
 
 
 def write(path: Path, handbook: Path, retriever: str, rerankers: str) -> Path:

@@ -11,7 +11,7 @@ from workbench.reranking.base import Reranker
 from workbench.reranking.mmr import MMRReranker
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking
 from workbench.retrieval.rank import STEP
-from workbench.retrieval.reranked import rerank_seconds, reranked
+from workbench.retrieval.reranked import reranked
 
 # Eight chunks of four documents, two each. The tie breakers are the opposite of the order.
 CORPUS = Corpus(
@@ -118,17 +118,3 @@ def test_a_reranker_that_uses_vectors_gets_those_of_the_query_and_its_pool():
     found = reranked(ranking(first=BEFORE, second={6: 1.0}), queries, corpus, MMRReranker(pool=3), MemoryVectorCache(), 2)
     # 0 and 2 are equal, so 3 comes between them.
     assert [chunk for chunk, _ in rows(found.hits, "chunk")][:3] == [0, 3, 2]
-
-
-def test_each_question_is_timed_alone_without_a_cache():
-    asked = []
-
-    class Asking(Table):
-        def scores(self, pools, cache):
-            asked.append([pool.query for pool in pools])
-            return super().scores(pools, cache)
-
-    scores = {"first": {"0": 1.0, "2": 2.0}, "second": {"6": 5.0, "1": 7.0}}
-    seconds = rerank_seconds(ranking(first={0: 3.0, 2: 2.0}, second={6: 9.0, 1: 8.0}), QUERIES, CORPUS, Asking(pool=2, table=scores))
-    assert seconds.shape == (5, 2)
-    assert asked.count(["first"]) == asked.count(["second"]) == 5
