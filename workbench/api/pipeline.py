@@ -1,20 +1,21 @@
 """Build an index of documents with a pipeline, and search it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from workbench.api.arguments import require
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
-from workbench.context.neighbours import with_neighbours
 from workbench.context.packing import pack
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
 from workbench.datasets.checks import checked
+from workbench.datasets.filters import filter_faults, matches
 from workbench.embedding.base import Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
@@ -25,11 +26,14 @@ from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
+from workbench.pipeline.single_question import ranked_chunks
 from workbench.pipeline.stage import Entries
 from workbench.pipeline.stages.hits import corpus_of
-from workbench.records import Dataset, Document, Hit
-from workbench.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth
+from workbench.records import Dataset, Document, Hit, Query
+from workbench.reranking.base import Reranker
+from workbench.retrieval.base import Corpus, DocumentFilters, Retriever, SearchDepth
 from workbench.retrieval.dense import DenseRetriever
+from workbench.rewriting.base import Rewriter
 
 _SHOWN_CHARACTERS = 400
 
@@ -60,10 +64,12 @@ class Pipeline:
     chunking: splits documents. With `tokens="model"`, sizes count in the vocabulary of `embedding`.
     embedding: turns chunks and questions into vectors.
     retrieval: ranks chunks for a question.
+    rerank: orders the best chunks again; None to leave them as they are.
+    rewrite: changes what is searched for a question; None to search the question.
 
     Raises
     ------
-    InputError: the components do not fit each other, or the model of the embedder is not available.
+    InputError: the components do not fit each other, or a model is not available.
 
     Examples
     --------
@@ -75,21 +81,26 @@ class Pipeline:
     chunking: Chunker = field(default_factory=lambda: FixedChunker(size=256))
     embedding: Embedder = field(default_factory=SentenceTransformerEmbedder)
     retrieval: Retriever = field(default_factory=DenseRetriever)
+    rerank: Reranker | None = None
+    rewrite: Rewriter | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (("chunking", Chunker), ("embedding", Embedder), ("retrieval", Retriever)):
             require(getattr(self, name), kind, name)
+        for name, optional in (("rerank", Reranker), ("rewrite", Rewriter)):
+            if getattr(self, name) is not None:
+                require(getattr(self, name), optional, name)
         for component in self.configuration.components.values():
             component.load_code()
-        if self.configuration.embedding:
-            self.embedding.check()
+            if isinstance(component, Embedder | Reranker | Rewriter):
+                component.check()
         if fault := self.configuration.fault:
             raise InputError(fault)
 
     @property
     def configuration(self) -> Configuration:
         """The configuration that a sweep would run, named after its chunking."""
-        return Configuration.of(self.chunking, self.embedding, self.retrieval)
+        return Configuration.of(self.chunking, self.embedding, self.retrieval, self.rerank, self.rewrite)
 
     def index(self, documents: Dataset | Iterable[Document], outputs: str | Path = "outputs") -> "Index":
         """Split and embed documents and build their index. Results that are in the store of `outputs` are reused.
@@ -110,7 +121,8 @@ class Pipeline:
         return Index(self, run, Graph(run).walk(self.configuration, ("chunks", "vectors", "index")))
 
     def __repr__(self) -> str:
-        return f"Pipeline({self.configuration.name}, {self.retrieval.kind})"
+        parts = (self.retrieval, self.rewrite, self.rerank)
+        return f"Pipeline({', '.join([self.configuration.name, *(part.kind for part in parts if part)])})"
 
     def _repr_html_(self) -> str:
         rows = []
@@ -138,15 +150,21 @@ class Index:
     def _corpus(self) -> Corpus:
         return corpus_of(self.run, self.entries)
 
-    def search(self, query: str, k: int | None = None) -> Hits:
+    def search(self, query: str, k: int | None = None, where: Mapping[str, Any] | None = None) -> Hits:
         """Return the k best slices of text for a question, by default as many as the retriever delivers: its `deliver`, else its `k`.
 
         A slice that several chunks deliver, such as a parent, occurs once. There are fewer hits if fewer chunks match. With
         `deliver=wb.tokens(2000)` the last slice is cut after 2,000 tokens, as in a sweep whose primary metric is `span_recall@2000t`.
 
+        Parameters
+        ----------
+        query: the question.
+        k: the number of slices, from 1 to 1,000.
+        where: a filter of documents by their metadata, such as `{"year": {"$gte": 2024}}` or `{"folder": "hr"}`.
+
         Raises
         ------
-        InputError: the question is empty, or `k` is not between 1 and 1,000.
+        InputError: the question is empty, `k` is out of range, or no document matches `where`.
 
         Examples
         --------
@@ -163,17 +181,29 @@ class Index:
             raise InputError("the question is empty", "give a question")
         if k is not None and not 1 <= k <= MOST_K:
             raise InputError(f"k is {k}", f"choose one from 1 to {MOST_K:,}")
-        batch = QueryBatch([query])
-        if configuration.embedding:
-            batch = replace(batch, vectors=configuration.embedding.encode([query], "query"))
-        retriever = configuration.retrieval.model_copy(update={} if k is None else {"k": k})
-        ranked = retriever.retrieve(batch, self._corpus, SearchDepth(cut.depth, cut.tokens or 0, 1)).hits
-        ranked = with_neighbours(ranked, self._corpus.doc, retriever.neighbours)
+        if k is not None:
+            configuration = replace(configuration, retrieval=configuration.retrieval.model_copy(update={"k": k}))
+        depth = SearchDepth(cut.depth, cut.tokens or 0, 1)
+        # A recorded rewriter can know a question of the dataset by its id.
+        question = next((each for each in self.run.dataset.queries if each.text == query), Query("", query))
+        ranked = ranked_chunks(question, configuration, self._corpus, depth, self._filters(where))
         rows = ranked["chunk"].to_numpy(np.int64)
         packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], *cut)
         columns = rows, packed.delivered_tokens, ranked["score"].to_numpy()
         delivered = zip(*(column[packed.delivered].tolist() for column in columns), strict=True)
         return Hits(self._hit(rank, *row) for rank, row in enumerate(delivered, 1))
+
+    def _filters(self, where: Mapping[str, Any] | None) -> DocumentFilters | None:
+        if where is None:
+            return None
+        documents = self.run.dataset.documents
+        fields = tuple(dict.fromkeys(field for document in documents for field in document.metadata))
+        if fault := next(filter_faults(where, fields), ""):
+            raise InputError(f"where is {fault}")
+        mask = np.array([[matches(where, document) for document in documents]])
+        if not mask.any():
+            raise InputError(f"no document matches where={dict(where)}", "search without it, or check the documents' metadata")
+        return DocumentFilters(np.zeros(1, dtype=np.int64), mask)
 
     def _hit(self, rank: int, row: int, tokens: int, score: float) -> Hit:
         chunk = self._chunks[row]

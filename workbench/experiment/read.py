@@ -22,7 +22,7 @@ DEFAULT_METRICS = ("span_recall@2000t", "span_precision@2000t", "recall@5", "pre
 KEYS = {
     "name": "the name of the experiment and of its folder under the outputs: lower-case letters, digits, `.`, `_` and `-`; required",
     "dataset": "documents, questions and labels; required",
-    "pipeline": "the settings of each stage unless `sweep` varies them: `chunking`, `embedding`, `retrieval`",
+    "pipeline": "the settings of each stage unless `sweep` varies them: `chunking`, `embedding`, `retrieval`, `rewrite`, `rerank`",
     "sweep": "the alternatives of each stage; the alternatives of several stages, and lists in fields, multiply",
     "metrics": "the metrics to compute",
     "primary": "the metric that decides; by default the first of `metrics`, or `ndcg@10` for a span metric without evidence",

@@ -11,7 +11,7 @@ from workbench.models.tokenizers import Ints
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Entries
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
-from workbench.retrieval.filtered import searches
+from workbench.retrieval.filtered import search, searches
 from workbench.retrieval.fusion import fused_by_question, pooled
 from workbench.rewriting.feedback import ExpandedQueries
 from workbench.storage.result_store import Draft, Entry
@@ -29,10 +29,18 @@ class SearchedQueries:
 
     def searches(self, retriever: Retriever, corpus: Corpus, depth: SearchDepth) -> dict[str, Ranking]:
         """Rank chunks and documents for each question by every search that is measured. The rankings of a question's texts are fused."""
-        if self.question is None:
-            return searches(retriever, self.batch, corpus, depth)
-        of_texts = searches(retriever, self.batch, corpus, pooled(depth, retriever.k))
-        return {name: fused_by_question(each, self.question, corpus, retriever.k) for name, each in of_texts.items()}
+        ranked = searches(retriever, self.batch, corpus, self._depth(retriever, depth))
+        return {name: self._fused(ranking, retriever, corpus) for name, ranking in ranked.items()}
+
+    def search(self, retriever: Retriever, corpus: Corpus, depth: SearchDepth) -> Ranking:
+        """Rank chunks and documents for each question by the search that is evaluated."""
+        return self._fused(search(retriever, self.batch, corpus, self._depth(retriever, depth)), retriever, corpus)
+
+    def _depth(self, retriever: Retriever, depth: SearchDepth) -> SearchDepth:
+        return depth if self.question is None else pooled(depth, retriever.k)
+
+    def _fused(self, ranking: Ranking, retriever: Retriever, corpus: Corpus) -> Ranking:
+        return ranking if self.question is None else fused_by_question(ranking, self.question, corpus, retriever.k)
 
     def first(self, count: int) -> "SearchedQueries":
         """Return what is searched for the first questions."""
