@@ -75,6 +75,8 @@ def test_a_question_without_words_of_the_corpus_is_ranked_by_the_vectors_alone()
         ({"retrievers": {}}, "fuses 0 retrievers; name two or more"),
         ({"pool": 5, "k": 10}, "has a pool of 5, and its k is 10; raise pool or lower k"),
         ({"weights": {"denes": 0.5}}, "has a weight for 'denes'; its retrievers are dense, bm25"),
+        ({"retrievers": {"dense": {"k": 50}, "bm25": {}}}, "'hybrid' dense has k, which only hybrid itself uses; move it there"),
+        ({"retrievers": {"dense": {}, "bm25": {"neighbours": 1}}}, "'hybrid' bm25 has neighbours, which only hybrid itself uses"),
         ({"retrievers": {"a": {"kind": "hybrid", "retrievers": {"bm25": {}}}, "bm25": {}}}, "'hybrid' a: retrieval 'hybrid' fuses 1"),
     ],
 )

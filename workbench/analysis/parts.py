@@ -27,7 +27,7 @@ _FOLLOWS = "embedding"
 # The vocabulary that a chunker counts in is that of the embedder.
 _OF_EMBEDDING = ("chunking", "model")
 # The settings of a fused retriever that its fusion does not use.
-_NOT_FUSED = ("k", "deliver")
+_NOT_FUSED = ("k", "deliver", "neighbours")
 # Metrics that are shown beside the primary one.
 _BESIDE = ("span_recall", "chunk_precision", "ndcg")
 LATENCIES = ("p50", "p95")

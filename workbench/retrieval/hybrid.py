@@ -15,6 +15,9 @@ from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.fusion import reciprocal_ranks, weighted_scores
 
+# Fields of a retriever that say what is done with the fused ranking.
+_OF_WHOLE = ("k", "deliver", "neighbours")
+
 
 def _pairs(value: Any) -> Any:
     return tuple(value.items()) if isinstance(value, Mapping) else value
@@ -93,8 +96,13 @@ class HybridRetriever(Retriever):
             return f"retrieval 'hybrid' has a weight for {strange[0]!r}; its retrievers are {', '.join(names)}"
         if self.pool < self.k:
             return f"retrieval 'hybrid' has a pool of {self.pool}, and its k is {self.k}; raise pool or lower k"
-        faults = (f"retrieval 'hybrid' {name}: {retriever.fault}" for name, retriever in self.retrievers if retriever.fault)
-        return next(faults, "")
+        for name, retriever in self.retrievers:
+            unused = [field for field in _OF_WHOLE if getattr(retriever, field) != type(retriever).model_fields[field].default]
+            if unused:
+                return f"retrieval 'hybrid' {name} has {unused[0]}, which only hybrid itself uses; move it there"
+            if retriever.fault:
+                return f"retrieval 'hybrid' {name}: {retriever.fault}"
+        return ""
 
     def models(self) -> tuple[str, ...]:
         """Return the models of all retrievers."""
