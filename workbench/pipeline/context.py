@@ -105,11 +105,14 @@ class RunContext:
     def fingerprints(self) -> Mapping[str, str]:
         """Return the fingerprints of the dataset's parts, by the names that stages use for inputs.
 
-        `corpus`: ids, titles and texts of the documents. `questions`: texts of the queries in order. `labels`: queries and judgements,
-        which is everything that metrics read besides the retrieved chunks.
+        `corpus`: ids, titles and texts of the documents. `questions`: texts of the queries in order. `labels`: queries with their filters, and
+        judgements, which is everything that metrics read besides the retrieved chunks.
         """
         dataset = self.dataset
-        queries = [(query.query_id, query.answerable, dict(query.metadata)) for query in dataset.queries]
+        queries = [
+            (query.query_id, query.answerable, dict(query.metadata), *([dict(query.where)] if query.where else []))
+            for query in dataset.queries
+        ]
         qrels = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels]
         needs = [(need.query_id, [(span.doc_id, span.start, span.end) for span in need.alternatives]) for need in dataset.needs]
         return {
