@@ -111,3 +111,22 @@ def test_a_plan_without_permission_says_of_a_retriever_what_is_true_of_it(handbo
     (note,) = (line for line in plan_lines(plan) if line.startswith("not planned"))
     assert "because only running mine:search tells what a sweep computes for them: " in note
     assert "chunks" not in note
+
+
+def test_texts_of_several_configurations_are_counted_once_and_pairs_to_rerank_as_the_most(handbook_few: Path, tmp_path: Path) -> None:
+    settings = {
+        "name": "shared",
+        "dataset": {"kind": "golden", "path": str(handbook_few)},
+        "sweep": {
+            "chunking": [{"kind": "fixed", "size": 128}],
+            "retrieval": [{"kind": "dense"}, {"kind": "hybrid"}],
+            "rerank": ["none", {"kind": "late-interaction", "pool": 20}, {"kind": "mmr"}],
+        },
+        "metrics": ["recall@5"],
+    }
+    plan = plan_experiment(experiment_of(settings, "test"), tmp_path)
+    first, *others = plan.configurations
+    assert first.tokens > 1_000
+    assert [planned.tokens for planned in others] == [0] * 5
+    assert [planned.pairs for planned in plan.configurations] == [0, 12 * 20, 0, 0, 12 * 20, 0]
+    assert "at most 480 pairs of question and chunk to rerank" in str(plan)

@@ -69,6 +69,6 @@ def plan_texts(texts: Sequence[str], embedder: Embedder, cache: VectorCache, cou
         hashes, lengths = keys_and_lengths(texts, embedder, "document", salt=embedder.model_dump_json())
     missing = dict(zip(hashes.tolist(), lengths.tolist(), strict=True))
     present = (cache.present(list(missing)) if exact else set()) | counted
-    counted |= missing.keys()
+    counted.update(missing)
     tokens = sum(min(length, window) for key, length in missing.items() if key not in present)
     return EncodingPlan(tokens, int(np.maximum(lengths - window, 0).sum()), exact)

@@ -49,7 +49,8 @@ class PlannedConfiguration:
 
     `tokens_by_model` includes the sentences that the chunker compares, which another model may embed. Chunks and tokens are estimates, not `exact`, if chunking needs vectors, or if a model was never converted here. `error` says why a
     configuration cannot be planned: it will fail, and the others will run. `named_code` has the functions that planning may
-    not run: without those of a chunker the chunks are unknown, without any the keys are, and so what is stored.
+    not run: without those of a chunker the chunks are unknown, without any the keys are, and so what is stored. `pairs` of question and chunk
+    are the most that a reranker scores, in the fewest and most `rerank_seconds`; some may be stored, or be those of another configuration.
     """
 
     name: str
@@ -61,6 +62,8 @@ class PlannedConfiguration:
     error: str = ""
     held: HeldTokens | None = None
     named_code: tuple[str, ...] = ()
+    pairs: int = 0
+    rerank_seconds: tuple[float, float] = (0.0, 0.0)
 
     @property
     def tokens(self) -> int:
@@ -146,6 +149,7 @@ def _minutes(
     seconds += sum(preparation[end] for preparation in prepared)
     for configuration in todo:
         seconds += sum(tokens / speeds[model][1 - end] for model, tokens in configuration.tokens_by_model.items() if tokens)
+        seconds += configuration.rerank_seconds[end]
     return seconds / 60
 
 
@@ -181,14 +185,28 @@ def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bo
             return _estimated(graph, configuration, reused, counted)
         table = graph.walk(configuration, ["chunks"])["chunks"][""].table("chunks")
         held = _held(table, configuration.retrieval.k)
+        pairs, seconds = _reranking(configuration, reused, len(graph.run.dataset.queries), len(table))
         if embedder is None:
-            return PlannedConfiguration(name, reused, len(table), held=held)
+            return PlannedConfiguration(name, reused, len(table), held=held, pairs=pairs, rerank_seconds=seconds)
         (vectors,) = graph.nodes(configuration, ["vectors"])
         cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
     except Exception as error:  # planning continues with the other configurations
         return PlannedConfiguration(name, reused, error=error_line(error))
     tokens = {} if reused["vectors"] else {EncodingModel.of(embedder): cost.tokens}
-    return PlannedConfiguration(name, reused, len(table), tokens, cost.truncated, cost.exact, held=held)
+    return PlannedConfiguration(
+        name, reused, len(table), tokens, cost.truncated, cost.exact, held=held, pairs=pairs, rerank_seconds=seconds
+    )
+
+
+def _reranking(configuration: Configuration, reused: Mapping[str, bool], queries: int, chunks: int) -> tuple[int, tuple[float, float]]:
+    """Return the pairs that a reranker scores at most, and the fewest and most seconds that it takes."""
+    reranker = configuration.rerank
+    if reranker is None or reranker.assumed_speed is None or reused.get("reranked", False):
+        return 0, (0.0, 0.0)
+    pairs = queries * min(reranker.pool, chunks)
+    slow, fast = reranker.assumed_speed
+    # Retrievers share about half of their best chunks.
+    return pairs, (pairs / fast / 2, pairs / slow)
 
 
 def _held(chunks: pd.DataFrame, k: int) -> HeldTokens:
@@ -252,6 +270,8 @@ def _stages(names: Sequence[str], others: Sequence[str]) -> str:
 def _notes(plan: Plan) -> list[str]:
     cut = [planned.name for planned in plan.configurations if planned.truncated]
     tokens = [_speed_text(model, tokens, plan.speeds[model]) for model, tokens in plan.tokens_by_model.items()] or ["0 tokens to embed"]
+    pairs = sum(planned.pairs for planned in plan.configurations)
+    tokens += [f"at most {pairs:,} pairs of question and chunk to rerank"] if pairs else []
     times = [] if plan.timed else [f"latencies of {plural(len(plan.configurations), 'configuration')} to measure"]
     return [
         f"{'; '.join([*tokens, *times])}: {plan.duration}",

@@ -38,6 +38,8 @@ class Reranker(Component, ABC):
     version: ClassVar[int] = 1
     # Whether the reranker needs the vectors of queries and chunks.
     uses_vectors: ClassVar[bool] = False
+    # The fewest and the most candidates scored per second on a small machine, assumed by plans. None: too fast to count.
+    assumed_speed: ClassVar[tuple[float, float] | None] = None
 
     pool: int = Field(default=50, ge=1, le=1000, description="The number of the retriever's best chunks to order again.")
 

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,8 @@ class CrossEncoderReranker(PairReranker):
 
     A pair beyond the window is truncated, the longer of query and text first.
     """
+
+    assumed_speed: ClassVar[tuple[float, float]] = (3, 60)
 
     kind: Literal["cross-encoder"] = "cross-encoder"
     model: str = Field(min_length=1, description="The model: a folder, or a name on the Hugging Face Hub.")

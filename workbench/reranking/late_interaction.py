@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -31,6 +31,8 @@ class LateInteractionReranker(PairReranker):
     The score is the mean, over the query's tokens, of the largest cosine to a token of the text (ColBERT's sum, divided by the number of
     the query's tokens). Special tokens and prompts are read but not compared. Text beyond the model's window is left out.
     """
+
+    assumed_speed: ClassVar[tuple[float, float]] = (100, 600)
 
     kind: Literal["late-interaction"] = "late-interaction"
     model: str | None = Field(default=None, description="The model: a folder or a name on the hub; by default that of `embedding`.")
