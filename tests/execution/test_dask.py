@@ -217,7 +217,7 @@ def test_workers_that_share_a_store_under_a_url_give_the_results_of_one_process(
     found = run(small_file, tmp_path / "outputs", scheduler=two_workers.address)
     same_tables(found, alone)
     stored = {path.split("/")[0] for path in server.files()}
-    assert stored == {"store.json", "chunks", "vectors", "queries", "hits", "chunk_faults", "scores", "explanations", "outputs", "latency"}
+    assert stored == {"store.json", "chunks", "vectors", "queries", "hits", "chunk_faults", "scores", "explanations", "outputs"}
     computed = pd.read_parquet(found.folder / "timings.parquet").query("name == 'computed_hits'")
     assert computed["value"].tolist() == [1.0] * 3
 

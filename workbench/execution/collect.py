@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -53,15 +53,22 @@ def collect(outcome: Outcome) -> RunTables:
             dataset, context.labels, [result.entry("explanations").table("context") for result in outcome.results]
         ),
     }
-    sources |= {name: partial(_joined, outcome, name) for name in tables.CONFIGURATION_TABLES if name != "rewrites"}
-    if any(result.configuration.rewrite for result in outcome.results):
-        sources["rewrites"] = partial(_joined, outcome, "rewrites")
+    sources |= {name: partial(_joined, outcome, name) for name in tables.CONFIGURATION_TABLES if _has(outcome, name)}
     if screening is not None:
         sources["screening"] = lambda _: pd.DataFrame(map(asdict, screening.rows)).assign(
             queries=screening.queries, metric=screening.metric
         )
     # Convert to the form that is read back: JSON has no tuples.
     return RunTables(json.loads(json.dumps(manifest(outcome), allow_nan=False)), sources)
+
+
+def _has(outcome: Outcome, table: str) -> bool:
+    """Return whether a run has a table of its configurations."""
+    needs: Mapping[str, Callable[[Configuration], bool]] = {
+        "rewrites": lambda configuration: configuration.rewrite is not None,
+        "hit_sources": lambda configuration: configuration.retrieval.fuses,
+    }
+    return table not in needs or any(needs[table](result.configuration) for result in outcome.results)
 
 
 def _joined(outcome: Outcome, name: str, _: RunTables) -> pd.DataFrame:
