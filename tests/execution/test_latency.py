@@ -96,6 +96,23 @@ def test_a_question_slower_than_a_visit_is_the_only_one(outcome: Outcome, monkey
     assert {times["latency_questions"] for times in measured.values()} == {1.0}
 
 
+def test_all_rounds_time_the_same_questions_however_slow_the_machine_becomes(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.execution import latency
+
+    # The first round times all questions, and a later one would stop after the first of them.
+    monkeypatch.setattr(latency, "QUESTIONS", 3)
+    whole, opened = iter([10.0] * 2 * 3), latency._visit
+
+    def slower(inputs: object, count: int | None) -> latency.Visit:
+        monkeypatch.setattr(latency, "LONGEST_VISIT", next(whole, 0.0))
+        return opened(inputs, count)
+
+    monkeypatch.setattr(latency, "_visit", slower)
+    measured, failures = measure(outcome.graph, outcome.results)
+    assert not failures
+    assert {times["latency_questions"] for times in measured.values()} == {3.0}
+
+
 def test_a_configuration_that_takes_too_long_has_one_round_and_so_no_range(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.execution.latency.BUDGET", 0.0)
     names = visited(monkeypatch, outcome)

@@ -113,7 +113,8 @@ def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str
             started = time.perf_counter()
             try:
                 before = visits.setdefault(name, [])
-                visit = _visit(inputs[name], 1 if number == 0 else before[0].questions if before else QUESTIONS)
+                # The first visit decides how many questions are timed, since all rounds time the same ones.
+                visit = _visit(inputs[name], 1 if number == 0 else before[0].questions if before else None)
                 before += [visit] if number else []
             except Exception as error:  # a configuration that cannot be timed has results all the same
                 failures[name] = error_line(error)
@@ -126,8 +127,8 @@ def _inputs(graph: Graph, result: Result) -> Inputs:
     return Inputs(graph.run, Node("hits", result.configuration), "", result.entries, list)
 
 
-def _visit(inputs: Inputs, most: int) -> Visit:
-    """Open the index, answer the first question, then time the first `most` questions, fewer if that takes too long."""
+def _visit(inputs: Inputs, count: int | None) -> Visit:
+    """Open the index, answer the first question, then time the first `count` questions; None for as many as a visit has time for."""
     started = time.perf_counter()
     corpus = corpus_of(inputs.run, inputs.entries)
     with _steps(inputs, corpus, 1) as steps:
@@ -135,9 +136,9 @@ def _visit(inputs: Inputs, most: int) -> Visit:
     cold, seconds = time.perf_counter() - started, list[dict[str, float]]()
     with _steps(inputs, corpus, QUESTIONS) as steps:
         started = time.perf_counter()
-        for place in range(min(most, len(inputs.run.dataset.queries))):
+        for place in range(min(count or QUESTIONS, len(inputs.run.dataset.queries))):
             seconds.append(_ask(steps, place))
-            if most == QUESTIONS and time.perf_counter() - started > LONGEST_VISIT:
+            if count is None and time.perf_counter() - started > LONGEST_VISIT:
                 break
     return Visit(cold, {name: [each[name] for each in seconds] for name in seconds[0]})
 
