@@ -91,26 +91,30 @@ def test_a_configuration_that_cannot_be_timed_is_named_and_keeps_its_results(out
 
 
 def test_a_question_slower_than_a_visit_is_the_only_one(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.execution.latency.LONGEST_VISIT", 0.0)
+    monkeypatch.setattr("workbench.execution.latency.SLOWEST_VISIT", 0.0)
     measured, _ = measure(outcome.graph, outcome.results)
     assert {times["latency_questions"] for times in measured.values()} == {1.0}
 
 
-def test_all_rounds_time_the_same_questions_however_slow_the_machine_becomes(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_configurations_time_the_same_questions_in_all_rounds_except_very_slow_ones(
+    outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from workbench.execution import latency
 
-    # The first round times all questions, and a later one would stop after the first of them.
-    monkeypatch.setattr(latency, "QUESTIONS", 3)
-    whole, opened = iter([10.0] * 2 * 3), latency._visit
+    monkeypatch.setattr(latency, "FEWEST", 2)
+    limits, visit = iter([10.0, 10.0, 10.0, 10.0, 0.0, 10.0]), latency._visit
 
-    def slower(inputs: object, count: int | None) -> latency.Visit:
-        monkeypatch.setattr(latency, "LONGEST_VISIT", next(whole, 0.0))
-        return opened(inputs, count)
+    def limited(inputs: object, count: int | None) -> latency.Visit:
+        # The second configuration of the first round stops after the fewest questions.
+        monkeypatch.setattr(latency, "LONGEST_VISIT", next(limits, 0.0))
+        return visit(inputs, count)
 
-    monkeypatch.setattr(latency, "_visit", slower)
+    monkeypatch.setattr(latency, "_visit", limited)
     measured, failures = measure(outcome.graph, outcome.results)
     assert not failures
-    assert {times["latency_questions"] for times in measured.values()} == {3.0}
+    assert {times["latency_questions"] for times in measured.values()} == {2.0}
+    assert latency._counts({"a": 50, "b": 12, "c": 1}, 100) == {"a": 12, "b": 12, "c": 1}
+    assert latency._counts({"a": 3, "b": 3}, 3) == {"a": 3, "b": 3}
 
 
 def test_a_configuration_that_takes_too_long_has_one_round_and_so_no_range(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:

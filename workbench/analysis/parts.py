@@ -1,6 +1,7 @@
 """What each part of a configuration adds: the mean effect of every alternative of a stage over matched pairs of configurations."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from workbench.analysis.frontier import DRIFT, CostRange, passes_of, timings_of
+from workbench.analysis.frontier import DRIFT, CostRange, timings_of
 from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, per_query
 from workbench.core.formatting import setting
@@ -78,7 +79,7 @@ class PartEffect:
     """The effect of `alternative` in place of `reference` in a stage, over the matched `pairs` of the `possible` ones.
 
     `added`: the alternative adds to the reference, which leaves the stage out or is fused by the alternative, rather than replacing it.
-    `effect` is that on the primary metric, `others` those on other metrics, `latency` the time added by p50 and p95.
+    `effect` is that on the primary metric, `others` those on other metrics, `latency` the time added by p50 and p95, of `timed` questions.
     """
 
     stage: str
@@ -90,6 +91,7 @@ class PartEffect:
     possible: int
     others: Mapping[str, Interval]
     latency: Mapping[str, AddedTime]
+    timed: int = 0
 
     @property
     def verdict(self) -> PartVerdict:
@@ -219,6 +221,7 @@ def _part(run: RunTables, contrast: Contrasted, change: Floats, effect: Effect) 
         effect=effect,
         pairs=tuple(MatchedPair(a, b, cell) for (a, b), cell in zip(contrast.pairs, cells, strict=True)),
         possible=contrast.possible,
+        timed=_timed(run, contrast.pairs),
         others={name: _mean(_changes(run, name, contrast), run) for name in _beside(run)},
         latency=_latency(run, contrast.pairs),
     )
@@ -250,8 +253,14 @@ def _latency(run: RunTables, pairs: Sequence[tuple[str, str]]) -> Mapping[str, A
     return added
 
 
+def _timed(run: RunTables, pairs: Sequence[tuple[str, str]]) -> int:
+    """The fewest questions that any of the pairs was timed on. 0 if that is not known."""
+    counts = [timings_of(run, name).get("latency_questions", 0.0) for pair in pairs for name in pair]
+    return int(min(counts, default=0.0))
+
+
 def _between(a: Mapping[str, float], b: Mapping[str, float], name: str) -> AddedTime:
-    first, second = passes_of(a, name), passes_of(b, name)
+    first, second = (CostRange(each.get(f"{name}_low", math.nan), each.get(f"{name}_high", math.nan)) for each in (a, b))
     return AddedTime(a[name] - b[name], CostRange(first.low - second.high, first.high - second.low))
 
 
@@ -278,7 +287,11 @@ def _labels(stage: str, values: Sequence[Settings | None]) -> list[str]:
             continue
         alike = [other for other in values if other is not None and other["kind"] == value["kind"]]
         differ = [name for name in value if len({json.dumps(other.get(name), sort_keys=True) for other in alike}) > 1]
-        fields = [f"{name} {_text(value[name])}" for name in differ if (stage, name) != _OF_EMBEDDING and value[name] is not None]
+        fields = [
+            f"{name} {_text(value[name])}"
+            for name in differ
+            if (stage, name) != _OF_EMBEDDING and value[name] is not None and value[name] != {}
+        ]
         labels.append(", ".join([str(value["kind"]), *fields]))
     unique = len(set(labels)) == len(labels)
     return labels if unique else [f"{label} ({place})" for place, label in enumerate(labels, 1)]

@@ -33,8 +33,8 @@ LATENCY = "latency"
 # Of ten equal rounds, the first five are all faster or all slower than the others in 0.8 %.
 ROUNDS = 5
 QUESTIONS = 50
-# Seconds after which the first visit takes no further question.
-LONGEST_VISIT = 0.5
+# The first visit takes no further question after these seconds, once it has asked so many, and none after the longer time.
+LONGEST_VISIT, FEWEST, SLOWEST_VISIT = 0.5, 10, 4.0
 # Seconds of visits after which a configuration, whose index may take long to open, has no further round.
 BUDGET = 20.0
 _VERSION = 1
@@ -103,7 +103,7 @@ def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str
     Return the milliseconds of each configuration by name, and the errors of those that failed.
     """
     random, visits, failures = np.random.default_rng(SEED), dict[str, list[Visit]](), dict[str, str]()
-    spent = defaultdict[str, float](float)
+    spent, counts = defaultdict[str, float](float), dict[str, int]()
     inputs = {result.configuration.name: _inputs(graph, result) for result in results}
     for number in range(ROUNDS + 1):
         for place in random.permutation(len(results)):
@@ -113,14 +113,22 @@ def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str
             started = time.perf_counter()
             try:
                 before = visits.setdefault(name, [])
-                # The first visit decides how many questions are timed, since all rounds time the same ones.
-                visit = _visit(inputs[name], 1 if number == 0 else before[0].questions if before else None)
+                visit = _visit(inputs[name], counts.get(name) if number else 1)
                 before += [visit] if number else []
             except Exception as error:  # a configuration that cannot be timed has results all the same
                 failures[name] = error_line(error)
                 visits.pop(name, None)
             spent[name] += time.perf_counter() - started
-    return {name: _milliseconds(found) for name, found in visits.items() if found}, failures
+        if number == 1:
+            # The first round decides how many questions are timed, since times of different questions cannot be compared.
+            counts = _counts({name: found[0].questions for name, found in visits.items()}, len(graph.run.dataset.queries))
+    return {name: _milliseconds(found, counts[name]) for name, found in visits.items() if found}, failures
+
+
+def _counts(asked: Mapping[str, int], questions: int) -> dict[str, int]:
+    """Return how many questions to time of each configuration: the fewest of any, but slow ones have fewer still."""
+    enough = [count for count in asked.values() if count >= min(FEWEST, questions)]
+    return {name: min([count, *enough]) for name, count in asked.items()}
 
 
 def _inputs(graph: Graph, result: Result) -> Inputs:
@@ -138,7 +146,8 @@ def _visit(inputs: Inputs, count: int | None) -> Visit:
         started = time.perf_counter()
         for place in range(min(count or QUESTIONS, len(inputs.run.dataset.queries))):
             seconds.append(_ask(steps, place))
-            if count is None and time.perf_counter() - started > LONGEST_VISIT:
+            spent = time.perf_counter() - started
+            if count is None and spent > (LONGEST_VISIT if place + 1 >= FEWEST else SLOWEST_VISIT):
                 break
     return Visit(cold, {name: [each[name] for each in seconds] for name in seconds[0]})
 
@@ -213,11 +222,11 @@ def _reranking(reranker: Reranker, ranking: Ranking, asked: QueryBatch, corpus: 
     return lambda place: reranker.scores([pools[place]], MemoryVectorCache()) if place in pools else None
 
 
-def _milliseconds(visits: Sequence[Visit]) -> dict[str, float]:
+def _milliseconds(visits: Sequence[Visit], questions: int) -> dict[str, float]:
     """The median and 95th percentile over questions of each step, as the median over the rounds with the range, and the cold start."""
-    latencies = {"latency_questions": float(visits[0].questions)}
+    latencies = {"latency_questions": float(questions)}
     for step in visits[0].steps:
-        seconds = np.array([visit.steps[step] for visit in visits])
+        seconds = np.array([visit.steps[step][:questions] for visit in visits])
         for percent in (50, 95):
             latencies |= _ranged(f"latency_{step}_p{percent}", np.percentile(seconds, percent, axis=1))
     return latencies | _ranged("latency_cold", np.array([visit.cold for visit in visits]))

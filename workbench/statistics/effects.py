@@ -89,8 +89,10 @@ def _differing(changes: Sequence[Floats], means: Floats, clusters: Clusters, los
     if not several:
         return [np.nan] * len(changes)
     rows = _rounded(np.concatenate([changes[place] - means[place] for place in several]))
-    # Of two differences, each of which can be a total loss.
-    pairs = from_zero(rows, clusters, 2 * loss)
+    # This is a warning, which the corrections that make claims cautious would silence.
+    pairs = from_zero(rows, clusters, loss)
+    plain = np.ones(len(rows))
+    pairs = replace(pairs, cautious_p=pairs.t_p, damping=plain, worst=plain * np.nan)
     adjusted = p_values(pairs, randomise(pairs, pairs.n > 0, SEED, flips))[1]
     starts = np.cumsum([0, *(len(changes[place]) for place in several)])
     smallest = np.fmin.reduceat(adjusted, starts[:-1])

@@ -64,11 +64,27 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
             counts = f"{plural(row.difference.n, 'question')} about {plural(row.difference.clusters, 'document')}"
             text = f"{counts} are too few for a claim about {_subject(part)}: {size}{lower}"
         case EffectReading.UNDECIDED if row.identical:
-            text = f"{_subject(part)} changes {metric} on none of {plural(row.difference.n, 'question')}{_over(part)}"
+            text = f"{_subject(part)} changes {metric} on none of {plural(row.difference.n, 'question')}"
         case EffectReading.UNDECIDED:
             shown = "benefit" if part.added else "difference"
             text = f"No {shown} of {_subject(part)} is shown: {size}{lower}, {_corrected(findings, part)}{_able(part)}"
-    return f"{text}{_price(part)}."
+    return f"{text}{_small(findings, part)}{_but(part)}{_price(part)}."
+
+
+def _small(findings: Findings, part: PartEffect) -> str:
+    """Say that a claimed effect is smaller than what matters to the experiment."""
+    smallest = findings.run.smallest_difference
+    claimed = part.effect.reading in (EffectReading.GAIN, EffectReading.LOSS)
+    less = claimed and abs(part.effect.comparison.difference.value) < smallest
+    return f"; that is less than {number(smallest)}, the smallest difference that matters to the experiment" if less else ""
+
+
+def _but(part: PartEffect) -> str:
+    """Say that an average hides different effects."""
+    if not (len(part.pairs) > 1 and part.effect.p_differs <= ALPHA):
+        return ""
+    low, high = (f"{signed(pair.difference.value)} ({pair.configuration})" for pair in (part.lowest, part.highest))
+    return f", but not the same in all pairs ({p_value(part.effect.p_differs)}), from {low} to {high}"
 
 
 def differing_sentence(part: PartEffect) -> str:
@@ -78,6 +94,8 @@ def differing_sentence(part: PartEffect) -> str:
     low, high = (f"{signed(pair.difference.value)} ({pair.configuration})" for pair in (part.lowest, part.highest))
     if part.effect.p_differs <= ALPHA:
         return f"The effect of {_subject(part)} is not the same in all pairs ({p_value(part.effect.p_differs)}): from {low} to {high}."
+    if low.partition(" ")[0] == high.partition(" ")[0]:
+        return ""
     tested = "" if math.isnan(part.effect.p_differs) else "; that it differs between them is not shown"
     return f"The effect of {_subject(part)} is from {low} to {high} in the pairs{tested}."
 
@@ -95,7 +113,10 @@ def _question(stage: str, alternative: str, reference: str) -> str:
 
 
 def _answer(findings: Findings, question: str, added: Sequence[PartEffect], missing: Sequence[Contrasted]) -> Answer:
-    ordered = sorted(added, key=lambda part: _ORDER.index(part.effect.reading))
+    # What is fused must be better than the best of its members, so the least gain comes first.
+    ordered = sorted(added, key=lambda part: part.effect.comparison.difference.value * (1 if findings.primary.higher_is_better else -1))
+    if all(part.reference == NONE for part in added):
+        ordered = sorted(added, key=lambda part: _ORDER.index(part.effect.reading))
     sentences = [effect_sentence(findings, part) for part in ordered[:_MOST_SENTENCES]]
     sentences += [missing_sentence(missing)] if missing else []
     details = [differing_sentence(part) for part in ordered[:_MOST_SENTENCES]]
@@ -113,7 +134,8 @@ def _subject(part: PartEffect) -> str:
 def _over(part: PartEffect) -> str:
     if len(part.pairs) == 1:
         return " between two configurations that differ only in this"
-    return f" on average over {plural(len(part.pairs), 'pair')} of configurations that differ only in this"
+    pairs = f"{len(part.pairs)} of {plural(part.possible, 'pair')}" if len(part.pairs) < part.possible else plural(len(part.pairs), "pair")
+    return f" on average over {pairs} of configurations that differ only in this"
 
 
 def _corrected(findings: Findings, part: PartEffect) -> str:
@@ -133,4 +155,5 @@ def _price(part: PartEffect) -> str:
     if not part.latency:
         return ""
     texts = [f"{added_text(time.span, time.value)} ms {_PERCENTILES[name]}" for name, time in part.latency.items()]
-    return f"; it changes the time per question by {listed(texts)}"
+    timed = f", timed on {plural(part.timed, 'question')}" if part.timed else ""
+    return f"; it changes the time per question by {listed(texts)}{timed}"
