@@ -34,9 +34,9 @@ LATENCY = "latency"
 ROUNDS = 5
 QUESTIONS = 50
 # The first visit takes no further question after these seconds, once it has asked so many, and none after the longer time.
-LONGEST_VISIT, FEWEST, SLOWEST_VISIT = 0.5, 10, 4.0
+LONGEST_VISIT, FEWEST, SLOWEST_VISIT = 0.5, 5, 2.0
 # Seconds of visits after which a configuration, whose index may take long to open, has no further round.
-BUDGET = 20.0
+BUDGET = 10.0
 _VERSION = 1
 # The stages whose results decide what a question costs.
 _STAGES = ("queries", "rewritten", "rewritten_vectors", "feedback", "hits", "reranked")

@@ -19,6 +19,7 @@ from workbench.statistics.intervals import ALPHA
 _QUESTIONS = {"rerank": "Is the reranker worth it?", "rewrite": "Is query rewriting worth it?"}
 # Of a question. The section has all others.
 _MOST_SENTENCES = 3
+_FEWEST_FOR_P95 = 20
 _PERCENTILES = {"p50": "(median)", "p95": "(95th percentile)"}
 _ORDER = (EffectReading.GAIN, EffectReading.LOSS, EffectReading.UNDECIDED, EffectReading.TOO_FEW)
 
@@ -68,7 +69,12 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
         case EffectReading.UNDECIDED:
             shown = "benefit" if part.added else "difference"
             text = f"No {shown} of {_subject(part)} is shown: {size}{lower}, {_corrected(findings, part)}{_able(part)}"
-    return f"{text}{_small(findings, part)}{_but(part)}{_price(part)}."
+    return f"{text}{_small(findings, part)}{_price(part)}.{f' {differing_sentence(part)}' if _differs(part) else ''}"
+
+
+def _differs(part: PartEffect) -> bool:
+    """Whether the average hides different effects."""
+    return part.effect.p_differs <= ALPHA
 
 
 def _small(findings: Findings, part: PartEffect) -> str:
@@ -79,20 +85,12 @@ def _small(findings: Findings, part: PartEffect) -> str:
     return f"; that is less than {number(smallest)}, the smallest difference that matters to the experiment" if less else ""
 
 
-def _but(part: PartEffect) -> str:
-    """Say that an average hides different effects."""
-    if not (len(part.pairs) > 1 and part.effect.p_differs <= ALPHA):
-        return ""
-    low, high = (f"{signed(pair.difference.value)} ({pair.configuration})" for pair in (part.lowest, part.highest))
-    return f", but not the same in all pairs ({p_value(part.effect.p_differs)}), from {low} to {high}"
-
-
 def differing_sentence(part: PartEffect) -> str:
     """State the range of the effect over the matched pairs. Empty for a single pair."""
     if len(part.pairs) < 2:
         return ""
     low, high = (f"{signed(pair.difference.value)} ({pair.configuration})" for pair in (part.lowest, part.highest))
-    if part.effect.p_differs <= ALPHA:
+    if _differs(part):
         return f"The effect of {_subject(part)} is not the same in all pairs ({p_value(part.effect.p_differs)}): from {low} to {high}."
     if low.partition(" ")[0] == high.partition(" ")[0]:
         return ""
@@ -119,7 +117,7 @@ def _answer(findings: Findings, question: str, added: Sequence[PartEffect], miss
         ordered = sorted(added, key=lambda part: _ORDER.index(part.effect.reading))
     sentences = [effect_sentence(findings, part) for part in ordered[:_MOST_SENTENCES]]
     sentences += [missing_sentence(missing)] if missing else []
-    details = [differing_sentence(part) for part in ordered[:_MOST_SENTENCES]]
+    details = [differing_sentence(part) for part in ordered[:_MOST_SENTENCES] if not _differs(part)]
     further = len(ordered) - _MOST_SENTENCES
     details += [f"The section What does each part add? has {plural(further, 'other effect')}."] if further > 0 else []
     limited = any(part.effect.comparison.difference.conditional for part in added)
@@ -154,6 +152,8 @@ def _price(part: PartEffect) -> str:
     """The time per question, which a claim about quality does not weigh."""
     if not part.latency:
         return ""
-    texts = [f"{added_text(time.span, time.value)} ms {_PERCENTILES[name]}" for name, time in part.latency.items()]
+    # The 95th percentile of a few questions is little more than the slowest of them.
+    shown = {name: time for name, time in part.latency.items() if name == "p50" or part.timed >= _FEWEST_FOR_P95}
+    texts = [f"{added_text(time.span, time.value)} ms {_PERCENTILES[name]}" for name, time in shown.items()]
     timed = f", timed on {plural(part.timed, 'question')}" if part.timed else ""
     return f"; it changes the time per question by {listed(texts)}{timed}"
