@@ -63,7 +63,7 @@ def effects(
     tests = randomise(pairs, np.ones(len(means), dtype=np.bool_), SEED, flips)
     labels = ["", *(str(place) for place in range(len(means)))]
     rows = comparisons(pairs, tests, np.ones(len(means), dtype=np.bool_), labels)
-    differing = _differing(changes, means, clusters, loss, flips)
+    differing = _differing(changes, means, clusters, flips)
     return [
         Effect(replace(row, a=a, b=b), _reading(row, sign), p, _detectable(pairs, tests, place, labels))
         for place, (row, (a, b), p) in enumerate(zip(rows, names, differing, strict=True))
@@ -83,16 +83,14 @@ def _detectable(pairs: Pairs, tests: Randomised, place: int, labels: Sequence[st
     return power.difference if power else np.nan
 
 
-def _differing(changes: Sequence[Floats], means: Floats, clusters: Clusters, loss: float, flips: int) -> list[float]:
+def _differing(changes: Sequence[Floats], means: Floats, clusters: Clusters, flips: int) -> list[float]:
     """The smallest corrected p of each change's pairs that a pair differs from the mean effect. NaN with a single pair."""
     several = [place for place, change in enumerate(changes) if len(change) > 1]
     if not several:
         return [np.nan] * len(changes)
     rows = _rounded(np.concatenate([changes[place] - means[place] for place in several]))
-    # This is a warning, which the corrections that make claims cautious would silence.
-    pairs = from_zero(rows, clusters, loss)
-    plain = np.ones(len(rows))
-    pairs = replace(pairs, cautious_p=pairs.t_p, damping=plain, worst=plain * np.nan)
+    # This is a warning, which losses that were not seen must not silence.
+    pairs = from_zero(rows, clusters, 0.0)
     adjusted = p_values(pairs, randomise(pairs, pairs.n > 0, SEED, flips))[1]
     starts = np.cumsum([0, *(len(changes[place]) for place in several)])
     smallest = np.fmin.reduceat(adjusted, starts[:-1])
