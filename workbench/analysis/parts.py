@@ -260,7 +260,7 @@ def _timed(run: RunTables, pairs: Sequence[tuple[str, str]]) -> int:
 
 
 def _between(a: Mapping[str, float], b: Mapping[str, float], name: str) -> AddedTime:
-    first, second = (CostRange(each.get(f"{name}_low", math.nan), each.get(f"{name}_high", math.nan)) for each in (a, b))
+    first, second = (CostRange(each.get(f"{name}_low", -math.inf), each.get(f"{name}_high", math.inf)) for each in (a, b))
     return AddedTime(a[name] - b[name], CostRange(first.low - second.high, first.high - second.low))
 
 

@@ -35,8 +35,8 @@ ROUNDS = 5
 QUESTIONS = 50
 # The first visit takes no further question after these seconds, once it has asked so many, and none after the longer time.
 LONGEST_VISIT, FEWEST, SLOWEST_VISIT = 0.5, 5, 2.0
-# Seconds of visits after which a configuration, whose index may take long to open, has no further round.
-BUDGET = 10.0
+# Seconds of visits after which a configuration, whose index may take long to open, has no further round than these.
+BUDGET, FEWEST_ROUNDS = 10.0, 2
 _VERSION = 1
 # The stages whose results decide what a question costs.
 _STAGES = ("queries", "rewritten", "rewritten_vectors", "feedback", "hits", "reranked")
@@ -108,7 +108,7 @@ def measure(graph: Graph, results: Sequence[Result]) -> tuple[dict[str, dict[str
     for number in range(ROUNDS + 1):
         for place in random.permutation(len(results)):
             name = results[place].configuration.name
-            if name in failures or (visits.get(name) and spent[name] > BUDGET):
+            if name in failures or (len(visits.get(name, ())) >= FEWEST_ROUNDS and spent[name] > BUDGET):
                 continue
             started = time.perf_counter()
             try:

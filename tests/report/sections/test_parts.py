@@ -108,3 +108,17 @@ def test_a_part_that_cannot_be_compared_is_named() -> None:
 )
 def test_added_times_have_two_digits_and_a_sign(low: float, high: float, text: str) -> None:
     assert added_text(CostRange(low, high), 5.2) == text
+
+
+def test_times_that_were_measured_once_are_shown_without_a_range(made, monkeypatch) -> None:
+    from workbench.analysis import parts
+
+    whole = parts.timings_of
+
+    def once(run: object, name: str) -> dict[str, float]:
+        return {measure: value for measure, value in whole(run, name).items() if not measure.endswith(("_low", "_high"))}
+
+    monkeypatch.setattr(parts, "timings_of", once)
+    run = made.valued(np.full((4, 120), 0.5).tolist(), name="timed-once", sweep=SWEEP)
+    assert all(not time.span.repeated for part in parts.parts(run) for time in part.latency.values())
+    assert parts_section(findings(run)) is not None
