@@ -57,6 +57,7 @@ def test_a_document_matches(where: dict[str, object], expected: bool) -> None:
         ({"$or": [{"yaer": 2024}]}, "the unknown field 'yaer'"),
         ("year = 2024", "'year = 2024', not an object such as {'year': 2024}"),
         ({}, "{}, not an object"),
+        ({"year": {}}, "year {}, which has no condition"),
     ],
 )
 def test_a_wrong_filter_is_one_line(where: object, fault: str) -> None:
@@ -133,3 +134,9 @@ def test_a_filter_that_excludes_a_relevant_document_is_a_note(tmp_path: Path) ->
     draft = read_golden(golden(tmp_path, where={"year": 2020}), None, None, FileAccess())
     (line,) = [note for note in notes(draft) if "excludes" in note]
     assert line.endswith("excludes its relevant document 'new', which cannot be found")
+
+
+@pytest.mark.parametrize("where", [{"$or": {"year": 2024}}, {"year": {"$in": None}}, {"yaer": 2024}])
+def test_a_wrong_filter_excludes_nothing(tmp_path: Path, where: dict[str, object]) -> None:
+    draft = read_golden(golden(tmp_path, where=where), None, None, FileAccess())
+    assert not [note for note in notes(draft) if "excludes" in note]

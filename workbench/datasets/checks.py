@@ -71,11 +71,16 @@ def notes(draft: DatasetDraft) -> list[str]:
 def _excluded(draft: DatasetDraft) -> list[str]:
     """Return a line for each relevant document that the filter of its question excludes."""
     documents = {document.doc_id: document for document, _ in draft.documents}
-    queries = {query.query_id: query for query, _ in draft.queries if query.where}
+    fields = tuple(dict.fromkeys(field for document in documents.values() for field in document.metadata))
+    # A wrong filter is a fault, and excludes nothing.
+    queries = {query.query_id: query for query, _ in draft.queries if query.where and not any(filter_faults(query.where, fields))}
     return [
         f"{where} the filter of question {qrel.query_id!r} excludes its relevant document {qrel.doc_id!r}, which cannot be found"
         for qrel, where in draft.qrels
-        if qrel.relevance > 0 and qrel.query_id in queries and not matches(queries[qrel.query_id].where, documents[qrel.doc_id])
+        if qrel.relevance > 0
+        and qrel.query_id in queries
+        and qrel.doc_id in documents
+        and not matches(queries[qrel.query_id].where, documents[qrel.doc_id])
     ]
 
 

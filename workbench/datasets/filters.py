@@ -40,6 +40,8 @@ def filter_faults(where: object, fields: Sequence[str]) -> Iterator[str]:
                     yield from filter_faults(part, fields)
         elif field not in known:
             yield f"the unknown field {field!r}{meant(str(field), known)}; documents have {listed(known)}"
+        elif isinstance(wanted, Mapping) and not wanted:
+            yield f"{field} {{}}, which has no condition; give a value or a condition such as {{'$gte': 2024}}"
         elif isinstance(wanted, Mapping):
             yield from (fault for condition, value in wanted.items() if (fault := _condition_fault(field, condition, value)))
         elif isinstance(wanted, list):

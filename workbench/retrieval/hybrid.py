@@ -40,7 +40,7 @@ Retrievers = Annotated[
     BeforeValidator(_made),
     PlainSerializer(lambda pairs: {name: retriever.model_dump(mode="json") for name, retriever in pairs}),
 ]
-Weights = Annotated[tuple[tuple[str, Annotated[float, Field(gt=0)]], ...], BeforeValidator(_pairs), PlainSerializer(dict)]
+Weights = Annotated[tuple[tuple[str, Annotated[float, Field(gt=0, le=1_000)]], ...], BeforeValidator(_pairs), PlainSerializer(dict)]
 
 
 class HybridRetriever(Retriever):
