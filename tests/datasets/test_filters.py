@@ -140,3 +140,11 @@ def test_a_filter_that_excludes_a_relevant_document_is_a_note(tmp_path: Path) ->
 def test_a_wrong_filter_excludes_nothing(tmp_path: Path, where: dict[str, object]) -> None:
     draft = read_golden(golden(tmp_path, where=where), None, None, FileAccess())
     assert not [note for note in notes(draft) if "excludes" in note]
+
+
+def test_a_question_with_another_filter_is_not_repeated(tmp_path: Path) -> None:
+    folder = golden(tmp_path, where={"year": 2024})
+    other = {"query_id": "o", "query": "How many days?", "where": {"year": 2020}, "relevant_doc_ids": ["old"]}
+    with (folder / "questions.jsonl").open("a") as file:
+        file.write("\n" + json.dumps(other))
+    assert not [note for note in notes(read_golden(folder, None, None, FileAccess())) if "repeats" in note]
