@@ -14,12 +14,11 @@ from workbench.core.formatting import plural
 from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import error_line
 from workbench.execution.result import Result
-from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.searched_queries import SearchedQueries, searched_queries
+from workbench.pipeline.searched_queries import SearchedQueries, original_queries, searched_queries
 from workbench.pipeline.stage import Inputs, Node
-from workbench.pipeline.stages.hits import corpus_of, query_batch
+from workbench.pipeline.stages.hits import corpus_of
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.retrieval.filtered import search
@@ -168,7 +167,8 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int) -> Iterator[dict[str, tupl
     """Yield the steps of the first questions by name, and whether the configuration needs it: a second search beside its own it does not."""
     configuration = inputs.configuration
     retriever, reranker = configuration.retrieval, configuration.rerank
-    asked, texts = searched_queries(inputs.run, inputs.entries).first(most), query_batch(inputs).some(_places(inputs, most))
+    asked = searched_queries(inputs.run, inputs.entries).first(most)
+    texts = original_queries(inputs.run, inputs.entries).some(np.arange(min(most, len(inputs.run.dataset.queries))))
     depth = SearchDepth(max(retriever.k, reranker.pool if reranker else 0), 0, 1)
     rankings = asked.searches(retriever, corpus, depth)
     steps = {**_rewriting(inputs, texts, corpus), **_embedding(inputs, texts, asked)}
@@ -180,10 +180,6 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int) -> Iterator[dict[str, tupl
         if reranker:
             steps["rerank"] = (_reranking(reranker, rankings[retriever.evaluated], texts, corpus), True)
         yield steps
-
-
-def _places(inputs: Inputs, most: int) -> Ints:
-    return np.arange(min(most, len(inputs.run.dataset.queries)))
 
 
 def _rewriting(inputs: Inputs, texts: QueryBatch, corpus: Corpus) -> dict[str, tuple[Step, bool]]:

@@ -2,8 +2,8 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -235,6 +235,21 @@ class LexicalRetriever(Retriever):
     @abstractmethod
     def words(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the words of each text in the form in which they are compared."""
+
+
+def combined(
+    searches: Sequence[SingleSearch | None], ask: Callable[[Sequence[Callable[[int], object]], int], object]
+) -> SingleSearch | None:
+    """Return the search that opens several searches and calls `ask` with them and the position of a query. None if one of them is not known."""
+    known = [search for search in searches if search]
+
+    @contextmanager
+    def opened() -> Iterator[Callable[[int], object]]:
+        with ExitStack() as stack:
+            members = [stack.enter_context(search()) for search in known]
+            yield lambda place: ask(members, place)
+
+    return opened if len(known) == len(searches) else None
 
 
 def singly(search: Callable[[T], object], queries: Sequence[T]) -> SingleSearch:

@@ -1,14 +1,13 @@
 """Search with filters: each query finds only the documents that its filter allows, whatever the retriever."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, DocumentFilters, QueryBatch, Ranking, Retriever, SearchDepth, joined
+from workbench.retrieval.base import Corpus, DocumentFilters, QueryBatch, Ranking, Retriever, SearchDepth, combined, joined
 
 
 def search(retriever: Retriever, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
@@ -53,14 +52,6 @@ def _renumbered(ranking: Ranking, queries: Ints, chunks: Ints) -> Ranking:
 
 def _joined(groups: Sequence[tuple[Ranking, Ints]]) -> Ranking:
     """Join the rankings of several groups of queries, each with the positions of its queries."""
-    searches = [ranking.single for ranking, _ in groups]
-    known = [single for single in searches if single]
     places = {query: (group, place) for group, (_, members) in enumerate(groups) for place, query in enumerate(members.tolist())}
-
-    @contextmanager
-    def single() -> Iterator[Callable[[int], object]]:
-        with ExitStack() as stack:
-            opened = [stack.enter_context(each()) for each in known]
-            yield lambda query: opened[places[query][0]](places[query][1])
-
-    return replace(joined([ranking for ranking, _ in groups]), single=single if len(known) == len(searches) else None)
+    single = combined([ranking.single for ranking, _ in groups], lambda opened, query: opened[places[query][0]](places[query][1]))
+    return replace(joined([ranking for ranking, _ in groups]), single=single)

@@ -1,7 +1,6 @@
 """Fuse the rankings of several retrievers, or of several texts that are searched for one question, into one."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -9,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth, SingleSearch, best_first
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth, best_first, combined
 
 Fusion = Literal["rrf", "weighted"]
 # For texts of one question: the number added to every rank, and the fewest best chunks of each text that are fused.
@@ -56,23 +55,11 @@ def fused_by_question(ranking: Ranking, question: Ints, corpus: Corpus, k: int) 
         str(each): rows for each, rows in hits.assign(query=question[texts]).groupby(number[texts], sort=True)
     }
     fused = reciprocal_ranks(by_number, dict.fromkeys(by_number, 1.0), CONSTANT) if by_number else hits[["query", "chunk", "score"]]
-    fused_ranking = best_first(fused, corpus, int(question.max(initial=-1)) + 1, k, _single_question(ranking.single, question))
+    single = combined([ranking.single], lambda texts, place: [texts[0](text) for text in np.flatnonzero(question == place).tolist()])
+    fused_ranking = best_first(fused, corpus, int(question.max(initial=-1)) + 1, k, single)
     of = ranking.sources["query"].to_numpy(np.int64)
     names = [f"{name}, text {each}" for name, each in zip(ranking.sources["retriever"], number[of].tolist(), strict=True)]
     return replace(fused_ranking, sources=ranking.sources.assign(query=question[of], retriever=pd.array(names, dtype="str")))
-
-
-def _single_question(single: SingleSearch | None, question: Ints) -> SingleSearch | None:
-    """Return the search of all texts of a single question."""
-    if single is None:
-        return None
-
-    @contextmanager
-    def opened() -> Iterator[Callable[[int], object]]:
-        with single() as search:
-            yield lambda place: [search(text) for text in np.flatnonzero(question == place).tolist()]
-
-    return opened
 
 
 def _pool(k: int) -> int:

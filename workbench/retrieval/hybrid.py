@@ -1,7 +1,6 @@
 """Rank chunks by the fused rankings of several retrievers."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,10 +9,10 @@ from pydantic import BeforeValidator, Field, PlainSerializer, SerializeAsAny
 
 from workbench.core.component import Component
 from workbench.core.formatting import plural
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, SingleSearch, best_first
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth, best_first, combined
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
-from workbench.retrieval.fusion import reciprocal_ranks, weighted_scores
+from workbench.retrieval.fusion import Fusion, reciprocal_ranks, weighted_scores
 
 # Fields of a retriever that say what is done with the fused ranking.
 _OF_WHOLE = ("k", "deliver", "neighbours")
@@ -58,7 +57,7 @@ class HybridRetriever(Retriever):
         default=(("dense", DenseRetriever()), ("bm25", BM25Retriever())),
         description="The retrievers by name, such as `{dense: {}, bm25: {k1: 1.2}}`; a name is a kind unless the settings have another.",
     )
-    fusion: Literal["rrf", "weighted"] = Field(default="rrf", description="How rankings are fused: by ranks or by scores.")
+    fusion: Fusion = Field(default="rrf", description="How rankings are fused: by ranks or by scores.")
     weights: Weights = Field(
         default=(), description="The weight of each retriever by name, such as `{dense: 0.7, bm25: 0.3}`; by default 1."
     )
@@ -124,18 +123,7 @@ class HybridRetriever(Retriever):
         pools = {name: ranking.hits[ranking.hits["rank"] <= self.pool] for name, ranking in rankings.items()}
         weights = dict.fromkeys(rankings, 1.0) | dict(self.weights)
         fused = reciprocal_ranks(pools, weights, self.constant) if self.fusion == "rrf" else weighted_scores(pools, weights)
-        ranked = best_first(fused, corpus, len(queries.texts), self.k, _together([ranking.single for ranking in rankings.values()]))
+        # All retrievers search, one after the other. Their fusion takes no time beside that.
+        single = combined([ranking.single for ranking in rankings.values()], lambda members, place: [search(place) for search in members])
+        ranked = best_first(fused, corpus, len(queries.texts), self.k, single)
         return replace(ranked, sources=pd.concat([pool.assign(retriever=name) for name, pool in pools.items()], ignore_index=True))
-
-
-def _together(searches: Sequence[SingleSearch | None]) -> SingleSearch | None:
-    """Search for single queries with all retrievers, one after the other. Their fusion takes no time beside that."""
-    known = [search for search in searches if search]
-
-    @contextmanager
-    def opened() -> Iterator[Callable[[int], object]]:
-        with ExitStack() as stack:
-            members = [stack.enter_context(search()) for search in known]
-            yield lambda place: [search(place) for search in members]
-
-    return opened if len(known) == len(searches) else None

@@ -8,9 +8,9 @@ import pandas as pd
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import original_queries, searched_queries
+from workbench.pipeline.searched_queries import searched_queries
 from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
+from workbench.retrieval.base import Corpus, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL
 from workbench.retrieval.rank import SEED, tie_breakers
@@ -54,11 +54,6 @@ class HitsStage(Stage):
                 draft.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         draft.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
-
-
-def query_batch(inputs: Inputs) -> QueryBatch:
-    """Return the questions as they were asked with their filters, and with their vectors if the configuration embeds them."""
-    return original_queries(inputs.run, inputs.entries)
 
 
 def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:

@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.pipeline.searched_queries import original_queries
 from workbench.pipeline.stage import Entries, Inputs, Stage, Variant
-from workbench.pipeline.stages.hits import corpus_of, query_batch
+from workbench.pipeline.stages.hits import corpus_of
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.reranked import reranked
 from workbench.storage.result_store import Draft, Entry
@@ -33,7 +34,11 @@ class RerankedStage(Stage):
         reranker, retrieval, run, hits = inputs.configuration.rerank, inputs.configuration.retrieval, inputs.run, inputs.entry("hits")
         if reranker is None:
             raise RunError(f"{inputs.configuration.name} has no reranker", "run the sweep again")
-        before, queries, corpus = ranking_of(hits, retrieval.evaluated), query_batch(inputs), corpus_of(run, inputs.entries)
+        before, queries, corpus = (
+            ranking_of(hits, retrieval.evaluated),
+            original_queries(run, inputs.entries),
+            corpus_of(run, inputs.entries),
+        )
         after = reranked(before, queries, corpus, reranker, run.workspace.vectors, retrieval.k)
         draft.table(f"{retrieval.evaluated}_hits", after.hits)
         draft.table(f"{retrieval.evaluated}_ranking", after.ranking)
