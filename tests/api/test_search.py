@@ -106,7 +106,7 @@ def test_every_rewritten_text_is_in_the_outputs(outcome: Outcome) -> None:
 
 def test_a_filter_that_cannot_work_is_one_line(outcome: Outcome, pipelines: list[wb.Pipeline]) -> None:
     index = pipelines[1].index(outcome.context.dataset, outcome.context.workspace.outputs)
-    with pytest.raises(wb.InputError, match=r"where is the unknown field 'fodler' \(did you mean 'folder'\?\)"):
+    with pytest.raises(wb.InputError, match=r"where filters by the unknown field 'fodler' \(did you mean 'folder'\?\)"):
         index.search("leave", where={"fodler": "hr"})
     with pytest.raises(wb.InputError, match=r"no document matches where=\{'folder': 'kitchen'\}"):
         index.search("leave", where={"folder": "kitchen"})

@@ -15,7 +15,7 @@ from workbench.context.packing import pack
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
 from workbench.datasets.checks import checked
-from workbench.datasets.filters import filter_faults, matches
+from workbench.datasets.filters import filter_faults, matches, metadata_fields
 from workbench.embedding.base import Embedder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
@@ -179,6 +179,8 @@ class Index:
         cut = configuration.delivery() if k is None else Cut(k=k)
         if not query.strip():
             raise InputError("the question is empty", "give a question")
+        if k is not None:
+            require(k, int, "k")
         if k is not None and not 1 <= k <= MOST_K:
             raise InputError(f"k is {k}", f"choose one from 1 to {MOST_K:,}")
         if k is not None:
@@ -197,9 +199,8 @@ class Index:
         if where is None:
             return None
         documents = self.run.dataset.documents
-        fields = tuple(dict.fromkeys(field for document in documents for field in document.metadata))
-        if fault := next(filter_faults(where, fields), ""):
-            raise InputError(f"where is {fault}")
+        if fault := next(filter_faults(where, metadata_fields(documents)), ""):
+            raise InputError(f"where filters by {fault}")
         mask = np.array([[matches(where, document) for document in documents]])
         if not mask.any():
             raise InputError(f"no document matches where={dict(where)}", "search without it, or check the documents' metadata")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from workbench.core.formatting import listed, plural
 from workbench.datasets.draft import DatasetDraft, EvidenceRow
 from workbench.datasets.fields import doubtful_metadata, probable_label
-from workbench.datasets.filters import filter_faults, matches
+from workbench.datasets.filters import BUILT_IN, filter_faults, matches, metadata_fields
 from workbench.datasets.ids import IdLookup
 from workbench.datasets.passages import PassageFinder
 from workbench.datasets.repeats import repeats
@@ -71,7 +71,7 @@ def notes(draft: DatasetDraft) -> list[str]:
 def _excluded(draft: DatasetDraft) -> list[str]:
     """Return a line for each relevant document that the filter of its question excludes."""
     documents = {document.doc_id: document for document, _ in draft.documents}
-    fields = tuple(dict.fromkeys(field for document in documents.values() for field in document.metadata))
+    fields = metadata_fields(documents.values())
     # A wrong filter is a fault, and excludes nothing.
     queries = {query.query_id: query for query, _ in draft.queries if query.where and not any(filter_faults(query.where, fields))}
     return [
@@ -202,7 +202,10 @@ def _evidence(draft: DatasetDraft, documents: Mapping[str, Document]) -> Iterato
 
 def _filters(draft: DatasetDraft) -> Iterator[str]:
     documents = [document for document, _ in draft.documents]
-    fields = tuple(dict.fromkeys(field for document in documents for field in document.metadata))
+    fields = metadata_fields(documents)
+    for document, where in draft.documents:
+        if taken := [field for field in document.metadata if field in BUILT_IN]:
+            yield f"{where} document {document.doc_id!r} has the metadata {taken[0]!r}, a field that every document has; rename it"
     for query, where in draft.queries:
         if not query.where:
             continue

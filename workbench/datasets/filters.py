@@ -6,7 +6,7 @@ last slash. A field that is a list matches if one of its items does. Only `$ne` 
 """
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.core.formatting import listed, meant
@@ -18,6 +18,13 @@ _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {"$gt": operator.gt, "$gte": 
 _LISTS = ("$in", "$nin")
 _CONDITIONS = ("$eq", "$ne", *_ORDER, *_LISTS)
 _GROUPS = ("$and", "$or")
+# Far from Python's limit of recursion.
+_DEEPEST = 20
+
+
+def metadata_fields(documents: Iterable[Document]) -> tuple[str, ...]:
+    """Return the fields that any of the documents has in its metadata."""
+    return tuple(dict.fromkeys(field for document in documents for field in document.metadata))
 
 
 def matches(where: Where, document: Document) -> bool:
@@ -25,8 +32,11 @@ def matches(where: Where, document: Document) -> bool:
     return all(_matches(field, wanted, document) for field, wanted in where.items())
 
 
-def filter_faults(where: object, fields: Sequence[str]) -> Iterator[str]:
+def filter_faults(where: object, fields: Sequence[str], depth: int = 0) -> Iterator[str]:
     """Yield what is wrong with a filter on documents that have these fields in their metadata."""
+    if depth > _DEEPEST:
+        yield f"filters inside filters, more than {_DEEPEST} deep"
+        return
     if not isinstance(where, Mapping) or not where:
         yield f"{where!r}, not an object such as {{'year': 2024}}"
         return
@@ -37,7 +47,7 @@ def filter_faults(where: object, fields: Sequence[str]) -> Iterator[str]:
                 yield f"{field} {wanted!r}, not a list of filters"
             else:
                 for part in wanted:
-                    yield from filter_faults(part, fields)
+                    yield from filter_faults(part, fields, depth + 1)
         elif field not in known:
             yield f"the unknown field {field!r}{meant(str(field), known)}; documents have {listed(known)}"
         elif isinstance(wanted, Mapping) and not wanted:

@@ -45,7 +45,10 @@ def component(
         faults.append(f"{stage} has no kind {kind!r}{meant(str(kind), table)}; kinds are {', '.join(table)}")
         return None
     owner = f"{stage} {kind!r}"
+    before = len(faults)
     settings = {key: _parts(f"{owner} {key}", value, table[kind], key, faults) for key, value in settings.items()}
+    if len(faults) > before:
+        return None
     fields = table[kind].model_fields
     # A configuration sets a chunker's model and excluded fields.
     known = [name for name, field in fields.items() if (stage, name) != ("chunking", "model") and not field.exclude]
@@ -67,10 +70,15 @@ def component(
 
 def _parts(place: str, value: Any, owner: type[BaseModel], field: str, faults: list[str]) -> Any:
     """Return the value of a field, with components made from the settings of a field that has components by name."""
-    if not (issubclass(owner, Component) and field in owner.nested and is_mapping(value)):
+    if not (issubclass(owner, Component) and field in owner.nested):
         return value
     table = _REGISTRIES[owner.nested[field]]
-    settings = {name: {"kind": name} | part if is_mapping(part) else part for name, part in value.items()}
+    if not is_mapping(value):
+        faults.append(
+            f"{place} is {value!r}; name each with its settings, such as {{{', '.join(f'{kind}: {{}}' for kind in [*table][:2])}}}"
+        )
+        return None
+    settings = {name: {"kind": name} | part if is_mapping(part) else part or {"kind": name} for name, part in value.items()}
     made = {name: component(f"{place}.{name}", part, table, faults) for name, part in settings.items()}
     return {name: part for name, part in made.items() if part is not None}
 

@@ -25,6 +25,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph
 from workbench.records import Chunk
+from workbench.reranking import marginal_relevance
 from workbench.retrieval.rank import tie_breakers
 
 _SETTINGS, _PROGRAM = "settings.json", "retrieve.py"
@@ -109,7 +110,7 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     (folder / "requirements.txt").write_text("".join(pinned))
     for program in (_PROGRAM, "searchers.py", "reorder.py"):
         shutil.copyfile(Path(__file__).with_name(program), folder / program)
-    for module in (packing, printable):
+    for module in (packing, printable, marginal_relevance):
         shutil.copy(str(module.__file__), folder)
 
 

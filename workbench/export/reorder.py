@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from marginal_relevance import chosen_after
 from searchers import HERE, Array, best_first, collection_vectors, encoder, question_vector
 
 # Returns new scores for a question and the places of passages, best first.
@@ -25,25 +26,11 @@ def reordered(question: str, places: Array, scores: Array, pool: int, rescore: S
 def reranker(settings: dict[str, Any], texts: Sequence[str], chunk_ids: Sequence[str]) -> Scores:
     """Return the scores of a reranker. `texts` are those that were embedded, by place."""
     if settings["kind"] == "mmr":
-        return lambda question, places: diverse(
-            question_vector(question), collection_vectors(tuple(chunk_ids))[places], settings["relevance"]
-        )
+        vectors = collection_vectors(tuple(chunk_ids))
+        return lambda question, places: np.asarray(chosen_after(question_vector(question), vectors[places], settings["relevance"]))
     if settings["kind"] == "late-interaction":
         return lambda question, places: late_interaction(settings, question, [texts[place] for place in places.tolist()])
     return lambda question, places: cross_encoded(settings, question, [texts[place] for place in places.tolist()])
-
-
-def diverse(query: Array, vectors: Array, relevance: float) -> Array:
-    """Return how many passages maximal marginal relevance chooses after each."""
-    vectors = vectors.astype(np.float64)
-    cosines = vectors @ query.astype(np.float64)
-    after, nearest = np.full(len(cosines), -1.0), np.zeros(len(cosines))
-    for number in range(len(cosines)):
-        chosen = int(np.argmax(np.where(after < 0, relevance * cosines - (1 - relevance) * nearest, -np.inf)))
-        after[chosen] = len(cosines) - 1 - number
-        similar = vectors @ vectors[chosen]
-        nearest = np.maximum(nearest, similar) if number else similar
-    return after
 
 
 def late_interaction(settings: dict[str, Any], question: str, texts: Sequence[str]) -> Array:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from workbench.reranking.base import Candidates, Floats, Reranker
+from workbench.reranking.marginal_relevance import chosen_after
 from workbench.storage.vector_cache import VectorCache
 
 
@@ -24,17 +24,4 @@ class MMRReranker(Reranker):
 
     def scores(self, pools: Sequence[Candidates], cache: VectorCache) -> list[Floats]:
         """Return how many candidates were chosen after each candidate."""
-        return [self._chosen_after(pool) for pool in pools]
-
-    def _chosen_after(self, pool: Candidates) -> Floats:
-        vectors = pool.vectors.astype(np.float64)
-        relevance = vectors @ pool.query_vector.astype(np.float64)
-        after, nearest = np.full(len(relevance), -1.0), np.full(len(relevance), -np.inf)
-        for number in range(len(relevance)):
-            similarity = nearest if number else 0.0
-            value = self.relevance * relevance - (1 - self.relevance) * similarity
-            # Of equal candidates the first is chosen, which the retriever ranked higher.
-            chosen = int(np.argmax(np.where(after < 0, value, -np.inf)))
-            after[chosen] = len(relevance) - 1 - number
-            nearest = np.maximum(nearest, vectors @ vectors[chosen])
-        return after
+        return [chosen_after(pool.query_vector, pool.vectors, self.relevance) for pool in pools]

@@ -14,6 +14,7 @@ from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.fusion import Fusion, reciprocal_ranks, weighted_scores
 
+_HEAVIEST = 1_000
 # Fields of a retriever that say what is done with the fused ranking.
 _OF_WHOLE = ("k", "deliver", "neighbours")
 
@@ -22,11 +23,24 @@ def _pairs(value: Any) -> Any:
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
+def _weights(value: Any) -> Any:
+    pairs = _pairs(value)
+    if not isinstance(pairs, tuple | list) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("name each retriever with its weight, such as {dense: 0.7, bm25: 0.3}")
+    if wrong := [
+        (name, weight)
+        for name, weight in pairs
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= _HEAVIEST
+    ]:
+        raise ValueError(f"the weight of {wrong[0][0]} is {wrong[0][1]!r}; write a number above 0 and up to {_HEAVIEST:,}")
+    return pairs
+
+
 def _made(value: Any) -> Any:
     """Return retrievers by name as pairs. A name is the kind of settings without a kind."""
     pairs = _pairs(value)
-    if not isinstance(pairs, tuple | list):
-        return value
+    if not isinstance(pairs, tuple | list) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("name each retriever with its settings, such as {dense: {}, bm25: {}}")
     return tuple(
         (name, Retriever.of_kind({"kind": name} | dict(settings)) if isinstance(settings, Mapping) else settings)
         for name, settings in pairs
@@ -39,7 +53,7 @@ Retrievers = Annotated[
     BeforeValidator(_made),
     PlainSerializer(lambda pairs: {name: retriever.model_dump(mode="json") for name, retriever in pairs}),
 ]
-Weights = Annotated[tuple[tuple[str, Annotated[float, Field(gt=0, le=1_000)]], ...], BeforeValidator(_pairs), PlainSerializer(dict)]
+Weights = Annotated[tuple[tuple[str, float], ...], BeforeValidator(_weights), PlainSerializer(dict)]
 
 
 class HybridRetriever(Retriever):
@@ -93,6 +107,8 @@ class HybridRetriever(Retriever):
             return f"retrieval 'hybrid' fuses {plural(len(names), 'retriever')}; name two or more, or {fix}"
         if strange := [name for name, _ in self.weights if name not in names]:
             return f"retrieval 'hybrid' has a weight for {strange[0]!r}; its retrievers are {', '.join(names)}"
+        if self.fusion == "weighted" and self.constant != type(self).model_fields["constant"].default:
+            return "retrieval 'hybrid' has a constant, which only fusion: rrf uses; leave it out, or change fusion"
         if self.pool < self.k:
             return f"retrieval 'hybrid' has a pool of {self.pool}, and its k is {self.k}; raise pool or lower k"
         for name, retriever in self.retrievers:

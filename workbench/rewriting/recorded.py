@@ -68,6 +68,10 @@ class RecordedRewriter(TextRewriter):
                 raise InputError(
                     f"{reply.where}: the question {reply.query_id!r} is now {now!r}, not {excerpt(reply.query)!r}", "record it again"
                 )
+        by_text = {reply.query: reply.where for reply in self._replies() if reply.query_id is None}
+        for reply in self._replies():
+            if reply.query_id is not None and (other := by_text.get(ids[reply.query_id])):
+                raise InputError(f"{reply.where} and {other} reply to the question {reply.query_id!r}", "remove one of them")
         self.rewrite(questions)
 
     def rewrite(self, questions: Sequence[Query]) -> list[Sequence[RewrittenText]]:
@@ -132,7 +136,7 @@ def _fault(row: Mapping[str, Any]) -> str:
         if key == "rewrites" and not (isinstance(value, list) and value and all(map(_is_text, value))):
             return f"has rewrites that are not a list of texts; write for example {_EXAMPLE}"
         if key in ("query_id", "query", "document") and not _is_text(value):
-            return f"has {key} as {json_kind(value)}, not a text of one character or more"
+            return f"has {'a blank text' if isinstance(value, str) else json_kind(value)} as {key}; write a text"
     if "query_id" not in row and "query" not in row:
         return f"names no question; write its id as query_id or its text as query, for example {_EXAMPLE}"
     if ("rewrites" in row) == ("document" in row):
