@@ -101,7 +101,7 @@ def sweep_without_notebooks() -> None:
     with writing(outcome.folder, print):
         run = write_outputs(outcome)
         append(run, Path("outputs"), datetime.now(UTC))
-        publish_report(run, outcome.folder, outcome.context.workspace.page_store)
+        publish_report(run, outcome.folder, outcome.context.workspace.local_store)
     if outcome.failures:
         raise RunError("; ".join(f"{name}: {line}" for name, line in outcome.failures.items()))
 

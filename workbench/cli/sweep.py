@@ -100,7 +100,7 @@ def report(experiment: ExperimentArguments, trends: bool) -> None:
         from workbench.pipeline.context import Workspace
 
         with writing(outputs / spec.name, say_aside):
-            say(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).page_store)}")
+            say(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).local_store)}")
         return
     check_code(spec)
     spec = as_screened(spec, outputs)

@@ -25,7 +25,7 @@ from workbench.storage.vector_check import check_vectors
 
 def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
     """Yield everything that is damaged or unused in a workspace, after its repair if `repair`. Raises InputError without a store."""
-    roots = [root for root in dict.fromkeys((workspace.store_root, workspace.page_store.root)) if root.is_dir()]
+    roots = [root for root in dict.fromkeys((workspace.store_root, workspace.local_store.root)) if root.is_dir()]
     if not roots and not workspace.indexes.is_dir():
         raise InputError(f"{workspace.outputs} has no store", "give the --outputs of a sweep")
     for root in roots:

@@ -68,8 +68,7 @@ def with_latencies(graph: Graph, results: Sequence[Result], say: Say) -> list[Re
     """
     if not results:
         return []
-    # Not in a shared store, whose times another machine may have measured.
-    store = graph.run.workspace.page_store
+    store = graph.run.workspace.local_store
     entry = store.obtain(
         LATENCY, latency_key(graph, [result.configuration for result in results]), partial(_measure_into, graph, results, say)
     )
@@ -87,7 +86,7 @@ def _measure_into(graph: Graph, results: Sequence[Result], say: Say, draft: Draf
 
 def is_measured(graph: Graph, configurations: Sequence[Configuration]) -> bool:
     """Return whether the latencies of these configurations together are in the outputs."""
-    return graph.run.workspace.page_store.has(LATENCY, latency_key(graph, configurations))
+    return graph.run.workspace.local_store.has(LATENCY, latency_key(graph, configurations))
 
 
 def latency_key(graph: Graph, configurations: Sequence[Configuration]) -> str:

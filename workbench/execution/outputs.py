@@ -61,7 +61,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
             _write_texts(aside, "txt", outcome.tracebacks)
             raise _nothing_to_publish(outcome, aside)
         shutil.rmtree(aside, ignore_errors=True)
-        store, folder, errors = outcome.context.workspace.page_store, outcome.folder, list[str]()
+        store, folder, errors = outcome.context.workspace.local_store, outcome.folder, list[str]()
         replaced = run_mark(folder) not in (None, outcome.before)
         notes = [f"{folder} was written by another sweep at the same time and is replaced"] if replaced else []
         run = write_outputs(outcome)

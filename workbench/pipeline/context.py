@@ -67,8 +67,11 @@ class Workspace:
         return RemoteStore(self.url, self.store_root) if self.url else Store(self.store_root)
 
     @cached_property
-    def page_store(self) -> Store:
-        """Return the store of notebooks and reports. It is always in the outputs, since a shared store could contain anybody's HTML."""
+    def local_store(self) -> Store:
+        """Return the store of what is always in the outputs: pages, since a shared store could contain anybody's HTML, and latencies.
+
+        Another machine's latencies cannot be compared with this machine's.
+        """
         return Store(self.outputs / ".store")
 
     @cached_property
