@@ -25,7 +25,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "examples": "the first affected places, a JSON list",
         "fault": "the kind of fault",
         "first": "the configuration with the best proxy score, which the others are compared with",
-        "metadata": "the question's other fields, a JSON object",
+        "metadata": "the question's other fields, a JSON object; `where` is its filter on documents",
         "metric": "the metric with its cut-off",
         "name": "what was measured",
         "pooling": "`standard` or `late`",

@@ -217,3 +217,20 @@ def test_nothing_varies_in_a_run_of_one_or_no_configuration(grid: Callable[..., 
     table = parts_table(grid({name: GRID[name] for name in names}))
     assert len(table) == 0
     assert "verdict" in table
+
+
+def test_neighbours_are_a_part_of_their_own_and_no_other_retriever(grid: Callable[..., RunTables]) -> None:
+    found = by_name(
+        grid(
+            {
+                f"{retriever['kind']}-{number}": settings(FIXED, retriever | ({"neighbours": number} if number else {}))
+                for retriever in (DENSE, BM25)
+                for number in (0, 1, 2)
+            }
+        )
+    )
+    assert {name: (part.stage, part.added, len(part.pairs)) for name, part in found.items()} == {
+        "bm25 - dense": ("retrieval", False, 3),
+        "1 neighbour on each side - none": ("neighbours", True, 2),
+        "2 neighbours on each side - none": ("neighbours", True, 2),
+    }

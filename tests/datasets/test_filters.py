@@ -12,7 +12,11 @@ from workbench.datasets.formats.beir import read_beir
 from workbench.datasets.formats.golden import read_golden, write_golden
 from workbench.datasets.sources import GoldenSource, TableSource
 from workbench.errors import DatasetError
+from workbench.execution.collect import collect
+from workbench.execution.local import run_experiment
+from workbench.experiment.read import experiment_of
 from workbench.records import Document
+from workbench.report.sections.questions import questions_table, worst
 
 LEAVE = Document("hr/leave", "Thirty days.", "Leave", {"year": 2024, "tags": ["holiday", "absence"], "draft": False, "team": "people"})
 
@@ -45,6 +49,11 @@ def test_a_document_matches(where: dict[str, object], expected: bool) -> None:
     assert matches(where, LEAVE) is expected
 
 
+def nested(depth: int) -> dict[str, object]:
+    """A filter inside filters."""
+    return {"$or": [nested(depth - 1)]} if depth else {"year": 2024}
+
+
 @pytest.mark.parametrize(
     ("where", "fault"),
     [
@@ -58,6 +67,7 @@ def test_a_document_matches(where: dict[str, object], expected: bool) -> None:
         ("year = 2024", "'year = 2024', not an object such as {'year': 2024}"),
         ({}, "{}, not an object"),
         ({"year": {}}, "year {}, which has no condition"),
+        (nested(30), "filters inside filters, more than 20 deep"),
     ],
 )
 def test_a_wrong_filter_is_one_line(where: object, fault: str) -> None:
@@ -148,3 +158,28 @@ def test_a_question_with_another_filter_is_not_repeated(tmp_path: Path) -> None:
     with (folder / "questions.jsonl").open("a") as file:
         file.write("\n" + json.dumps(other))
     assert not [note for note in notes(read_golden(folder, None, None, FileAccess())) if "repeats" in note]
+
+
+@pytest.mark.parametrize("name", ["doc_id", "title", "folder"])
+def test_metadata_cannot_have_the_name_of_a_field_that_every_document_has(tmp_path: Path, name: str) -> None:
+    folder = golden(tmp_path)
+    (folder / "documents.jsonl").write_text(json.dumps({"doc_id": "new", "text": "Thirty days.", "metadata": {name: "x"}}))
+    with pytest.raises(DatasetError, match=name):
+        GoldenSource(path=str(folder)).load()
+
+
+def test_tables_and_report_show_the_filter_of_a_question_which_is_a_slice_too(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "data", where={"year": 2024})
+    other = {"query_id": "o", "query": "How many days of leave?", "where": {"year": 2020}, "relevant_doc_ids": ["new"]}
+    with (folder / "questions.jsonl").open("a") as file:
+        file.write("\n" + json.dumps(other) + "\n" + json.dumps({"query_id": "n", "query": "Leave?", "relevant_doc_ids": ["old"]}))
+    settings = {"name": "filters", "dataset": {"kind": "golden", "path": str(folder)}, "pipeline": {"retrieval": {"kind": "bm25"}}}
+    run = collect(run_experiment(experiment_of(settings | {"metrics": ["recall@5"]}, "test"), tmp_path / "outputs", lambda _: None))
+    assert [json.loads(each).get("where") for each in run.questions["metadata"]] == ['{"year": 2024}', '{"year": 2020}', None]
+    rows = run.of("metrics", run.names[0])
+    means = rows[rows["metric"] == "recall@5"].set_index("slice")["value"]
+    assert (means['where={"year": 2024}'], means['where={"year": 2020}']) == (1.0, 0.0)
+    table = questions_table(run, run.names[0])
+    assert 'How many days of leave? (documents where {"year": 2020})' in [row.cells[-1].text for row in table.rows]
+    (missed,) = worst(run, run.names[0])
+    assert missed.title == 'How many days of leave? (documents where {"year": 2020})'

@@ -218,6 +218,17 @@ def test_faults_and_slices_are_those_of_the_leader(made) -> None:
     assert re.match(r"fixed-(16|24)-0 is weakest on kind=(even|odd) \(60 questions\): span_recall@60t ", said.weakest.sentence)
 
 
+def test_a_slice_that_is_better_than_all_questions_is_not_called_the_weakest(made) -> None:
+    """Slices need not have all questions, so the lowest of the large ones can be above the mean."""
+    run = collect(made.ran(2))
+    metrics = run.sources["metrics"](None)
+    raised = metrics.assign(value=metrics["value"].where(metrics["slice"] == "all", metrics["value"] + 0.3))
+    sentence = asked(RunTables(run.manifest, {**run.sources, "metrics": lambda _: raised})).weakest.sentence
+    assert re.match(
+        r"No slice is worse than all questions together, 0\.\d+ by span_recall@60t; kind=\w+ \(60 questions\) comes closest", sentence
+    )
+
+
 def test_every_answer_is_a_sentence(equal, tied, clear, made) -> None:
     for outcome in (equal, tied, clear, collect(made.ran(1))):
         for one in asked(outcome):

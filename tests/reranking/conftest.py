@@ -2,15 +2,13 @@
 
 import hashlib
 import json
-import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.loopback import Loopback, LoopbackHandler, serving
 from workbench.models.files import MINILM, locate
 
 
@@ -44,79 +42,28 @@ def relevance(query: str, text: str) -> float:
     return int.from_bytes(hashlib.blake2b(f"{query}\n{text}".encode()).digest()[:4], "big") / 2**32
 
 
-class RerankServer(ThreadingHTTPServer):
-    """Answers well, in the order of the scores, unless `faults` (one a request, the last for ever with `lasting`) say otherwise."""
-
-    daemon_threads = True
+class RerankServer(Loopback):
+    """Answers in the order of the scores, unless a fault has an `answer` to make of the results."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.faults: list[dict[str, Any]] = []
-        self.lasting = False
-        self.closing = threading.Event()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        # A client that did not wait for a hanging answer is what some tests are about.
-        if not isinstance(sys.exception(), BrokenPipeError):
-            super().handle_error(request, client_address)
+        super().__init__(Handler)
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-    def fault(self) -> dict[str, Any]:
-        return (self.faults[0] if self.lasting else self.faults.pop(0)) if self.faults else {}
+        return f"{self.host}/v1"
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: RerankServer
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_POST(self) -> None:
+class Handler(LoopbackHandler):
+    def answer(self, body: dict[str, Any], fault: dict[str, Any]) -> Any:
         assert self.path == "/v1/rerank"
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.asked.append(body)
-        self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
-        fault = self.server.fault()
-        if fault.get("hang"):
-            self.server.closing.wait(30)
-        if fault.get("status"):
-            self.reply(fault["status"], {"message": fault.get("message", "broken")}, fault.get("headers", {}))
-            return
         scored = [(relevance(body["query"], text), index) for index, text in enumerate(body["documents"])]
         results = [{"index": index, "relevance_score": score} for score, index in sorted(scored, reverse=True)[: body["top_n"]]]
-        self.reply(200, fault["answer"](results) if "answer" in fault else {"model": body["model"], "results": results}, {})
-
-    def reply(self, status: int, answer: Any, headers: dict[str, str]) -> None:
-        content = json.dumps(answer).encode()
-        self.send_response(status)
-        for name, value in {"content-type": "application/json", "content-length": str(len(content)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
+        return fault["answer"](results) if "answer" in fault else {"model": body["model"], "results": results}
 
 
 @pytest.fixture
 def new_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], RerankServer]]:
-    for name in ("RERANK_API_KEY", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    running: list[RerankServer] = []
-
-    def start() -> RerankServer:
-        running.append(RerankServer())
-        threading.Thread(target=running[-1].serve_forever, args=(0.05,), daemon=True).start()
-        return running[-1]
-
-    yield start
-    for server in running:
-        server.closing.set()
-        server.shutdown()
-        server.server_close()
+    yield from serving(monkeypatch, RerankServer)
 
 
 @pytest.fixture

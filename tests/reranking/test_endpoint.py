@@ -162,3 +162,25 @@ def test_an_address_is_one_without_a_password_or_a_query(address):
     assert component("rerank", {"kind": "endpoint", "model": "m", "base_url": address}, RERANKERS, faults) is None
     assert "base_url" in faults[0]
     assert "secret" not in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "said"),
+    [
+        ({"raw": b" " * 5_000}, RunError, r"sent more than \d+ MB in one reply; check rerank.base_url, or request less at once"),
+        ({"raw": b"[" * 4_000}, RunError, r"returned no scores \(RecursionError\); check rerank.base_url"),
+        ({"raw": b"\xff\xfe{"}, RunError, r"returned no scores \(UnicodeDecodeError\); check rerank.base_url"),
+        (
+            {"status": 307, "headers": {"location": "http://127.0.0.1:1/"}},
+            ModelError,
+            r"redirects to another address \(307\); write that address",
+        ),
+    ],
+)
+def test_a_reply_that_could_harm_is_one_line(make, rerank_server, cache, monkeypatch, fault, error, said):
+    monkeypatch.setattr("workbench.models.replies.LARGEST_REPLY", 4_500)
+    rerank_server.faults = [fault]
+    with pytest.raises(error, match=said) as caught:
+        make(retries=0).scores([candidates()], cache)
+    assert len(caught.value.lines) == 1
+    assert len(rerank_server.asked) == 1

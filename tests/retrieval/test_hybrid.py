@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
+from workbench.experiment.validate import component
 from workbench.retrieval.base import Ranking, Retriever, SearchDepth
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.retrieval.hybrid import HybridRetriever
+from workbench.retrieval.registry import RETRIEVERS
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries
 
 CORPUS = small_corpus(tuple(range(len(TEXTS))), vectors=True)
@@ -74,6 +76,7 @@ def test_a_question_without_words_of_the_corpus_is_ranked_by_the_vectors_alone()
         ({"retrievers": {"bm25": {}}}, "fuses 1 retriever; name two or more, or use kind: bm25"),
         ({"retrievers": {}}, "fuses 0 retrievers; name two or more"),
         ({"pool": 5, "k": 10}, "has a pool of 5, and its k is 10; raise pool or lower k"),
+        ({"fusion": "weighted", "constant": 10}, "has a constant, which only fusion: rrf uses; leave it out, or change fusion"),
         ({"weights": {"denes": 0.5}}, "has a weight for 'denes'; its retrievers are dense, bm25"),
         ({"retrievers": {"dense": {"k": 50}, "bm25": {}}}, "'hybrid' dense has k, which only hybrid itself uses; move it there"),
         ({"retrievers": {"dense": {}, "bm25": {"neighbours": 1}}}, "'hybrid' bm25 has neighbours, which only hybrid itself uses"),
@@ -82,3 +85,26 @@ def test_a_question_without_words_of_the_corpus_is_ranked_by_the_vectors_alone()
 )
 def test_settings_that_do_not_fit_each_other_are_one_line(settings: dict[str, object], fault: str) -> None:
     assert fault in HybridRetriever.model_validate(settings).fault
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"retrievers": "dense"}, "retrievers is 'dense'; name each with its settings, such as {dense: {}, bm25: {}}"),
+        ({"retrievers": {"dense": {}, "bm25": {"k1": "low"}}}, "retrievers.bm25 'bm25' k1 is 'low', not a number"),
+        ({"weights": {"dense": -1}}, "weights is {'dense': -1}: the weight of dense is -1; write a number above 0 and up to 1,000"),
+        ({"weights": {"dense": True}}, "weights is {'dense': True}: the weight of dense is True; write a number above 0 and up to 1,000"),
+        ({"retrievers": {"vec": {}, "bm25": {}}}, "retrievers.vec has no kind 'vec'; kinds are dense, bm25, hybrid"),
+    ],
+)
+def test_a_faulty_member_is_one_line_and_no_other_follows_from_it(settings: dict[str, object], line: str) -> None:
+    faults: list[str] = []
+    assert component("retrieval", settings | {"kind": "hybrid"}, RETRIEVERS, faults) is None
+    (fault,) = faults
+    assert fault.removeprefix("retrieval 'hybrid' ").startswith(line)
+
+
+def test_a_member_without_settings_has_the_usual_ones() -> None:
+    faults: list[str] = []
+    assert component("retrieval", {"kind": "hybrid", "retrievers": {"dense": None, "bm25": None}}, RETRIEVERS, faults) == HybridRetriever()
+    assert not faults

@@ -89,6 +89,10 @@ def test_a_file_that_does_not_exist_is_one_line() -> None:
             "replies.jsonl:1: the question 'q1' is now 'what is a berth', not 'an older wording'",
         ),
         ([*GOOD, GOOD[0]], "replies.jsonl:3 replies to the query_id 'q1' again, as .*replies.jsonl:1 does; remove one of them"),
+        (
+            [*GOOD, {"query": "who pays the pilot", "document": "a"}],
+            "replies.jsonl:3 .*replies.jsonl:2",
+        ),
     ],
 )
 def test_replies_that_do_not_fit_the_questions_are_one_line(recorded, lines: list[object], says: str) -> None:

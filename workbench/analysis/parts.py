@@ -12,7 +12,7 @@ import numpy as np
 from workbench.analysis.frontier import DRIFT, CostRange, timings_of
 from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, per_query
-from workbench.core.formatting import setting
+from workbench.core.formatting import plural, setting
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference, paired_differences
@@ -23,12 +23,14 @@ from workbench.statistics.pairs import total_loss
 Settings = Mapping[str, Any]
 PartVerdict = Literal["worth it", "no benefit shown", "harmful", "better", "no difference shown", "worse", "too few data for a claim"]
 NONE = "none"
+# A setting of every retriever.
+NEIGHBOURS = "neighbours"
 # A configuration whose retriever needs no vectors has no embedder. Every other stage that can be left out is left out by choice.
 _FOLLOWS = "embedding"
 # The vocabulary that a chunker counts in is that of the embedder.
 _OF_EMBEDDING = ("chunking", "model")
 # The settings of a fused retriever that its fusion does not use.
-_NOT_FUSED = ("k", "deliver", "neighbours")
+_NOT_FUSED = ("k", "deliver", NEIGHBOURS)
 # Metrics that are shown beside the primary one.
 _BESIDE = ("span_recall", "chunk_precision", "ndcg")
 LATENCIES = ("p50", "p95")
@@ -140,7 +142,7 @@ def parts(run: RunTables) -> tuple[PartEffect, ...]:
 
 def alternatives(run: RunTables) -> Mapping[str, tuple[Alternative, ...]]:
     """The alternatives of each stage that varies, in the experiment's order, failed configurations included."""
-    settings = run.configurations_settings
+    settings = _settings(run)
     stages = dict.fromkeys(stage for each in settings.values() for stage in each)
     varying = {}
     for stage in stages:
@@ -149,6 +151,19 @@ def alternatives(run: RunTables) -> Mapping[str, tuple[Alternative, ...]]:
             values = list(chosen.values())
             varying[stage] = tuple(Alternative(stage, label, value) for label, value in zip(_labels(stage, values), values, strict=True))
     return varying
+
+
+@lru_cache(maxsize=4)
+def _settings(run: RunTables) -> Mapping[str, Mapping[str, Any]]:
+    """The settings of each configuration by stage. Neighbours are a part of their own, since they do not change what a retriever finds."""
+    return {name: _with_neighbours(stages) for name, stages in run.configurations_settings.items()}
+
+
+def _with_neighbours(stages: Mapping[str, Any]) -> Mapping[str, Any]:
+    retrieval = dict(stages["retrieval"])
+    each_side = retrieval.pop(NEIGHBOURS, 0)
+    added = {"kind": f"{plural(each_side, 'neighbour')} on each side"} if each_side else None
+    return {**stages, "retrieval": retrieval, NEIGHBOURS: added}
 
 
 @lru_cache(maxsize=4)
@@ -166,7 +181,7 @@ def _contrasts(run: RunTables, ranked: Sequence[str]) -> Iterator[Contrasted]:
         for each in choices:
             for other in members[each.label] or [reference]:
                 if each is not other:
-                    possible = list(_matched(run.configurations_settings, stage, each, other))
+                    possible = list(_matched(_settings(run), stage, each, other))
                     pairs = [pair for pair in possible if set(pair) <= set(ranked) and _both(run, *pair)]
                     added = other.settings is None or bool(members[each.label])
                     yield Contrasted(each, other, added, pairs, len(possible))

@@ -29,7 +29,7 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 class ServedModel(Component, ABC):
     """A model on a server. Requests go through OpenAI's client, whose backoff obeys Retry-After (two minutes at most).
 
-    A request has `retries` + 1 tries of `timeout` seconds each.
+    A request has `retries` + 1 tries. Each fails if nothing arrives for `timeout` seconds, or sends too large a reply.
     """
 
     # The stage of an experiment that the component belongs to, what the server returns, and the extra that installs the client.
@@ -43,7 +43,7 @@ class ServedModel(Component, ABC):
     base_url: str | None = Field(
         default=None, description="The server's address; by default from the environment, then the provider's usual one."
     )
-    timeout: float = Field(default=60, gt=0, le=3600, description="Seconds that a request may take.")
+    timeout: float = Field(default=60, gt=0, le=3600, description="Seconds to wait for each part of a reply.")
     retries: int = Field(default=4, ge=0, le=10, description="How often a failed request is tried again.")
 
     @model_validator(mode="after")
@@ -92,15 +92,19 @@ class ServedModel(Component, ABC):
         client = _client(f"{self.stage} {self.kind!r}", self.extra, self.address, key, (self.timeout, self.retries, self.local))
         import openai
 
+        from workbench.models.replies import ReplyTooLargeError
+
         try:
             return request(client)
         except openai.APIStatusError as error:
             message = error.body if isinstance(error.body, str) else error.message
             # Not `from error`: its traceback goes to a file, and a server may repeat the key.
             raise self._failed(error.status_code, printable(message, [key])) from None
+        except ReplyTooLargeError as error:
+            raise RunError(f"{self.label} sent {error}", f"check {self.stage}.base_url, or request less at once") from None
         except openai.APIConnectionError as error:
             raise self._failed(None, f"{error.message} ({type(error.__cause__ or error).__name__})") from None
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
+        except (openai.OpenAIError, AttributeError, TypeError, ValueError, RecursionError) as error:
             raise RunError(f"{self.label} returned no {self.returns} ({type(error).__name__})", f"check {self.stage}.base_url") from None
 
     def _failed(self, status: int | None, message: str) -> WorkbenchError:
@@ -108,6 +112,8 @@ class ServedModel(Component, ABC):
         detail = " ".join(message.split())[:_MESSAGE]
         if status in (401, 403):
             return ModelError(f"{self.label} refused the key ({status}: {detail})", "check the key and its permissions")
+        if status is not None and status < 400:
+            return ModelError(f"{self.label} redirects to another address ({status})", f"write that address as {self.stage}.base_url")
         if status == 404:
             return ModelError(f"{self.label} was not found (404: {detail})", f"check {self.stage}.model and {self.stage}.base_url")
         if status not in (None, 429) and _TOO_LONG.search(detail):
@@ -147,9 +153,13 @@ def _client(owner: str, extra: str, address: str, key: str, limits: tuple[float,
         import openai
     except ImportError:
         raise ModelError(f"{owner} needs OpenAI's client", advice(extra)) from None
+    from workbench.models.replies import limit
+
     timeout, retries, local = limits
-    # Requests to a server on this machine bypass proxies.
-    http_client = openai.DefaultHttpxClient(trust_env=False) if local else None
+    # Requests to a server on this machine bypass proxies. A redirect could lead from a trusted address to any other.
+    http_client = openai.DefaultHttpxClient(
+        trust_env=not local, follow_redirects=False, event_hooks={"response": [limit]}, headers={"accept-encoding": "identity"}
+    )
     client = openai.OpenAI(base_url=address, api_key=key or "none", timeout=timeout, max_retries=retries, http_client=http_client)
     atexit.register(client.close)
     return client

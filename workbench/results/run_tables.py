@@ -20,6 +20,8 @@ from workbench.schemas import SCHEMAS, TableSchema
 _FIX = "make the outputs again with workbench sweep"
 MANIFEST = "manifest.json"
 RETRIEVED = "retrieved"
+# The field of a question's metadata that has its filter on documents.
+WHERE = "where"
 # The inode and the time of a run's manifest.
 RunMark = tuple[int, int] | None
 # Timings that describe a single run rather than the configuration's speed.

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.analysis.questions.worst_queries import ShownChunk, ShownNeed, ShownQuery, worst_queries
-from workbench.analysis.values import per_query, rewrites
+from workbench.analysis.values import metadata, per_query, rewrites
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import question_row, text, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Table, Term, Terms
-from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
 
 _MOST_METRICS = 4
 _WORST = 5
@@ -23,11 +23,12 @@ def questions_table(run: RunTables, configuration: str, most: int = 100) -> Tabl
     first = values[metrics[0]] * (1 if run.primary.higher_is_better else -1)
     # NaN sorts to the end.
     order = np.argsort(first, kind="stable")
-    notes, searched, rows = _notes(run, configuration), rewrites(run, configuration), []
+    notes, searched, filters, rows = _notes(run, configuration), rewrites(run, configuration), _filters(run), []
     for place in order[:most].tolist():
         question = run.questions.iloc[place]
         query_id = str(question["query_id"])
-        row = question_row(query_id, [values[metric][place] for metric in metrics], str(question["text"]) + notes.get(query_id, ""))
+        asked = f"{question['text']}{filters.get(query_id, '')}{notes.get(query_id, '')}"
+        row = question_row(query_id, [values[metric][place] for metric in metrics], asked)
         rows.append(replace(row, cells=[*row.cells, Cell(" | ".join(searched.get(query_id, ())))]) if searched else row)
     shown = f"the {count(most)} worst of {count(len(order))}" if len(order) > most else "worst first"
     caption = f"Questions by {run.primary}, {shown}"
@@ -41,7 +42,22 @@ def worst(run: RunTables, configuration: str) -> list[Block]:
     if not queries:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
     answers, searched = dict(zip(run.questions["query_id"], run.questions["answer"], strict=True)), rewrites(run, configuration)
-    return [_question(run, query, str(answers[query.query_id] or ""), searched.get(query.query_id, [])) for query in queries]
+    filters = _filters(run)
+    return [
+        _question(
+            run,
+            replace(query, text=query.text + filters.get(query.query_id, "")),
+            str(answers[query.query_id] or ""),
+            searched.get(query.query_id, []),
+        )
+        for query in queries
+    ]
+
+
+def _filters(run: RunTables) -> dict[str, str]:
+    """The filter of each question that has one, as a note after its text."""
+    fields = zip(run.questions["query_id"], metadata(run), strict=True)
+    return {query_id: f" (documents where {each[WHERE]})" for query_id, each in fields if WHERE in each}
 
 
 def _notes(run: RunTables, configuration: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostRange
-from workbench.analysis.parts import NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
+from workbench.analysis.parts import NEIGHBOURS, NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
 from workbench.core.formatting import listed, number, p_value, plural, signed, two_digits
 from workbench.report.model import Answer
 from workbench.report.text.verdict import CONDITION
@@ -16,7 +16,11 @@ from workbench.statistics.effects import EffectReading
 from workbench.statistics.intervals import ALPHA
 
 # Questions about the stages that a configuration can leave out.
-_QUESTIONS = {"rerank": "Is the reranker worth it?", "rewrite": "Is query rewriting worth it?"}
+_QUESTIONS = {
+    "rerank": "Is the reranker worth it?",
+    "rewrite": "Is query rewriting worth it?",
+    NEIGHBOURS: "Are neighbouring chunks worth it?",
+}
 # Of a question. The section has all others.
 _MOST_SENTENCES = 3
 _FEWEST_FOR_P95 = 20
@@ -63,7 +67,7 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
             text = f"{_subject(part)} is {part.verdict}: {size}{lower}, {_corrected(findings, part)}"
         case EffectReading.TOO_FEW:
             counts = f"{plural(row.difference.n, 'question')} about {plural(row.difference.clusters, 'document')}"
-            text = f"{counts} are too few for a claim about {_subject(part)}: {size}{lower}"
+            text = f"{counts} {'is' if row.difference.n == 1 else 'are'} too few for a claim about {_subject(part)}: {size}{lower}"
         case EffectReading.UNDECIDED if row.identical:
             text = f"{_subject(part)} changes {metric} on none of {plural(row.difference.n, 'question')}"
         case EffectReading.UNDECIDED:

@@ -114,6 +114,11 @@ def weakest(findings: Findings) -> tuple[str, str]:
     overall, part = first.means[str(findings.primary)], missed.weakest.mean
     value = f"{number(part.value)} {part.bounds()}"
     slice_text = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
+    if (overall.value - part.value) * (1 if findings.primary.higher_is_better else -1) <= 0:
+        return (
+            f"No slice is worse than all questions together, {number(overall.value)} by {findings.primary}; {slice_text} comes closest with {value}.",
+            "Among slices with at least 20 questions; the other questions are in smaller slices or have no such field.",
+        )
     return (
         f"{first.name} is weakest on {slice_text}: {findings.primary} {value}, against {number(overall.value)} on all.",
         "Among slices with at least 20 questions. With several slices, one is always lowest by chance alone.",

@@ -1,0 +1,101 @@
+"""A real server on the loopback that plays a provider: it answers well unless a test queues faults, and keeps what it was asked."""
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeVar
+
+import pytest
+
+
+class Loopback(ThreadingHTTPServer):
+    """Answers well unless `faults` (one a request, the last for ever with `lasting`) say otherwise.
+
+    A fault is a mapping: `hang`, or `status` with `message` and `headers`, or what a server of its own knows.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, handler: "type[LoopbackHandler]") -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        self.asked: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.faults: list[dict[str, Any]] = []
+        self.lasting = False
+        self.closing = threading.Event()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        # A client that did not wait for a hanging answer is what some tests are about.
+        if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
+            super().handle_error(request, client_address)
+
+    @property
+    def host(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def fault(self) -> dict[str, Any]:
+        return (self.faults[0] if self.lasting else self.faults.pop(0)) if self.faults else {}
+
+
+class LoopbackHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Loopback
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append(body)
+        self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
+        fault = self.server.fault()
+        if fault.get("hang"):
+            self.server.closing.wait(30)
+        if fault.get("status"):
+            self.reply(fault["status"], self.error(fault.get("message", "broken")), fault.get("headers"))
+        elif "raw" in fault:
+            self.send(200, fault["raw"], fault.get("headers"))
+        else:
+            self.reply(200, self.answer(body, fault))
+
+    def answer(self, body: dict[str, Any], fault: dict[str, Any]) -> Any:
+        """Return the answer to a good request."""
+        raise NotImplementedError
+
+    def error(self, message: str) -> Any:
+        """Return the body of an error."""
+        return {"message": message}
+
+    def reply(self, status: int, answer: Any, headers: dict[str, str] | None = None) -> None:
+        self.send(status, json.dumps(answer).encode(), headers)
+
+    def send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+
+Server = TypeVar("Server", bound=Loopback)
+_VARIABLES = "RERANK_API_KEY OPENAI_API_KEY OPENAI_BASE_URL OLLAMA_HOST HTTP_PROXY http_proxy ALL_PROXY all_proxy"
+
+
+def serving(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Server]) -> Iterator[Callable[[], Server]]:
+    """Yield a function that starts a server, in an environment without keys and proxies; close all servers at the end."""
+    for name in _VARIABLES.split():
+        monkeypatch.delenv(name, raising=False)
+    running: list[Server] = []
+
+    def start() -> Server:
+        running.append(make())
+        threading.Thread(target=running[-1].serve_forever, args=(0.05,), daemon=True).start()
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.closing.set()
+        server.shutdown()
+        server.server_close()
