@@ -67,6 +67,17 @@ def finished(tmp_path_factory: pytest.TempPathFactory, like_embeddings: Callable
     return folder
 
 
+def test_no_memory_of_the_process_is_in_the_files(folder: Path, tmp_path: Path, like_embeddings: Callable, run_python: Callable) -> None:
+    np.save(tmp_path / "vectors.npy", like_embeddings(20))
+    # The C library fills what it allocates with this byte, as memory that was used before has other content, such as keys.
+    assert run_python(BUILD, folder, tmp_path / "vectors.npy", env={"MALLOC_PERTURB_": "90"}).strip() == "True"
+    (graph,) = folder.glob("*/data_level0.bin")
+    assert graph.stat().st_size > 0
+    assert not any(graph.read_bytes())
+    assert not any(graph.with_name("length.bin").read_bytes())
+    assert finds(folder, like_embeddings(20), chunks(20))
+
+
 @pytest.fixture
 def built(folder: Path, finished: Path) -> Path:
     """A finished index that a test may damage."""

@@ -7,6 +7,7 @@ Chroma trusts its files, so an index is checked before it is searched, and rebui
 import os
 import shutil
 import sqlite3
+import struct
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -32,6 +33,8 @@ SPACE = "cosine"
 # The beginning of a copy's name, before the process, by which doctor finds the copies of killed processes.
 COPY = "workbench-index-"
 _DATABASE, _GRAPH = "chroma.sqlite3", "index_metadata.pickle"
+# In hnswlib's header, four numbers follow the format's version: an offset, the room for rows, the rows, and the bytes of a row.
+_HEADER_START, _LENGTH_BYTES = 4, 4
 _SELF_RECALL = 0.95
 _AUDITED = 200
 # Ids to request from Chroma at once.
@@ -87,6 +90,7 @@ def _build(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     try:
         _fill(aside, chunks, vectors)
+        _clear_unused(aside)
         _describe(aside, folder.name, chunks, vectors)
         if folder.is_symlink():
             folder.unlink()
@@ -96,6 +100,18 @@ def _build(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         sync(folder.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _clear_unused(folder: Path) -> None:
+    """Overwrite the rows of the graph's files that have no vector. hnswlib fills them with memory of this process, which can contain keys."""
+    for header in folder.glob("*/header.bin"):
+        _, _, rows, row_bytes = struct.unpack_from("<4Q", header.read_bytes(), _HEADER_START)
+        for name, size in (("data_level0.bin", row_bytes), ("length.bin", _LENGTH_BYTES)):
+            path = header.with_name(name)
+            whole = path.stat().st_size
+            os.truncate(path, min(whole, rows * size))
+            # A file that is extended gets zeros.
+            os.truncate(path, whole)
 
 
 def _describe(folder: Path, key: str, chunks: Sequence[Chunk], vectors: Vectors) -> None:
