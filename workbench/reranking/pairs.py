@@ -79,9 +79,14 @@ class PairReranker(Reranker):
     def _checked(self, scores: Floats, pairs: Sequence[Pair]) -> Floats:
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != (len(pairs),):
-            raise RunError(f"rerank {self.kind!r} gave scores of the shape {scores.shape} for {len(pairs)} pairs", "choose another model")
+            raise RunError(
+                f"rerank {self.kind!r} gave scores of the shape {scores.shape} for {len(pairs)} pairs",
+                "correct its scores, or choose another model",
+            )
         # NaN is not below the largest either.
         if len(strange := np.flatnonzero(~(np.abs(scores) < LARGEST))):
             text = excerpt(pairs[int(strange[0])][1])
-            raise RunError(f"rerank {self.kind!r} gave the score {scores[strange[0]]} for {text!r}", "choose another model")
+            raise RunError(
+                f"rerank {self.kind!r} gave the score {scores[strange[0]]} for {text!r}", "correct its scores, or choose another model"
+            )
         return scores

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.core import batching
+from workbench.core.formatting import plural
+from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth, enough, joined, long_table
 from workbench.retrieval.rank import NO_KEY, Bools, Floats, order_keys, rounded, top
@@ -19,7 +21,20 @@ ScoreBlock = Callable[[int, int], Floats]
 def rank_all(score: ScoreBlock, queries: int, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:
     """Rank every matching chunk for each query, in blocks of queries. `single` stays None."""
     parts = batching.blocks(queries, batching.rows(_BYTES_A_SCORE * len(corpus.doc)))
-    return joined([_block(part.start, score(part.start, part.stop), corpus, depth, k) for part in parts])
+    scored = ((part, _checked(score(part.start, part.stop), (part.stop - part.start, len(corpus.doc)))) for part in parts)
+    return joined([_block(part.start, scores, corpus, depth, k) for part, scores in scored])
+
+
+def _checked(scores: Floats, shape: tuple[int, int]) -> Floats:
+    """Return the scores. Raises RunError for an array of another shape, and for NaN and +inf, which would count as chunks that do not match."""
+    if not isinstance(scores, np.ndarray) or scores.shape != shape or not np.issubdtype(scores.dtype, np.number):
+        found = f"{scores.dtype} of the shape {scores.shape}" if isinstance(scores, np.ndarray) else f"a {type(scores).__name__}"
+        what = f"the retriever's scores of {plural(shape[0], 'query', 'queries')} for {plural(shape[1], 'chunk')} are {found}"
+        raise RunError(what, f"return numbers of the shape {shape}")
+    if np.isnan(scores).any() or (scores == np.inf).any():
+        what = f"the retriever gave a chunk the score {'NaN' if np.isnan(scores).any() else 'inf'}"
+        raise RunError(what, "return a number, or -inf for a chunk that does not match")
+    return scores
 
 
 def _block(first: int, scored: Floats, corpus: Corpus, depth: SearchDepth, k: int) -> Ranking:

@@ -19,11 +19,11 @@ from workbench.testing.settings import SETTING_LAWS, variants
 from workbench.testing.small_corpus import QUERIES, TEXTS, vectors_of
 
 _TEXTS = [text for texts in TEXTS for text in texts]
-# The first three queries, and one that matches nothing.
-_QUERIES = (*QUERIES[:3], QUERIES[-2])
-# Five candidates for each query, some of them those of another query, a text twice, and one longer than most windows.
+# The first three queries, one that matches nothing, and one without a word.
+_QUERIES = (*QUERIES[:3], QUERIES[-2], "???")
+# Five candidates for each query, some of them those of another query, a text twice, one without a word, and one longer than most windows.
 _POOLS = [_TEXTS[3 * number : 3 * number + 5] for number in range(len(_QUERIES))]
-_POOLS[0] = [*_POOLS[0], _POOLS[0][0], "harbour " * 600]
+_POOLS[0] = [*_POOLS[0], _POOLS[0][0], "- - -", "harbour " * 600]
 _TOLERANCE = 1e-5
 
 

@@ -1,0 +1,43 @@
+"""Scores that a retriever of another package may give: each mistake is one line, and none counts as a chunk that does not match."""
+
+import numpy as np
+import pytest
+
+from workbench.errors import RunError
+from workbench.retrieval.base import SearchDepth
+from workbench.retrieval.exhaustive import rank_all
+from workbench.testing.small_corpus import TEXTS, small_corpus
+
+CORPUS = small_corpus(tuple(range(len(TEXTS))), vectors=False)
+CHUNKS = len(CORPUS.doc)
+DEPTH = SearchDepth(10, 10, 10, 10)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_score_that_is_no_number_is_one_line(wrong: float) -> None:
+    scores = np.ones((2, CHUNKS))
+    scores[1, 3] = wrong
+    with pytest.raises(RunError, match=r"gave a chunk the score (NaN|inf); return a number, or -inf for a chunk that does not match"):
+        rank_all(lambda first, last: scores[first:last], 2, CORPUS, DEPTH, 5)
+
+
+@pytest.mark.parametrize(
+    ("scores", "found"),
+    [
+        (np.ones((CHUNKS, 2)), rf"float64 of the shape \({CHUNKS}, 2\)"),
+        (np.ones(CHUNKS), rf"float64 of the shape \({CHUNKS},\)"),
+        (np.full((2, CHUNKS), "high"), r"<U4 of the shape"),
+        ([[1.0] * CHUNKS] * 2, "a list"),
+    ],
+)
+def test_scores_of_another_shape_are_one_line(scores: object, found: str) -> None:
+    with pytest.raises(
+        RunError, match=rf"scores of 2 queries for {CHUNKS} chunks are {found}.*; return numbers of the shape \(2, {CHUNKS}\)"
+    ):
+        rank_all(lambda *_: scores, 2, CORPUS, DEPTH, 5)  # type: ignore[arg-type, return-value]  # wrong on purpose
+
+
+def test_a_chunk_with_minus_infinity_is_not_ranked() -> None:
+    scores = np.full((1, CHUNKS), -np.inf)
+    scores[0, 4] = 1.0
+    assert rank_all(lambda *_: scores, 1, CORPUS, DEPTH, 5).hits["chunk"].tolist() == [4]
