@@ -65,7 +65,7 @@ def nested(depth: int) -> dict[str, object]:
         ({"$or": {"year": 2024}}, "$or {'year': 2024}, not a list of filters"),
         ({"$or": [{"yaer": 2024}]}, "the unknown field 'yaer'"),
         ("year = 2024", "'year = 2024', not an object such as {'year': 2024}"),
-        ({}, "{}, not an object"),
+        ({}, "{}, which has no condition; leave it out to search all documents"),
         ({"year": {}}, "year {}, which has no condition"),
         (nested(30), "filters inside filters, more than 20 deep"),
     ],

@@ -37,8 +37,11 @@ def filter_faults(where: object, fields: Sequence[str], depth: int = 0) -> Itera
     if depth > _DEEPEST:
         yield f"filters inside filters, more than {_DEEPEST} deep"
         return
-    if not isinstance(where, Mapping) or not where:
+    if not isinstance(where, Mapping):
         yield f"{where!r}, not an object such as {{'year': 2024}}"
+        return
+    if not where:
+        yield "{}, which has no condition; leave it out to search all documents"
         return
     known = (*BUILT_IN, *fields)
     for field, wanted in where.items():
