@@ -190,6 +190,36 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """The condition of the context, its perturbation, and the repeat of a run. `str` returns `condition/perturbation#repeat`.
+
+    The perturbation of `counterfactual` is `before` or `after`, the place of the altered copy; that of `injection` is the family of the attack.
+    """
+
+    condition: str = "retrieved"
+    perturbation: str = ""
+    repeat: int = 0
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, [self.condition, self.perturbation])) + (f"#{self.repeat}" if self.repeat else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage of a context: a slice of a document, and the text that the generator reads.
+
+    The text differs from the slice only if something is `planted` in it: `counterfactual` or `injection`.
+    """
+
+    doc_id: str
+    start: int
+    end: int
+    text: str
+    title: str = ""
+    planted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TokenCut:
     """A cut after this many tokens of delivered text."""
 

@@ -12,7 +12,8 @@ from workbench.errors import InputError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.registry import STAGES
-from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Entries, Inputs, Node, Stage
+from workbench.records import Variant
 from workbench.storage.result_store import Entry
 
 

@@ -9,19 +9,11 @@ from workbench.embedding.base import Embedder, Role
 from workbench.errors import StoreError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
+from workbench.records import Variant
 from workbench.storage.result_store import Draft, Entry
 
 # Finished results by stage and part.
 Entries = Mapping[str, Mapping[str, Entry]]
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """The condition of the context, the perturbation of the question and the repeat of a run."""
-
-    condition: str = "retrieved"
-    perturbation: str = ""
-    repeat: int = 0
 
 
 @dataclass(frozen=True, slots=True)

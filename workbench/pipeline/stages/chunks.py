@@ -10,7 +10,8 @@ from workbench.models.tokenizers import BUDGET_VOCABULARY
 from workbench.pipeline.chunk_table import chunk_tables
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.records import Variant
 from workbench.storage.result_store import Draft
 
 

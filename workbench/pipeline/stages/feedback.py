@@ -8,8 +8,9 @@ from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES, original_queries, write_expanded
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.hits import corpus_of
+from workbench.records import Variant
 from workbench.rewriting.base import FeedbackRewriter
 from workbench.rewriting.feedback import expanded_queries
 from workbench.storage.result_store import Draft

@@ -9,7 +9,8 @@ from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import searched_queries
-from workbench.pipeline.stage import Entries, Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Entries, Inputs, Node, Stage
+from workbench.records import Variant
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index, folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL

@@ -7,8 +7,9 @@ import numpy as np
 from workbench.context.neighbours import with_neighbours
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Inputs, Stage, Variant
+from workbench.pipeline.stage import Inputs, Stage
 from workbench.pipeline.stages.reranked import final_hits
+from workbench.records import Variant
 from workbench.storage.result_store import Draft
 
 

@@ -6,8 +6,9 @@ from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import original_queries
-from workbench.pipeline.stage import Entries, Inputs, Stage, Variant
+from workbench.pipeline.stage import Entries, Inputs, Stage
 from workbench.pipeline.stages.hits import corpus_of
+from workbench.records import Variant
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.reranked import reranked
 from workbench.storage.result_store import Draft, Entry

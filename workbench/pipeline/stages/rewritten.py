@@ -14,8 +14,9 @@ from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES
-from workbench.pipeline.stage import Inputs, Node, Stage, Variant
+from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
+from workbench.records import Variant
 from workbench.rewriting.base import RewrittenText, TextRewriter
 from workbench.storage.result_store import Draft
 

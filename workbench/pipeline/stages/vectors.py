@@ -15,7 +15,8 @@ from workbench.errors import RunError
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
-from workbench.pipeline.stage import Entries, Inputs, Stage, Variant
+from workbench.pipeline.stage import Entries, Inputs, Stage
+from workbench.records import Variant
 from workbench.storage.result_store import Draft
 
 

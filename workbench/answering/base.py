@@ -1,0 +1,90 @@
+"""The base of generators: a question and the passages of its context become an answer."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from workbench.core.component import Component
+from workbench.records import Passage, Query, Variant
+
+if TYPE_CHECKING:
+    from workbench.storage.vector_cache import VectorCache
+    from workbench.llm.session import CallResources
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """A question with the passages of its context, best placed first, in a variant of the run."""
+
+    query: Query
+    passages: Sequence[Passage]
+    variant: Variant
+
+
+@dataclass(frozen=True)
+class GeneratedAnswer:
+    """An answer, or the `error` that is the reason why there is none.
+
+    `citations` are the numbers of the cited passages, from 0. `confidence` is between 0 and 1, None if the generator reports none. `refused` is
+    the generator's own decision not to answer, None if only the text shows it. `correct` is the label of a recorded answer. Tokens and cost
+    are those of the model, also if the reply came from the cache.
+    """
+
+    text: str = ""
+    citations: tuple[int, ...] = ()
+    confidence: float | None = None
+    refused: bool | None = None
+    error: str = ""
+    correct: bool | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    model: str = ""
+    seconds: float = 0.0
+    cached: bool = False
+
+
+@dataclass(frozen=True)
+class AnswerResources:
+    """What generators share in a run: the cache of vectors, and the cache and budget of calls."""
+
+    vectors: "VectorCache"
+    calls: "CallResources"
+
+
+class Generator(Component, ABC):
+    """Answers questions from contexts. Raise `version` when equal requests begin to get other answers."""
+
+    stage: ClassVar[str] = "answering"
+    version: ClassVar[int] = 1
+    # Whether answers are copied from the context, so that they can neither be unfaithful nor obey it.
+    verbatim: ClassVar[bool] = False
+    # Whether repeats can differ, and calls cost time or money.
+    calls_model: ClassVar[bool] = False
+
+    def check(self) -> None:
+        """Raise InputError if a file or a package that the settings need is missing. Loads no model and makes no request."""
+
+    def identity(self) -> Any:
+        """Return everything that determines an answer besides the request, as canonical JSON."""
+        return {"version": self.version, **self.model_dump(mode="json")}
+
+    @property
+    def vocabulary(self) -> str:
+        """Return the vocabulary that counts the tokens of a context: `cl100k`, a model, or that of `@2000t`."""
+        from workbench.models.tokenizers import BUDGET_VOCABULARY
+
+        return BUDGET_VOCABULARY
+
+    def overhead(self, question: str) -> int:
+        """Return the tokens of everything besides the passages: system prompt, template and question. 0 if the generator has no prompt."""
+        return 0
+
+    def passage_overhead(self, number: int) -> int:
+        """Return the tokens that the prompt adds around the passage with a number, from 1."""
+        return 0
+
+    @abstractmethod
+    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
+        """Yield the answer of each request with its place, in any order, each once. A failed call is an answer with an `error`."""

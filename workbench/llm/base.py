@@ -1,0 +1,60 @@
+"""A call of a chat model, and its outcome."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class ChatCall:
+    """A request to a chat model. A parameter that is None is not sent.
+
+    `schema` is a JSON schema that the reply must fit. `top_logprobs` asks for the log-probabilities of the first token's alternatives.
+    Equal calls with another `repeat` are made again.
+    """
+
+    messages: Sequence[Message]
+    max_tokens: int
+    temperature: float | None = None
+    seed: int | None = None
+    schema: Mapping[str, Any] | None = None
+    top_logprobs: int | None = None
+    repeat: int = 0
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A complete reply of a model.
+
+    `finish_reason` is `stop` or `length`. Tokens are those that the server counted, None if it did not. `cost` is in the currency of the
+    client's prices, None without prices. `logprobs` has the log-probability of each alternative of the first token, None if the server sent
+    none. `dropped` names the parameters that the model does not know. `seconds` is the time of the successful try; `cached` says whether
+    the reply came from the cache.
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    model: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    logprobs: Mapping[str, float] | None = None
+    dropped: tuple[str, ...] = field(default=())
+    seconds: float = 0.0
+    cached: bool = False
+
+
+@dataclass(frozen=True)
+class CallFailure:
+    """Why a call has no usable reply, in one line. `kind` is what failures are counted by."""
+
+    reason: str
+    kind: Literal["server", "timeout", "reply", "refusal", "window", "budget", "key", "request"] = "server"
