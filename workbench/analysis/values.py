@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.results.run_tables import RunTables, retrieved_values
 from workbench.statistics.clusters import Clusters, query_slices, weighted
 
 # Fewer are not conclusive.
@@ -83,8 +83,7 @@ def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
 
 @lru_cache(maxsize=4)
 def _values(run: RunTables) -> dict[tuple[str, str], Floats]:
-    table = run.queries
-    table = table[(table["condition"] == RETRIEVED) & (table["variant"] == "") & (table["repeat"] == 0)]
+    table = retrieved_values(run.queries)
     query, value = places(run, table["query_id"]), table["value"].to_numpy(np.float64)
     codes, names = pd.factorize(pd.MultiIndex.from_frame(table[["configuration", "metric"]]))
     cube = np.full((len(names), len(run.questions)), np.nan)

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.embedding.registry import chunk_encoder
+from workbench.execution.answering.answers_table import answer_timings, answers_table
 from workbench.execution.result import Result
 from workbench.metrics.coverage import Union
 from workbench.metrics.delivery import delivered_ends
@@ -160,6 +161,7 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
         timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
         timings |= {"index_bytes": searches["index_bytes"]}
+    timings |= answer_timings(result)
     if searches["overlap"] is not None:
         timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
@@ -248,6 +250,8 @@ def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
         "delivered_chunks": len(delivered) / answered,
         "unfilled_queries": float((by_query < (budget or 0)).mean()),
         "k_tokens": result.k_tokens,
+        "answering": configuration.answering.kind if configuration.answering else None,
+        "budget": configuration.context.budget if configuration.context else None,
     }
 
 
@@ -263,4 +267,5 @@ CONFIGURATION_TABLES: Mapping[str, Callable[[RunContext, Result], pd.DataFrame]]
     "chunk_faults": chunk_faults_table,
     "chunk_lengths": chunk_lengths_table,
     "rewrites": rewrites_table,
+    "answers": answers_table,
 }

@@ -219,6 +219,15 @@ class RunTables:
         return table[table["configuration"] == configuration].reset_index(drop=True)
 
 
+def retrieved_values(queries: pd.DataFrame) -> pd.DataFrame:
+    """Return configuration, metric, query_id, value of the condition `retrieved`, the mean over repeats if there are several."""
+    rows = queries[(queries["condition"] == RETRIEVED) & (queries["variant"] == "")]
+    columns = ["configuration", "metric", "query_id", "value"]
+    if rows.empty or rows["repeat"].max() == 0:
+        return rows[columns]
+    return rows[columns].groupby(columns[:3], sort=False, as_index=False)["value"].mean()
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run. Raises OSError or ValueError if it cannot be read."""
     manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
