@@ -32,7 +32,7 @@ _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
 class Measure:
     """A metric in a run's manifest. `str` returns its name with its cut, such as `recall@5`.
 
-    `family` is the unit it counts: documents, hits, chunks, spans or other. `k` and `tokens` are its cut. `bounded_by_k`: whether it reads
+    `family` is the unit it counts: documents, hits, chunks, spans, answers or other. `k` and `tokens` are its cut. `bounded_by_k`: whether it reads
     k delivered chunks. A metric that is not `higher_is_better` counts faults. The values of a `proportion` are in [0, 1].
     """
 
