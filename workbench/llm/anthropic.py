@@ -35,11 +35,18 @@ class AnthropicClient(ServedClient, KeyedModel):
         """Return `base_url`, or ANTHROPIC_BASE_URL, or Anthropic's address, without `/v1`."""
         return (self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_ADDRESS).rstrip("/").removesuffix("/v1")
 
+    @property
+    def billed(self) -> bool:
+        """Return whether the server is on another machine."""
+        return not self.local
+
     def _open(self, http: "AsyncClient") -> Post:
         import anthropic
         from httpx2 import Response
 
-        client = anthropic.AsyncAnthropic(base_url=self.address, api_key=self._key() or "none", timeout=None, max_retries=0, http_client=http)
+        client = anthropic.AsyncAnthropic(
+            base_url=self.address, api_key=self._key() or "none", timeout=None, max_retries=0, http_client=http
+        )
 
         async def post(body: Mapping[str, Any]) -> "Response":
             try:

@@ -33,6 +33,11 @@ class OpenAIClient(ServedClient, KeyedModel):
         """Return `base_url`, or OPENAI_BASE_URL, or OpenAI's address."""
         return (self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_ADDRESS).rstrip("/")
 
+    @property
+    def billed(self) -> bool:
+        """Return whether the server is on another machine."""
+        return not self.local
+
     def _open(self, http: "AsyncClient") -> Post:
         import openai
         from httpx2 import Response

@@ -49,7 +49,7 @@ class _Connection:
 _connections: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[ServedClient, _Connection]]" = WeakKeyDictionary()
 
 
-class ServedClient(ChatClient, ServedModel, ABC):
+class ServedClient(ServedModel, ChatClient, ABC):
     """A chat model on a server. A call has `retries` + 1 tries, each with `timeout` seconds in total, so that no reply can drip for hours.
 
     A parameter that the model refuses is left out of later calls and named in `Reply.dropped`.
@@ -63,6 +63,11 @@ class ServedClient(ChatClient, ServedModel, ABC):
     unsupported: ClassVar[frozenset[str]] = frozenset()
 
     timeout: float = Field(default=120, gt=0, le=3600, description="Seconds that a try may take in total.")
+
+    @property
+    def longest_call(self) -> float:
+        """Return the seconds that all tries and the waits between them take at most."""
+        return (self.retries + 1) * (self.timeout + 1.1 * LONGEST_WAIT)
 
     @abstractmethod
     def _open(self, http: "AsyncClient") -> Post:
