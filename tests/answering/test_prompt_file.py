@@ -38,11 +38,11 @@ def test_a_file_without_headings_is_the_message_of_the_user(prompt_file) -> None
     assert [message.role for message in prompt.messages("why?", PASSAGES)] == ["user"]
 
 
-def test_retrieval_that_found_nothing_is_named(prompt_file) -> None:
+def test_retrieval_that_found_nothing_is_named() -> None:
     assert "(no passages)" in prompt_of("cited-1").messages("why?", [])[1].content
 
 
-def test_a_placeholder_in_a_question_or_passage_stays_as_it_is(prompt_file) -> None:
+def test_a_placeholder_in_a_question_or_passage_stays_as_it_is() -> None:
     content = prompt_of("cited-1").messages("what is {passages}?", [Passage("d", 0, 9, "a {question}")])[1].content
     assert "Question: what is {passages}?" in content
     assert "a {question}" in content
@@ -63,10 +63,19 @@ def test_every_prompt_of_the_package_is_valid_and_its_refusals_are_recognised() 
     [
         ("Question: {question}", r"\[user\] contains \{passages\} 0 times; write it once"),
         ("{passages} {question} {question}", r"\[user\] contains \{question\} 2 times; write it once"),
-        ("{passages} {qestion}", r"\[user\] contains \{qestion\} \(did you mean 'question'\?\); this part has only \{passages\} and \{question\}"),
+        (
+            "{passages} {qestion}",
+            r"\[user\] contains \{qestion\} \(did you mean 'question'\?\); this part has only \{passages\} and \{question\}",
+        ),
         ("[system]\n{question}\n[user]\n{passages} {question}", r"\[system\] contains \{question\}; this part has no placeholders"),
-        ("[user]\n{passages} {question}\n[closed book]\n{passages}", r"\[closed book\] contains \{passages\}.*; this part has only \{question\}"),
-        ("[user]\n{passages} {question}\n[closed bok]\n", r"has the heading \[closed bok\] \(did you mean 'closed book'\?\); headings are \[system\]"),
+        (
+            "[user]\n{passages} {question}\n[closed book]\n{passages}",
+            r"\[closed book\] contains \{passages\}.*; this part has only \{question\}",
+        ),
+        (
+            "[user]\n{passages} {question}\n[closed bok]\n",
+            r"has the heading \[closed bok\] \(did you mean 'closed book'\?\); headings are \[system\]",
+        ),
         ("[system]\na", r"has no heading \[user\]; headings are"),
         ("[user]\na\n[user]\nb", r"has the heading \[user\] more than once"),
         ("a\n[user]\n{passages} {question}", r"has text before its first heading; put it below"),
@@ -82,7 +91,9 @@ def test_a_bad_prompt_is_one_line(prompt_file, text: str | bytes, says: str) -> 
 
 @pytest.mark.parametrize("name", ["cited1", "nowhere/mine.txt"])
 def test_a_prompt_that_does_not_exist_is_one_line(name: str) -> None:
-    with pytest.raises(InputError, match=rf"the prompt '{name}' is neither a file .*; write the path of a file or one of cited-1, guarded-1"):
+    with pytest.raises(
+        InputError, match=rf"the prompt '{name}' is neither a file .*; write the path of a file or one of cited-1, guarded-1"
+    ):
         prompt_of(name)
 
 

@@ -105,7 +105,9 @@ class Peeking(First):
 
 class Detector(First):
     def one(self, request):
-        return replace(super().one(request), citations=() if any(passage.planted for passage in request.passages) else (0,) * bool(request.passages))
+        return replace(
+            super().one(request), citations=() if any(passage.planted for passage in request.passages) else (0,) * bool(request.passages)
+        )
 
 
 class Fractional(First):

@@ -9,8 +9,8 @@ from workbench.core.component import Component
 from workbench.records import Passage, Query, Variant
 
 if TYPE_CHECKING:
-    from workbench.storage.vector_cache import VectorCache
     from workbench.llm.session import CallResources
+    from workbench.storage.vector_cache import VectorCache
 
 
 @dataclass(frozen=True)
