@@ -51,9 +51,8 @@ class PromptedGenerator(Generator):
 
     def overhead(self, question: str) -> int:
         """Return the tokens of the prompt with a question and no passage."""
-        prompt = self._prompt()
-        texts = [text for text in (prompt.system, prompt.user.replace("{passages}", ""), question) if text]
-        return sum(count(text, self.vocabulary) for text in texts) + 2 * _MESSAGE_TOKENS
+        messages = self._prompt().messages(question, ())
+        return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)
 
     def passage_overhead(self, number: int) -> int:
         """Return the tokens of a passage's number and fences."""
@@ -63,7 +62,9 @@ class PromptedGenerator(Generator):
         """Return the call that answers a request."""
         repeat = request.variant.repeat
         seed = None if self.seed is None else self.seed + repeat
-        messages = self._prompt().messages(request.query.text, request.passages)
+        prompt, question = self._prompt(), request.query.text
+        closed_book = request.variant.condition == "none"
+        messages = prompt.closed_book_messages(question) if closed_book else prompt.messages(question, request.passages)
         return ChatCall(messages, self.max_tokens, self.temperature, seed, repeat=repeat)
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
