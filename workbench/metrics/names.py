@@ -104,7 +104,7 @@ class Metric:
 
     @property
     def of_answers(self) -> bool:
-        """Return whether the metric reads answers rather than rankings."""
+        """Whether it reads answers, not rankings."""
         return self.family == "answers"
 
     @property
