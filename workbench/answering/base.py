@@ -9,8 +9,8 @@ from workbench.core.component import Component
 from workbench.records import Passage, Query, Variant
 
 if TYPE_CHECKING:
-    from workbench.storage.vector_cache import VectorCache
     from workbench.llm.session import CallResources
+    from workbench.storage.vector_cache import VectorCache
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,16 @@ class Generator(Component, ABC):
     def passage_overhead(self, number: int) -> int:
         """Return the tokens that the prompt adds around the passage with a number, from 1."""
         return 0
+
+    @property
+    def most_output_tokens(self) -> int:
+        """Return the most tokens of an answer of a model, 0 without a model."""
+        return 0
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """Return the prices of a million tokens of prompts and of answers, None if they are not known."""
+        return None
 
     @abstractmethod
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:

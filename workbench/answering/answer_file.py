@@ -1,0 +1,124 @@
+"""Read a file of recorded answers: one line for each mistake."""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.core.display import excerpt
+from workbench.core.formatting import meant
+from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.lines import json_kind, json_lines
+from workbench.errors import InputError
+
+# Keys that describe an answer for people and other programs, as in the handbook.
+_DESCRIPTIONS = ("answer_id", "evidence_complete", "passages", "behaviour", "appropriate", "fault", "claims")
+# How the handbook calls an answer that does not answer.
+_REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class RecordedAnswer:
+    """A line of a file of answers. `query_id`, `query` or both name the question; an empty `variant` means every perturbation."""
+
+    where: str
+    query_id: str | None
+    query: str | None
+    condition: str
+    variant: str
+    text: str
+    citations: tuple[int, ...]
+    confidence: float | None
+    refused: bool | None
+    correct: bool | None
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Return how a request finds the answer: the kind of name, the name, condition and perturbation."""
+        named = ("query_id", self.query_id) if self.query_id is not None else ("query", str(self.query))
+        return (*named, self.condition, self.variant)
+
+
+@functools.lru_cache(maxsize=16)
+def read_answers(path: str, _state: tuple[int, int]) -> tuple[RecordedAnswer, ...]:
+    """Read a file again whenever its time or size changes. Raises InputError for the first bad line, or for a file without answers."""
+    draft, answers = DatasetDraft("answers"), dict[tuple[str, ...], RecordedAnswer]()
+    for row, where in json_lines(Path(path), draft):
+        if fault := _fault(row):
+            draft.fault(where, fault)
+            continue
+        answer = _answer(row, where)
+        if earlier := answers.get(answer.key):
+            again = f"the {answer.key[0]} {excerpt(answer.key[1])!r} under {answer.condition!r}"
+            draft.fault(where, f"answers {again} again, as {earlier.where} does; remove one of them")
+        answers.setdefault(answer.key, answer)
+    if draft.faults:
+        more = f" ({len(draft.faults) - 1} more)" if draft.faults[1:] else ""
+        raise InputError(f"{draft.faults[0]}{more}")
+    if not answers:
+        raise InputError(f"{path} has no answer", f"write one on each line, for example {_EXAMPLE}")
+    return tuple(answers.values())
+
+
+def _answer(row: Mapping[str, Any], where: str) -> RecordedAnswer:
+    return RecordedAnswer(
+        where,
+        row.get("query_id"),
+        row.get("query"),
+        row.get("condition", "retrieved"),
+        row.get("variant", ""),
+        row["answer"],
+        tuple(dict.fromkeys(row.get("citations", ()))),
+        row.get("confidence"),
+        row.get("refused", row["behaviour"] == _REFUSED if "behaviour" in row else None),
+        row.get("correct"),
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_verdict(value: object) -> bool:
+    return value is None or isinstance(value, bool)
+
+
+def _is_share(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1)
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in value)
+
+
+# How a value is checked, and what to write instead.
+_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
+    **dict.fromkeys(("query_id", "query", "answer", "condition"), (_is_text, "a text")),
+    "variant": (lambda value: isinstance(value, str), "a text"),
+    "citations": (_are_numbers, "the numbers of passages from 0, such as [0, 2]"),
+    "confidence": (_is_share, "a number between 0 and 1"),
+    **dict.fromkeys(("refused", "correct"), (_is_verdict, "true, false or null")),
+}
+_KEYS = (*_CHECKS, *_DESCRIPTIONS)
+
+
+def _fault(row: Mapping[str, Any]) -> str:
+    """Return why a line is no answer, and the fix, or an empty text."""
+    for key, value in row.items():
+        if key not in _KEYS:
+            return f"has the key {key!r}{meant(key, _KEYS)}; an answer has {', '.join(_CHECKS)}"
+        if key in _CHECKS and not _CHECKS[key][0](value):
+            return f"has {_shown(value)} as {key}; write {_CHECKS[key][1]}"
+    if "query_id" not in row and "query" not in row:
+        return f"names no question; write its id as query_id or its text as query, for example {_EXAMPLE}"
+    return "" if "answer" in row else f"has no answer; write for example {_EXAMPLE}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str) and not value.strip():
+        return "a blank text"
+    return json_kind(value) if isinstance(value, list | dict) or value is None else repr(value)
+
+
+_EXAMPLE = '{"query_id": "q1", "answer": "a text"}'

@@ -1,0 +1,20 @@
+"""Sentences of a passage that can be quoted as an answer."""
+
+import re
+
+from workbench.chunking.text.sentences import partition, sentences
+
+# A row of a table and an item of a list are units, and a heading ends the paragraph before it.
+_UNIT = re.compile(r"^[^\S\n]*(?:\||[-*+•][^\S\n]|\d+[.)][^\S\n]|#+[^\S\n])", re.MULTILINE)
+# The line after a heading or a table's last row begins another unit.
+_LINE = re.compile(r"^[^\S\n]*(?:#+[^\S\n]|\|)[^\n]*\n", re.MULTILINE)
+_HEADING = re.compile(r"#+\s")
+_WORD = re.compile(r"\w")
+
+
+def quotations(text: str) -> list[str]:
+    """Return the sentences, list items and table rows of a text as they are written, without headings and texts without a word."""
+    starts = {start for start, _ in sentences(text)}
+    starts |= {match.start() for match in _UNIT.finditer(text)} | {match.end() for match in _LINE.finditer(text)}
+    units = (text[start:end] for start, end in partition(text, sorted(starts)))
+    return [unit for unit in units if _WORD.search(unit) and not _HEADING.match(unit)]

@@ -1,0 +1,67 @@
+"""Answers that another program has written to a file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from workbench.answering.answer_file import RecordedAnswer, read_answers
+from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.core.fingerprint import file_digest
+from workbench.errors import InputError
+from workbench.records import Query
+
+
+class RecordedGenerator(Generator):
+    """Answers from a JSON Lines file, written by any program.
+
+    Each line has the `query_id` of a question or its text as `query`, and the `answer`. `condition` is the condition of the context with which
+    it was answered (default `retrieved`), `variant` the perturbation; a line without `variant` answers under all perturbations of its
+    condition. Optional are `citations` (numbers of passages, from 0), `confidence` (0 to 1), `refused` and `correct` (true or false).
+    The recorded answers of the handbook are read as they are.
+    """
+
+    kind: Literal["recorded"] = "recorded"
+    path: str = Field(min_length=1, description="The file of answers, JSON Lines.")
+
+    def check(self) -> None:
+        """Raise InputError if the file is missing, or for its first line that is no answer."""
+        self._answers()
+
+    def identity(self) -> dict[str, Any]:
+        """Return the hash of the file's content. Its path does not matter."""
+        self.check()
+        return {"kind": self.kind, "version": self.version, "content": file_digest(Path(self.path), "blake2b")}
+
+    def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
+        """Yield the answers in the order of the requests. A question that the file does not answer under a condition has an error."""
+        answers = {answer.key: answer for answer in self._answers()}
+        for place, request in enumerate(requests):
+            yield place, _answer(request, answers)
+
+    def _answers(self) -> tuple[RecordedAnswer, ...]:
+        try:
+            state = Path(self.path).stat()
+        except OSError as error:
+            raise InputError(f"answering 'recorded': {self.path} cannot be read ({error.strerror})", "correct path") from None
+        return read_answers(self.path, (state.st_mtime_ns, state.st_size))
+
+
+def _answer(request: AnswerRequest, answers: Mapping[tuple[str, ...], RecordedAnswer]) -> GeneratedAnswer:
+    """Return the recorded answer to a request: that of the question's id before that of its text, that of the perturbation before any."""
+    for key in _keys(request):
+        if (recorded := answers.get(key)) is None:
+            continue
+        if recorded.query is not None and recorded.query != request.query.text:
+            return GeneratedAnswer(error="the recorded answer is to an earlier wording of the question")
+        cited = tuple(number for number in recorded.citations if number < len(request.passages))
+        return GeneratedAnswer(recorded.text, cited, recorded.confidence, recorded.refused, correct=recorded.correct)
+    return GeneratedAnswer(error="no recorded answer")
+
+
+def _keys(request: AnswerRequest) -> Iterator[tuple[str, ...]]:
+    query: Query = request.query
+    for named in (("query_id", query.query_id), ("query", query.text)):
+        for perturbation in dict.fromkeys([request.variant.perturbation, ""]):
+            yield (*named, request.variant.condition, perturbation)
