@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from workbench.errors import StoreError
-from workbench.storage.vector_cache import VectorCache, sqlite_errors
-from workbench.storage.vector_check import check_vectors
+from workbench.storage.cache_check import check_cache
+from workbench.storage.sqlite_cache import sqlite_errors
+from workbench.storage.vector_cache import VECTORS, VectorCache
 
 PAGE, SECTOR = 4_096, 512
 
@@ -88,14 +89,14 @@ def test_every_vector_whose_bytes_are_unchanged_survives_any_damage(rows: str, r
     for number, damaged in enumerate(damages(written.raw)):
         path = tmp_path / f"{number}.sqlite"
         path.write_bytes(damaged)
-        findings = list(check_vectors(path, repair=True))
+        findings = list(check_cache(path, VECTORS, repair=True))
         assert not [finding for finding in findings if finding.state == "stuck"], number
         found += bool(findings)
         kept = VectorCache(path).get(written.keys, written.dimension)
         assert not written.intact(damaged) - set(kept), number
         for key, vector in zip(written.keys, written.vectors, strict=True):
             assert key not in kept or (kept[key] == vector).all(), number
-        assert not list(check_vectors(path, repair=False)), number
+        assert not list(check_cache(path, VECTORS, repair=False)), number
     assert found > 30
 
 
@@ -112,7 +113,7 @@ def test_a_damaged_row_number_does_not_lose_other_rows_or_last_for_ever(inline: 
     damaged = replaced(inline.raw, cell + 2, rowid)
     path = tmp_path / "vectors.sqlite"
     path.write_bytes(damaged)
-    assert [finding.state for finding in check_vectors(path, repair=True)] == ["damage"]
+    assert [finding.state for finding in check_cache(path, VECTORS, repair=True)] == ["damage"]
     assert VectorCache(path).present(inline.keys) == inline.intact(damaged)
     assert len(inline.intact(damaged)) == 299
 
@@ -137,7 +138,7 @@ def test_a_sweep_that_finds_damage_names_the_doctor_who_repairs_it(
     path.write_bytes(damaged)
     with pytest.raises(StoreError, match=f"cannot be used \\({said}\\); run workbench doctor"):
         VectorCache(path).get(inline.keys)
-    (finding,) = check_vectors(path, repair=True)
+    (finding,) = check_cache(path, VECTORS, repair=True)
     assert finding.what.startswith(f"the vector cache {path} is damaged (")
     assert f"rebuilt with {len(inline.intact(damaged))} intact vectors" in finding.action
     assert set(VectorCache(path).get(inline.keys)) == inline.intact(damaged)
@@ -146,7 +147,7 @@ def test_a_sweep_that_finds_damage_names_the_doctor_who_repairs_it(
 def test_a_header_with_which_sqlite_refuses_to_write_is_damage(inline: Written, tmp_path: Path) -> None:
     path = tmp_path / "vectors.sqlite"
     path.write_bytes(replaced(inline.raw, 18, b"\x12"))
-    (finding,) = check_vectors(path, repair=True)
+    (finding,) = check_cache(path, VECTORS, repair=True)
     assert "is damaged (the file format in its header is unknown)" in finding.what
     VectorCache(path).put([b"another key     "], inline.vectors[:1])
     assert VectorCache(path).present(inline.keys) == set(inline.keys)
@@ -162,7 +163,7 @@ def test_vectors_are_kept_with_every_page_size_of_sqlite(inline: Written, tmp_pa
     raw = path.read_bytes()
     assert int.from_bytes(raw[16:18], "big") == (page if page < 65_536 else 1)
     path.write_bytes(replaced(raw, 100, b"\0"))
-    (finding,) = check_vectors(path, repair=True)
+    (finding,) = check_cache(path, VECTORS, repair=True)
     assert "rebuilt with 300 intact vectors" in finding.action
     assert set(VectorCache(path).get(inline.keys)) == set(inline.keys)
 
@@ -174,7 +175,7 @@ def test_vectors_that_only_the_log_of_a_killed_process_contains_are_kept(tmp_pat
         cache.put([b"2" * 16], np.ones((1, 384), "<f4"))
         path.write_bytes(replaced(cache.path.read_bytes(), 0, b"\xa5" * PAGE))
         (tmp_path / "vectors.sqlite-wal").write_bytes((tmp_path / "live.sqlite-wal").read_bytes())
-    (finding,) = check_vectors(path, repair=True)
+    (finding,) = check_cache(path, VECTORS, repair=True)
     assert "rebuilt with 2 intact vectors" in finding.action
     assert VectorCache(path).present([b"1" * 16, b"2" * 16]) == {b"1" * 16, b"2" * 16}
 
@@ -183,11 +184,11 @@ def test_vectors_that_only_the_log_of_a_killed_process_contains_are_kept(tmp_pat
 def test_a_file_that_is_not_damaged_is_never_to_be_deleted(tmp_path: Path, held: int) -> None:
     error = sqlite3.OperationalError("locked")
     error.sqlite_errorcode = held | 2 << 8  # type: ignore[misc]  # an extended code
-    with pytest.raises(StoreError, match="check that it can be written"), sqlite_errors(tmp_path):
+    with pytest.raises(StoreError, match="check that it can be written"), sqlite_errors(tmp_path, VECTORS):
         raise error
 
 
 def test_a_file_that_cannot_be_opened_is_left_alone(tmp_path: Path) -> None:
-    (finding,) = check_vectors(tmp_path, repair=True)
+    (finding,) = check_cache(tmp_path, VECTORS, repair=True)
     assert finding.state == "stuck"
     assert "cannot be used (unable to open database file)" in finding.what

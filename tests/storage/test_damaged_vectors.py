@@ -11,8 +11,8 @@ import pytest
 from workbench.embedding.embed import embed, text_keys
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import RunError, StoreError
-from workbench.storage.vector_cache import VERSION, VectorCache
-from workbench.storage.vector_rows import digest_of
+from workbench.storage.sqlite_cache import digest_of
+from workbench.storage.vector_cache import VECTORS, VectorCache
 
 TEXTS = [f"number {number} of many" for number in range(60)]
 
@@ -155,7 +155,7 @@ def test_vectors_of_an_earlier_version_are_not_believed(
 
 def test_a_cache_of_a_later_version_is_refused_by_name(cache: VectorCache) -> None:
     execute(cache, "PRAGMA user_version = 7")
-    with pytest.raises(StoreError, match=rf"has version 7, and this Workbench uses version {VERSION}; update Workbench"):
+    with pytest.raises(StoreError, match=rf"has version 7, and this Workbench uses version {VECTORS.version}; update Workbench"):
         VectorCache(cache.path)
     assert execute(cache, "SELECT count(*) FROM checked_vectors") == [(60,)]
 

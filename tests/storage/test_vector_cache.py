@@ -125,7 +125,7 @@ def test_a_damaged_file_is_one_line_with_the_fix_which_works(cache: VectorCache)
             use()
         (line,) = caught.value.lines
         assert line.startswith(f"the vector cache {cache.path} cannot be used (file is not a database)")
-        assert line.endswith("delete it and run again to recompute its vectors")
+        assert line.endswith("delete it and run again: its vectors are computed again")
     cache.path.unlink()
     assert VectorCache(cache.path).present(keys(500)) == set()
 

@@ -1,4 +1,4 @@
-"""Verify the store, the vector cache and the indexes of an outputs folder, and delete or rebuild the damaged and unused parts."""
+"""Verify the store, the caches and the indexes of an outputs folder, and delete or rebuild the damaged and unused parts."""
 
 import os
 import stat
@@ -16,11 +16,13 @@ from workbench.results.history import history_path, read_history
 from workbench.results.question_scores import read_scores, scores_path
 from workbench.retrieval import index_manifest
 from workbench.retrieval.chroma_index import COPY, check_index
+from workbench.storage.cache_check import check_cache
+from workbench.storage.call_cache import CALLS
 from workbench.storage.entry_manifest import MANIFEST, entry_fault
 from workbench.storage.findings import Finding, delete, left_alone, left_by_killed
 from workbench.storage.folder_check import FolderCheck
 from workbench.storage.layout import INDEXES, LAYOUT, MARK, layout_of, mark_text, of_another_version
-from workbench.storage.vector_check import check_vectors
+from workbench.storage.vector_cache import VECTORS
 
 
 def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
@@ -38,7 +40,7 @@ def examine(workspace: Workspace, repair: bool) -> Iterator[Finding]:
 
 
 def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
-    """Check the entries and vectors of a store on this machine. A store of another layout is left alone."""
+    """Check the entries and caches of a store on this machine. A store of another layout is left alone."""
     try:
         layout = layout_of(root)
     except ValueError:
@@ -53,7 +55,8 @@ def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
         yield from FolderCheck(folder, "store entry", MANIFEST, lambda path: entry_fault(path, path.parent.name, path.name)).findings(
             repair
         )
-    yield from check_vectors(root / "vectors.sqlite", repair)
+    yield from check_cache(root / "vectors.sqlite", VECTORS, repair)
+    yield from check_cache(root / "calls.sqlite", CALLS, repair)
 
 
 def _check_history(outputs: Path, repair: bool) -> Iterator[Finding]:

@@ -1,0 +1,150 @@
+"""Check a cache row by row, and rebuild a file that SQLite cannot read from the rows that are intact."""
+
+import fcntl
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from workbench.core.formatting import plural
+from workbench.core.progress import ProgressBar
+from workbench.errors import StoreError
+from workbench.storage.findings import Finding
+from workbench.storage.page_file import intact_rows
+from workbench.storage.sqlite_cache import (
+    SQLITE_ERRORS,
+    CacheFormat,
+    has_table,
+    is_damage,
+    message_of,
+    named_rows,
+    of_later_version,
+    old_rows,
+    opened,
+    prepare,
+    version_of,
+)
+
+_ROWS = 4_096
+# The bytes of the file that SQLite locks while it uses it (sqlite.org/fileformat: the lock-byte page).
+_LOCK_BYTES = (512, 0x40000000)
+
+
+def check_cache(path: Path, cache: CacheFormat, repair: bool) -> Iterator[Finding]:
+    """Yield the damaged and unused parts of a cache, after deleting or rebuilding them if `repair`."""
+    if not path.exists():
+        return
+    header = _header_fault(path)
+    try:
+        with closing(opened(path)) as connection:
+            version = version_of(connection)
+            if version > cache.version:
+                yield Finding("stuck", of_later_version(path, version, cache), "update Workbench")
+                return
+            damage = header or str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+            # Without its table, a file of this version is damaged.
+            if damage == "ok" and (version == cache.version or has_table(connection, cache.table)):
+                yield from _check_rows(connection, path, cache, repair)
+    except SQLITE_ERRORS as error:
+        if not is_damage(error):
+            what = f"the {cache.name} {path} cannot be used ({message_of(error)})"
+            yield Finding("stuck", what, "check that it can be written and run doctor again")
+            return
+        damage = message_of(error)
+    if damage != "ok":
+        what = f"the {cache.name} {path} is damaged ({' '.join(damage.split())})"
+        yield _rebuild(path, cache, what) if repair else Finding("damage", what, "rebuilt from its intact rows")
+    yield from _drop_old(path, cache, repair)
+
+
+def _header_fault(path: Path) -> str:
+    """Return a fault that SQLite reports as a file without permission to write: a later version of its file format for writing."""
+    if not (path.is_file() and os.access(path, os.R_OK)):
+        return ""
+    with path.open("rb") as file:
+        return "the file format in its header is unknown" if file.read(19)[18:] > b"\2" else ""
+
+
+def _check_rows(connection: sqlite3.Connection, path: Path, cache: CacheFormat, repair: bool) -> Iterator[Finding]:
+    faults: dict[Any, str] = {}
+    places: list[tuple[int]] = []
+    total = connection.execute(f"SELECT count(*) FROM {cache.table}").fetchone()[0]
+    cursor = connection.execute(f"SELECT rowid, key, {cache.item}, digest FROM {cache.table} NOT INDEXED")
+    with ProgressBar(total=total, desc=f"check {cache.items}", unit="row", disable=None) as bar:
+        while rows := cursor.fetchmany(_ROWS):
+            for place, fault in cache.faults([row[1:] for row in rows]).items():
+                faults[rows[place][1]] = fault
+                places.append((rows[place][0],))
+            bar.update(len(rows))
+    if faults:
+        if repair:
+            with connection:
+                connection.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", places)
+        what = f"the {cache.name} {path} has {plural(len(places), 'damaged row')}: {named_rows(faults)}"
+        yield Finding("damage", what, f"deleted, and {cache.again} by the next sweep")
+
+
+def _rebuild(path: Path, cache: CacheFormat, what: str) -> Finding:
+    """Replace the file's content by a new cache with the rows that are intact, unless another process is using it."""
+    aside = path.with_name(f"{path.name}.rebuilt")
+    aside.unlink(missing_ok=True)
+    try:
+        with _locked_file(path) as file:
+            if not file:
+                return Finding("stuck", f"{what}, and a sweep is using it", "run doctor again when it has ended")
+            kept = _copy_intact(file, aside, cache)
+            for suffix in ("-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            # The same file, not another one renamed into place: a process may be waiting for its lock.
+            with aside.open("rb") as source:
+                file.seek(0)
+                shutil.copyfileobj(source, file)
+                file.truncate()
+                file.flush()
+    finally:
+        aside.unlink(missing_ok=True)
+    intact = plural(kept, f"intact {cache.item}", f"intact {cache.items}")
+    return Finding("damage", what, f"rebuilt with {intact}, the others are {cache.again} by the next sweep")
+
+
+def _copy_intact(damaged: BinaryIO, aside: Path, cache: CacheFormat) -> int:
+    """Write a cache with the intact rows of a damaged one, and return their number."""
+    with closing(opened(aside)) as target:
+        prepare(target, aside, cache)
+        with target:
+            for rows in intact_rows(damaged.fileno(), cache):
+                target.executemany(f"INSERT OR IGNORE INTO {cache.table} VALUES (?, ?, ?)", rows)
+        return int(target.execute(f"SELECT count(*) FROM {cache.table}").fetchone()[0])
+
+
+@contextmanager
+def _locked_file(path: Path) -> Iterator[BinaryIO | None]:
+    """Yield the file, locked as SQLite locks it for writing, or None while another process uses it."""
+    with path.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *_LOCK_BYTES)
+        except OSError:
+            yield None
+            return
+        yield file
+
+
+def _drop_old(path: Path, cache: CacheFormat, repair: bool) -> Iterator[Finding]:
+    """Drop the rows of an earlier version, unless a process is using the file."""
+    try:
+        with _locked_file(path) as file:
+            if not file:
+                return
+        with closing(opened(path)) as connection:
+            if old := old_rows(connection, cache):
+                if repair:
+                    connection.execute(f"DROP TABLE {cache.old_table}")
+                    connection.execute("VACUUM")
+                what = f"the {cache.name} {path} has {cache.counted(old)} of an earlier Workbench, without digests"
+                yield Finding("unused", what, "deleted")
+    except SQLITE_ERRORS as error:
+        if repair:
+            raise StoreError(f"the {cache.name} {path} cannot be used ({message_of(error)})", "run doctor again") from error

@@ -1,0 +1,69 @@
+"""Cache the replies of chat models in one SQLite file, keyed by everything that determines a reply."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from workbench.storage.sqlite_cache import KEY_BYTES, CacheFormat, SqliteCache
+
+
+def _value_faults(values: Sequence[bytes]) -> dict[int, str]:
+    return {place: "its reply is no JSON" for place, value in enumerate(values) if not _is_json(value)}
+
+
+def _is_json(value: bytes) -> bool:
+    try:
+        json.loads(value)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+CALLS = CacheFormat("call cache", "reply", "replies", "requested again", "replies", 1, _value_faults)
+
+
+class CallCache(SqliteCache):
+    """JSON values by keys of any text, safe for many processes and threads.
+
+    Each batch is one commit, so a killed run leaves only complete batches. Every row has a digest, which each read checks. A damaged row is
+    named on stderr and deleted, so that its call is made again.
+
+    Examples
+    --------
+    >>> import tempfile; from pathlib import Path
+    >>> cache = CallCache(Path(tempfile.mkdtemp()) / "calls.sqlite")
+    >>> cache.put({"a key": {"text": "an answer"}})
+    >>> cache.get(["a key", "another"])
+    {'a key': {'text': 'an answer'}}
+    """
+
+    format: ClassVar[CacheFormat] = CALLS
+
+    def put(self, rows: Mapping[str, Any]) -> None:
+        """Commit JSON values by their keys in one transaction. A key keeps its first value. Raises ValueError for NaN and infinity."""
+        # ASCII, because the texts of models can contain half of a surrogate pair, which UTF-8 cannot encode.
+        self._insert([(row_key(key), json.dumps(value, allow_nan=False, separators=(",", ":")).encode()) for key, value in rows.items()])
+
+    def present(self, keys: Sequence[str]) -> set[str]:
+        """Return the keys that have a value."""
+        key_of = {row_key(key): key for key in keys}
+        return {key_of[key] for key in self._present(list(key_of))}
+
+    def get(self, keys: Sequence[str]) -> dict[str, Any]:
+        """Return the values of those keys that have one. Damaged rows are named on stderr and deleted."""
+        key_of = {row_key(key): key for key in keys}
+        values: dict[str, Any] = {}
+        faults: dict[Any, str] = {}
+        for rows in self._rows(list(key_of)):
+            damaged = self.format.faults(rows)
+            faults |= {rows[place][0]: fault for place, fault in damaged.items()}
+            values |= {key_of[key]: json.loads(value) for place, (key, value, _) in enumerate(rows) if place not in damaged}
+        if faults:
+            self._delete(faults)
+        return values
+
+
+def row_key(key: str) -> bytes:
+    """Return the key of a row: 16 bytes of BLAKE2b."""
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
