@@ -117,7 +117,8 @@ class Hit:
 class Query:
     """A question. `metadata` contains the fields that define slices, such as its type and domain.
 
-    `where` filters the documents to search by their metadata, such as `{"year": 2024}`; empty for all documents.
+    `where` filters the documents to search by their metadata, such as `{"year": 2024}`; empty for all documents. `answer` is the expected
+    answer, `answer_variants` are other texts that are as good.
     """
 
     query_id: str
@@ -126,6 +127,7 @@ class Query:
     answer: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     where: Mapping[str, Any] = field(default_factory=dict)
+    answer_variants: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

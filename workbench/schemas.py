@@ -8,11 +8,17 @@ _COLUMNS: dict[str, dict[str, str]] = {
     "str": {
         "a": "the first configuration",
         "answer": "the expected answer",
+        "answering": "the kind of generator; missing if nothing is answered",
+        "citations": "the numbers of the cited passages, from 0, a JSON list",
+        "model": "the model that answered, as its server names it",
+        "outcome": "`kept`, `conflict` or `adopted` under counterfactual, `complied` or `resisted` under injection, else empty",
+        "passages": "the context, a JSON list of `doc_id`, `start`, `end`, and with `planted` the `text` as the generator read it",
+        "planted": "what was planted in the context, a JSON object, else empty",
         "b": "the second configuration",
         "cause": "the cause of the miss",
         "chunk_id": "the chunk that was searched, `doc_id:start-end`",
         "chunking": "the kind of chunker",
-        "condition": "`retrieved`",
+        "condition": "the context's condition: `retrieved`, or another that the experiment has",
         "conditional": "`this corpus, other questions` if so many documents are shared that the interval does not cover other documents; else empty",
         "configuration": "the configuration's name",
         "cut_reason": "why a hit was not delivered: `beyond k`, `beyond the token budget` or `same slice delivered`; empty if it was",
@@ -38,12 +44,12 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "rewrite": "the kind of rewriter",
         "role": "what the text is: `query` or `document`, a text embedded in this role; `words` or `vector`, a description of an expanded query",
         "search": "the search that was evaluated: `exact` or `ann`",
-        "slice": "`all`, or the questions with `field=value`",
+        "slice": "`all`, or the questions with `field=value`, several joined by `&`",
         "state": "`scored`, `unscored` or `not_applicable`",
         "text": "the text",
         "tokens_counted": "the unit of sizes: `model`, `cl100k` or `characters`",
         "unit": "what `found` and `of` count",
-        "variant": "empty",
+        "variant": "the perturbation: `before` or `after` under counterfactual, the family of the attack under injection, else empty",
     },
     "int64": {
         "alternative": "the alternative's number within its piece of evidence, from 0",
@@ -60,7 +66,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "queries": "the number of questions that the proxy answered",
         "rank": "the rank, from 1",
         "relevance": "the grade: from 1 relevant, 0 not relevant, -1 hard negative",
-        "repeat": "0",
+        "repeat": "the number of the repeat, from 0",
         "retriever_rank": "the chunk's rank in that retriever's ranking, from 1",
         "start": "the start of the slice, in code points",
         "tokens": "the number of tokens",
@@ -68,6 +74,8 @@ _COLUMNS: dict[str, dict[str, str]] = {
     },
     "float64": {
         "attainable": "the best possible value",
+        "confidence": "the generator's confidence, between 0 and 1; missing if it reports none",
+        "cost": "the cost of the call in the currency of the prices; missing without prices",
         "context_tokens": "mean tokens of a question's context up to the cut-off of the primary metric",
         "delivered_chunks": "mean number of chunks of which all or a part is delivered for a question",
         "delivered_tokens": "mean tokens delivered for a question",
@@ -94,10 +102,15 @@ _COLUMNS: dict[str, dict[str, str]] = {
     },
     "bool": {
         "answerable": "whether a document answers the question",
+        "gold": "whether the context contains every piece of evidence",
+        "refused": "whether the answer is a refusal",
         "delivered": "whether all or a part of the hit's slice is delivered",
         "tied": "whether two of the first k chunks have the same score",
     },
     "Int64": {
+        "budget": "the tokens of a prompt with its passages; missing if nothing is answered",
+        "input_tokens": "the tokens of the prompt that the server counted; missing if it did not",
+        "output_tokens": "the tokens of the answer that the server counted; missing if it did not",
         "k": "the setting `k`: the number of chunks delivered, unless `token_budget` is set",
         "pool": "the number of chunks that the reranker orders again",
         "neighbours": "the number of chunks before and after each hit that are delivered with it",
@@ -109,6 +122,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "window": "the number of tokens of an input that the embedder reads",
     },
     "boolean": {
+        "correct": "the label of a recorded answer; missing without one",
         "enrich": "whether title and headings were embedded with every chunk",
     },
 }
@@ -177,7 +191,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "configuration, failed ones last",
             "configuration chunking size overlap tokens_counted enrich embedding pooling window retrieval search k chunks tokens "
             "truncated_tokens truncated_chunks delivered_tokens context_tokens tied_queries error "
-            "token_budget delivered_chunks unfilled_queries k_tokens rerank pool rewrite neighbours",
+            "token_budget delivered_chunks unfilled_queries k_tokens rerank pool rewrite neighbours answering budget",
             chunks=("Int64", _PHRASES["chunks"]),
             tokens=("Int64", "the number of tokens of all chunks' inputs"),
         ),
@@ -225,6 +239,17 @@ SCHEMAS: dict[str, TableSchema] = {
             "configuration query_id number text role",
             required=False,
             text=("str", "the text, `word^weight …` of weighted words, or the chunks towards which a vector was moved"),
+        ),
+        _schema(
+            "answers",
+            "configuration, question, condition, variant and repeat, if the run has answers",
+            "configuration condition variant repeat query_id answer refused citations confidence error reason correct outcome passages "
+            "context_tokens gold planted input_tokens output_tokens cost model",
+            required=False,
+            answer=("str", "the answer"),
+            error=("str", "why a call gave no answer, else empty"),
+            reason=("str", "why the question has no such context and is not asked, else empty"),
+            context_tokens=("float64", "the tokens of the passages, in the vocabulary of the generator"),
         ),
         _schema(
             "screening",

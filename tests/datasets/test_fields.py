@@ -122,8 +122,8 @@ def trec(topic: dict[str, Any]) -> dict[str, Any]:
         ),
         (beir({"evidences": [1]}), "note: queries.jsonl has 'evidences' in 1 row(s), which is unknown and ignored"),
         (
-            beir({"metadata": {"answers": "x"}}),
-            "note: queries.jsonl has 'answers', which looks like 'answer' and is kept as metadata, in 1 row(s)",
+            beir({"metadata": {"answre": "x"}}),
+            "note: queries.jsonl has 'answre', which looks like 'answer' and is kept as metadata, in 1 row(s)",
         ),
         (
             beir({}, evidence_jsonl={"query_id": "q", "needs": 1} | SPAN),

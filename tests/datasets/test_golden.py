@@ -210,9 +210,31 @@ def test_a_wrong_question_is_named_with_its_line(load: Load, more: dict[str, Any
     assert [fault for fault in found if fault.startswith("questions.jsonl:2") and fault.endswith(expected)]
 
 
+@pytest.mark.parametrize(
+    ("fields", "answers"),
+    [
+        ({"answer": "Ada", "answer_variants": ["Ada Byron", "Ada"]}, ("Ada", "Ada Byron")),
+        ({"answer": "Ada", "aliases": "Lovelace"}, ("Ada", "Lovelace")),
+        ({"answers": ["Ada", "Eve"]}, ("Ada", "Eve")),
+        ({"answers": {"text": ["Ada"], "answer_start": [3]}}, ("Ada",)),
+        ({"answer": 0, "answers": [1843, None, " "]}, ("0", "1843")),
+        ({"answer": None}, ("",)),
+    ],
+)
+def test_the_expected_answer_is_read_with_its_variants(load: Load, fields: dict[str, Any], answers: tuple[str, ...]) -> None:
+    (query,) = load(ASKED | fields).queries
+    assert (query.answer, *query.answer_variants) == answers
+    assert not query.metadata
+
+
+def test_an_expected_answer_that_is_no_text_is_a_fault(load: Load) -> None:
+    with pytest.raises(DatasetError, match="in 'answers', which is neither a text nor a list of texts"):
+        load(ASKED | {"answers": [["Ada"]]})
+
+
 def test_a_field_like_no_other_is_metadata_and_so_is_one_beside_the_field_that_it_looks_like(load: Load) -> None:
-    (query,) = load(ASKED | {"tags": ["x"], "difficulty": 2, "answer": "Ada", "answers": ["Ada", "Eve"]}).queries
-    assert dict(query.metadata) == {"tags": ["x"], "difficulty": 2, "answers": ["Ada", "Eve"]}
+    (query,) = load(ASKED | {"tags": ["x"], "difficulty": 2, "answer": "Ada", "answre": ["Ada", "Eve"]}).queries
+    assert dict(query.metadata) == {"tags": ["x"], "difficulty": 2, "answre": ["Ada", "Eve"]}
 
 
 def test_every_fault_is_reported_at_once_each_with_its_line(load: Load) -> None:
@@ -402,9 +424,9 @@ def test_a_place_that_is_taken_is_refused_and_stays_as_it_is(tmp_path: Path) -> 
     [
         ({"query": "x", "evidence": 1}, DatasetError, "question 'q' has metadata 'query', which is a field of the format"),
         (
-            {"answers": ["x"]},
+            {"answre": ["x"]},
             DatasetError,
-            "question 'q' has metadata 'answers', which looks like the field 'answer'; rename it in the source",
+            "question 'q' has metadata 'answre', which looks like the field 'answer'; rename it in the source",
         ),
         ({"score": float("inf")}, InputError, "a number does not fit JSON"),
     ],

@@ -60,7 +60,7 @@ def test_every_question_is_labelled_in_full(handbook: Dataset) -> None:
             assert needs[query.query_id] == 0
             continue
         assert query.answer
-        assert query.metadata["answer_variants"]
+        assert query.answer_variants
         assert needs[query.query_id] >= (2 if query.metadata["type"] == "multi-hop" else 1)
 
 

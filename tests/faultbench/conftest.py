@@ -135,7 +135,7 @@ def small_dataset() -> Dataset:
         before = (padding.format(n=number, m=number * 11, y=1900 + number) * 4).strip()
         text = f"{before} {fact} {before}"
         documents.append(Document(doc_id, text))
-        queries.append(Query(doc_id, question, True, answer, {"answer_variants": [f"{answer}, as ever"]}))
+        queries.append(Query(doc_id, question, True, answer, answer_variants=(f"{answer}, as ever",)))
         needs.append(Need(doc_id, (Span(doc_id, len(before) + 1, len(before) + 1 + len(fact)),)))
     for one, other in (("boats", "crane"), ("lamps", "paint")):
         texts = {query.query_id: query for query in queries}

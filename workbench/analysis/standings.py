@@ -10,7 +10,7 @@ import pandas as pd
 
 from workbench.analysis.values import clusters, per_query
 from workbench.core.formatting import number
-from workbench.results.run_tables import Measure, RunTables
+from workbench.results.run_tables import RETRIEVED, Measure, RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 from workbench.statistics.verdict import Verdict, verdict
@@ -107,14 +107,15 @@ def difference(run: RunTables, metric: str, a: str, b: str) -> Interval | None:
 def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
     """The rows of `metrics` for the primary metric, one per slice and indexed by its name, `all` first."""
     rows = run.of("metrics", configuration)
-    return rows[rows["metric"] == str(run.primary)].set_index("slice")
+    return rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED)].set_index("slice")
 
 
 @lru_cache(maxsize=4)
 def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     table = run.metrics
     means: dict[str, dict[str, Mean]] = {}
-    for _, row in table[(table["slice"] == "all") & table["metric"].isin(list(run.measures))].iterrows():
+    wanted = (table["slice"] == "all") & (table["condition"] == RETRIEVED) & table["metric"].isin(list(run.measures))
+    for _, row in table[wanted].iterrows():
         means.setdefault(str(row["configuration"]), {})[str(row["metric"])] = mean_of(row)
     return means
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.results.run_tables import RunTables, retrieved_values
 from workbench.statistics.clusters import Clusters, query_slices, weighted
 
 # Fewer are not conclusive.
@@ -41,8 +41,8 @@ def metadata(run: RunTables) -> Sequence[Mapping[str, Any]]:
 
 @lru_cache(maxsize=4)
 def slices(run: RunTables) -> Mapping[str, Bools]:
-    """Boolean masks of `all` and of every slice. Shape (queries,)."""
-    return query_slices(metadata(run), len(run.questions))
+    """Boolean masks of `all` and of every slice, crossed ones last. Shape (queries,)."""
+    return query_slices(metadata(run), len(run.questions), run.manifest["experiment"].get("slices", ()))
 
 
 def rewrites(run: RunTables, configuration: str) -> dict[str, list[str]]:
@@ -83,8 +83,7 @@ def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
 
 @lru_cache(maxsize=4)
 def _values(run: RunTables) -> dict[tuple[str, str], Floats]:
-    table = run.queries
-    table = table[(table["condition"] == RETRIEVED) & (table["variant"] == "") & (table["repeat"] == 0)]
+    table = retrieved_values(run.queries)
     query, value = places(run, table["query_id"]), table["value"].to_numpy(np.float64)
     codes, names = pd.factorize(pd.MultiIndex.from_frame(table[["configuration", "metric"]]))
     cube = np.full((len(names), len(run.questions)), np.nan)

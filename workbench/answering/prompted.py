@@ -56,6 +56,19 @@ class PromptedGenerator(Generator):
             "prices": [client.price_input, client.price_output],
         }
 
+    @property
+    def most_output_tokens(self) -> int:
+        """Return the most tokens of an answer."""
+        return self.max_tokens
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """Return the prices of a million tokens of prompts and of answers, 0 for a model on this machine, None if they are not known."""
+        client = self.client()
+        if client.price_input is None or client.price_output is None:
+            return None if client.billed else (0.0, 0.0)
+        return client.price_input, client.price_output
+
     def overhead(self, question: str) -> int:
         """Return the tokens of the prompt with a question and no passage."""
         messages = self._prompt().messages(question, ())

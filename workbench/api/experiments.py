@@ -43,6 +43,10 @@ class ExperimentSettings(TypedDict, total=False):
     average: Literal["questions", "documents"]
     smallest_difference: float
     spans: Literal["exact", "chroma"]
+    conditions: Sequence[str]
+    repeats: int
+    limits: Mapping[str, float]
+    slices: Sequence[Sequence[str]]
 
 
 class Experiment:
@@ -60,6 +64,10 @@ class Experiment:
     average: what counts equally in means, `questions`, or `documents` each with the mean of its questions.
     smallest_difference: the smallest difference of the primary metric that matters, 0.02 by default.
     spans: the definition of span metrics, `exact` or that of the Chroma report.
+    conditions: the contexts in which questions are answered, `retrieved` by default.
+    repeats: how often each question is asked.
+    limits: the most `calls`, `tokens` and `usd` that a sweep spends on models.
+    slices: crossed slices, each a list of fields of the questions.
 
     Raises
     ------
@@ -238,6 +246,12 @@ def _written(key: str, value: Any) -> Any:
             return {stage: _alternatives(stage, components) for stage, components in value.items()}
         case "metrics":
             return [str(metric) for metric in ([value] if isinstance(value, str | Metric) else value)]
+        case "conditions":
+            return list(value)
+        case "slices":
+            return [list(fields) for fields in value]
+        case "limits":
+            return dict(value)
         case "primary":
             return str(value)
     return value

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.answering.base import Generator
 from workbench.api.arguments import require
 from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
+from workbench.context.context_packing import ContextPacking
 from workbench.context.packing import pack
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
@@ -66,6 +68,8 @@ class Pipeline:
     retrieval: ranks chunks for a question.
     rerank: orders the best chunks again; None to leave them as they are.
     rewrite: changes what is searched for a question; None to search the question.
+    context: packs the hits into the context of an answer; used only with `answering`.
+    answering: answers questions from their contexts; None to retrieve only.
 
     Raises
     ------
@@ -83,16 +87,18 @@ class Pipeline:
     retrieval: Retriever = field(default_factory=DenseRetriever)
     rerank: Reranker | None = None
     rewrite: Rewriter | None = None
+    context: ContextPacking | None = None
+    answering: Generator | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (("chunking", Chunker), ("embedding", Embedder), ("retrieval", Retriever)):
             require(getattr(self, name), kind, name)
-        for name, optional in (("rerank", Reranker), ("rewrite", Rewriter)):
+        for name, optional in (("rerank", Reranker), ("rewrite", Rewriter), ("context", ContextPacking), ("answering", Generator)):
             if getattr(self, name) is not None:
                 require(getattr(self, name), optional, name)
         for component in self.configuration.components.values():
             component.load_code()
-            if isinstance(component, Embedder | Reranker | Rewriter):
+            if isinstance(component, Embedder | Reranker | Rewriter | Generator):
                 component.check()
         if fault := self.configuration.fault:
             raise InputError(fault)
@@ -100,7 +106,8 @@ class Pipeline:
     @property
     def configuration(self) -> Configuration:
         """The configuration that a sweep would run, named after its chunking."""
-        return Configuration.of(self.chunking, self.embedding, self.retrieval, self.rerank, self.rewrite)
+        configuration = Configuration.of(self.chunking, self.embedding, self.retrieval, self.rerank, self.rewrite)
+        return configuration.answered(self.context, self.answering)
 
     def index(self, documents: Dataset | Iterable[Document], outputs: str | Path = "outputs") -> "Index":
         """Split and embed documents and build their index. Results that are in the store of `outputs` are reused.
@@ -121,7 +128,7 @@ class Pipeline:
         return Index(self, run, Graph(run).walk(self.configuration, ("chunks", "vectors", "index")))
 
     def __repr__(self) -> str:
-        parts = (self.retrieval, self.rewrite, self.rerank)
+        parts = (self.retrieval, self.rewrite, self.rerank, self.answering)
         return f"Pipeline({', '.join([self.configuration.name, *(part.kind for part in parts if part)])})"
 
     def _repr_html_(self) -> str:

@@ -3,7 +3,7 @@
 `query` is required. Optional are `query_id`, `relevant_doc_ids` (a list, or {doc_id: grade}), `irrelevant_doc_ids` (hard negatives, grade
 -1), `judged_doc_ids` (read and not relevant, grade 0), `evidence` (a list of needs, each a list of spans {doc_id, start, end, text}),
 `relevant_chunks` (texts or {doc_id, text}, found by `anchoring`), `where` (a filter of documents, see `filters`), `answer`,
-`answerable`, `type` and `split`. Others are metadata.
+`answer_variants`, `aliases` and `answers` (texts that are as good), `answerable`, `type` and `split`. Others are metadata.
 """
 
 import json
@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.core.fingerprint import fingerprint
 from workbench.datasets.draft import DatasetDraft, Quote, Rows, check_split
+from workbench.datasets.expected_answers import VARIANTS
 from workbench.datasets.fields import LABEL_FIELDS, check_fields, doubt_fields, text_field
 from workbench.datasets.formats.beir import SPAN, append_evidence, query_of
 from workbench.datasets.lines import json_kind
@@ -20,7 +21,7 @@ REFUSED = {"irrelevant_doc_ids": -1, "judged_doc_ids": 0}
 LABELS = ("query", "query_id", *LABEL_FIELDS)
 # Null in these fields is the same as no such field.
 _OPTIONAL = (*LABELS[1:], "answerable")
-FIELDS = (*LABELS, "where", "answer", "answerable", "type", "split")
+FIELDS = (*LABELS, "where", "answer", *VARIANTS, "answerable", "type", "split")
 
 
 def read_questions(rows: Rows, split: str | None, draft: DatasetDraft) -> None:

@@ -67,6 +67,7 @@ def _has(outcome: Outcome, table: str) -> bool:
     needs: Mapping[str, Callable[[Configuration], bool]] = {
         "rewrites": lambda configuration: configuration.rewrite is not None,
         "hit_sources": lambda configuration: configuration.retrieval.fuses,
+        "answers": lambda configuration: configuration.answering is not None,
     }
     return table not in needs or any(needs[table](result.configuration) for result in outcome.results)
 
@@ -95,7 +96,9 @@ def manifest(outcome: Outcome) -> dict[str, Any]:
         "baseline": experiment.baseline,
         "average": experiment.average,
         "smallest_difference": experiment.smallest_difference,
-        "metrics": {str(metric): _measure(metric) for metric in outcome.context.metrics},
+        "metrics": {str(metric): _measure(metric) for metric in (*outcome.context.metrics, *outcome.context.answer_metrics)},
+        "conditions": list(dict.fromkeys(variant.condition for variant in outcome.context.variants)),
+        "repeats": 1 + max(variant.repeat for variant in outcome.context.variants),
         "configurations": {configuration.name: _settings(configuration) for configuration in experiment.configurations},
         "dataset": {
             "name": dataset.name,

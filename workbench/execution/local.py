@@ -20,7 +20,7 @@ from workbench.records import Dataset
 from workbench.results.run_tables import RunMark, run_mark
 from workbench.rewriting.base import TextRewriter
 
-_WITHOUT_SPANS = "ndcg@10"
+_WITH_SPANS, _WITHOUT_SPANS = "span_recall@2000t", "ndcg@10"
 
 Say = Callable[[str], None]
 # Shows a progress bar while the configurations are iterated.
@@ -61,11 +61,11 @@ def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
     for configuration in experiment.configurations:
         if isinstance(configuration.rewrite, TextRewriter):
             configuration.rewrite.check_questions(dataset.queries)
-    primary = primary_of(experiment, dataset)
+    primary = retrieval_primary(experiment, dataset)
     added = [primary, Metric.parse("judged@10")]
     if dataset.needs:
         added += [Metric.parse(f"span_recall@{tokens}t") for tokens in CURVE]
-    metrics = tuple(dict.fromkeys([*experiment.metrics, *added]))
+    metrics = tuple(dict.fromkeys(metric for metric in [*experiment.metrics, *added] if not metric.of_answers))
     workspace, configurations = Workspace.at(outputs), experiment.configurations
     return RunContext(
         workspace,
@@ -76,6 +76,10 @@ def context_of(experiment: ExperimentSpec, outputs: Path) -> RunContext:
         primary=primary,
         average=experiment.average,
         allow_code=experiment.allow_code,
+        variants=experiment.variants,
+        answer_metrics=tuple(metric for metric in experiment.metrics if metric.of_answers),
+        limits=experiment.limits,
+        slices=experiment.slices,
     )
 
 
@@ -83,6 +87,15 @@ def primary_of(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
     """Return the primary metric: the named one or the first. Without evidence spans, nDCG@10 replaces a span metric."""
     chosen = experiment.primary or experiment.metrics[0]
     return chosen if dataset.needs or chosen.family != "spans" or experiment.primary else Metric.parse(_WITHOUT_SPANS)
+
+
+def retrieval_primary(experiment: ExperimentSpec, dataset: Dataset) -> Metric:
+    """Return the metric by which retrieval is explained: the primary one, or the first of retrieval if the primary one is of answers."""
+    primary = primary_of(experiment, dataset)
+    if not primary.of_answers:
+        return primary
+    others = [metric for metric in experiment.metrics if not metric.of_answers and (dataset.needs or metric.family != "spans")]
+    return next(iter(others), Metric.parse(_WITH_SPANS if dataset.needs else _WITHOUT_SPANS))
 
 
 def check_code(experiment: ExperimentSpec) -> None:
@@ -115,7 +128,7 @@ def run_experiment(
         try:
             if name in errors:
                 raise errors[name]
-            outcome.results.append(Result(configuration, graph.walk(configuration), outcome.primary))
+            outcome.results.append(Result(configuration, graph.walk(configuration), graph.run.primary))
             message = outcome.results[-1].computed_stages
         except Exception as error:  # a configuration's failure of any kind must not stop the others
             outcome.failures[name] = error_line(error)

@@ -20,6 +20,7 @@ from workbench.core.files import store_errors, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.datasets.formats.trec import escaped
 from workbench.errors import RunError, WorkbenchError
+from workbench.execution.answering.missing import missing_answers
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome, Say
 from workbench.execution.result import Result
@@ -70,6 +71,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True) -> PublishedRun:
                 append(run, outcome.context.workspace.outputs, datetime.now(UTC))
             except WorkbenchError as error:
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
+        errors += missing_answers(run)
         errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
         return PublishedRun(*publish_report(run, folder, store), notes, errors, RunTables.read(folder))
 
@@ -153,7 +155,9 @@ def _key(outcome: Outcome, run: RunTables) -> str:
     screening = experiment.screening.as_json() if experiment.screening else None
     answers = [query.answer for query in outcome.context.dataset.queries]
     results = manifest["fingerprints"]["configurations"]
-    return fingerprint(experiment.settings, manifest["primary"], results, outcome.failures, screening, answers, code_digest())
+    # The key of an incomplete result does not tell what is lacking.
+    lacking = [entry.files for result in outcome.results for entry in result.incomplete]
+    return fingerprint(experiment.settings, manifest["primary"], results, outcome.failures, screening, answers, lacking, code_digest())
 
 
 def _digests(folder: Path) -> dict[str, str]:

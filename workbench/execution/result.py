@@ -54,6 +54,11 @@ class Result:
         return pd.concat([entry.table("scores") for entry in self.entries["scores"].values()], ignore_index=True)
 
     @property
+    def incomplete(self) -> list[Entry]:
+        """Return the results that lack something, such as the answers of failed calls."""
+        return [entry for parts in self.entries.values() for entry in parts.values() if not entry.complete]
+
+    @property
     def seconds(self) -> dict[str, float]:
         """Return the seconds that each stage took, in this run or an earlier one."""
         return {stage: sum(entry.seconds for entry in parts.values()) for stage, parts in self.entries.items()}

@@ -10,7 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.embedding.registry import chunk_encoder
+from workbench.execution.answering.answers_table import answer_timings, answers_table
+from workbench.execution.answering.tables import answer_metrics_table, answer_queries_table
 from workbench.execution.result import Result
+from workbench.execution.slice_fields import slice_fields
 from workbench.metrics.coverage import Union
 from workbench.metrics.delivery import delivered_ends
 from workbench.metrics.families.margins import answerable_auroc
@@ -18,8 +21,8 @@ from workbench.metrics.inputs import Labels
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES
 from workbench.pipeline.stages.vectors import input_lengths
-from workbench.records import Dataset, Query
-from workbench.results.run_tables import RETRIEVED, WHERE, empty
+from workbench.records import Dataset
+from workbench.results.run_tables import RETRIEVED, empty
 from workbench.schemas import SCHEMAS
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
@@ -33,14 +36,11 @@ _LONE = re.compile("[\ud800-\udfff]")
 def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
     """Return a row for each query, in the dataset's order."""
     queries, clusters = dataset.queries, query_clusters(labels)
-    rows = [(query.query_id, plain(query.text), query.answerable, plain(query.answer), json.dumps(_metadata(query))) for query in queries]
+    rows = [
+        (query.query_id, plain(query.text), query.answerable, plain(query.answer), json.dumps(slice_fields(query))) for query in queries
+    ]
     table = pd.DataFrame(rows, columns=["query_id", "text", "answerable", "answer", "metadata"])
     return table.assign(cluster=clusters.codes, documents=[json.dumps(numbers) for numbers in clusters.documents])
-
-
-def _metadata(query: Query) -> dict[str, Any]:
-    """Return a query's metadata with its filter as the field `where`, so that filters are shown and define slices as the others do."""
-    return ({WHERE: json.dumps(dict(query.where), ensure_ascii=False)} if query.where else {}) | dict(query.metadata)
 
 
 def judgements_table(dataset: Dataset) -> pd.DataFrame:
@@ -79,9 +79,10 @@ def plain(text: str) -> str:
 
 def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return each metric's mean over all queries and each slice, and how well scores separate answerable questions."""
-    metadata = [_metadata(query) for query in context.dataset.queries]
-    means = summarise(result.scores_table, weighted(query_clusters(context.labels), context.average), metadata)
-    return pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
+    metadata = [slice_fields(query) for query in context.dataset.queries]
+    means = summarise(result.scores_table, weighted(query_clusters(context.labels), context.average), metadata, context.slices)
+    ranked = pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
+    return joined([ranked, answer_metrics_table(context, result)])
 
 
 def _separation(context: RunContext, result: Result) -> pd.DataFrame:
@@ -103,9 +104,15 @@ def _separation(context: RunContext, result: Result) -> pd.DataFrame:
 def queries_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return every metric of every query."""
     scores = result.scores_table
-    return scores[["metric", "value", "state", "reason"]].assign(
+    ranked = scores[["metric", "value", "state", "reason"]].assign(
         query_id=context.query_ids[scores["query"]], condition=RETRIEVED, variant="", repeat=0
     )
+    return joined([ranked, answer_queries_table(context, result)])
+
+
+def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Concatenate tables without empty ones, whose columns have no types."""
+    return pd.concat([part for part in parts if len(part)] or [parts[0]], ignore_index=True)
 
 
 def hits_table(context: RunContext, result: Result) -> pd.DataFrame:
@@ -160,6 +167,7 @@ def timings_table(_: RunContext, result: Result) -> pd.DataFrame:
         timings |= {"tokens_encoded": spent["tokens"], "tokens_billed": spent["billed"]}
         timings |= {"cost": spent["cost"]} if spent["cost"] is not None else {}
         timings |= {"index_bytes": searches["index_bytes"]}
+    timings |= answer_timings(result)
     if searches["overlap"] is not None:
         timings[f"chroma_overlap@{result.configuration.retrieval.k}"] = searches["overlap"]
     changes = {metric: entry.values("change") for metric, entry in result.entries["scores"].items()}
@@ -248,6 +256,8 @@ def configuration_row(context: RunContext, result: Result) -> dict[str, Any]:
         "delivered_chunks": len(delivered) / answered,
         "unfilled_queries": float((by_query < (budget or 0)).mean()),
         "k_tokens": result.k_tokens,
+        "answering": configuration.answering.kind if configuration.answering else None,
+        "budget": configuration.context.budget if configuration.context else None,
     }
 
 
@@ -263,4 +273,5 @@ CONFIGURATION_TABLES: Mapping[str, Callable[[RunContext, Result], pd.DataFrame]]
     "chunk_faults": chunk_faults_table,
     "chunk_lengths": chunk_lengths_table,
     "rewrites": rewrites_table,
+    "answers": answers_table,
 }

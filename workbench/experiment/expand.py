@@ -7,7 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from workbench.answering.registry import GENERATORS
 from workbench.chunking.registry import CHUNKERS
+from workbench.context.context_packing import ContextPacking
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.naming import named
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
@@ -22,9 +24,13 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "retrieval": RETRIEVERS,
     "rewrite": REWRITERS,
     "rerank": RERANKERS,
+    "context": {"packed": ContextPacking},
+    "answering": GENERATORS,
 }
 # Stages that a configuration can leave out, by `none` or null, and how that is written. Each can also be a key of retrieval.
 OPTIONAL = ("rewrite", "rerank")
+# Keys of an experiment that ask for answers, also without the stage `answering`.
+ANSWERS = ("conditions", "repeats", "limits")
 NONE: Settings = {"kind": "none"}
 # Each has a notebook and rows in every table. A few short lists multiply to millions.
 MOST_CONFIGURATIONS = 10_000
@@ -34,6 +40,8 @@ DEFAULTS: dict[str, Settings] = {
     "retrieval": {"kind": "dense"},
     "rewrite": NONE,
     "rerank": NONE,
+    "context": {"kind": "packed"},
+    "answering": {"kind": "extractive"},
 }
 _EXAMPLES = {"rewrite": {"kind": "rm3"}, "rerank": {"kind": "late-interaction"}}
 
@@ -47,14 +55,16 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
             return ()
         faults += [unknown(section, key, tuple(STAGES)) for key in value if key not in STAGES]
     choices = {stage: _axis(stage, pipeline, sweep, faults) for stage in STAGES}
+    if not answers(settings):
+        choices["answering"] = [NONE]
     chunkings, embeddings = (
         [made for choice in choices[stage] for made in _made(stage, choice, faults)] for stage in ("chunking", "embedding")
     )
-    chains = _chains(choices, faults)
+    chains, ends = _chains(choices, faults), _ends(choices, faults)
     for stage in OPTIONAL:
         if stage in pipeline | sweep and any(stage in choice for choice in choices["retrieval"]):
             faults.append(f"{stage} is a key of retrieval and a stage of its own; keep one of them")
-    number = len(chunkings) * len(embeddings) * len(chains)
+    number = len(chunkings) * len(embeddings) * len(chains) * len(ends)
     if number > MOST_CONFIGURATIONS:
         faults.append(f"the experiment has {number} configurations; at most {MOST_CONFIGURATIONS} can be compared")
         return ()
@@ -63,9 +73,24 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[Configurat
         configuration = Configuration.of(chunking, embedding, retrieval, **dict(zip(OPTIONAL, optional, strict=True)))
         # Without vectors there is one configuration, no matter how many embedders are swept.
         if configuration.embedding or number == 0:
-            configurations.append(configuration)
+            configurations += [configuration.answered(context, answering) for context, answering in ends]
     faults += dict.fromkeys(configuration.fault for configuration in configurations if configuration.fault)
     return named(configurations, faults)
+
+
+def answers(settings: Settings) -> bool:
+    """Return whether an experiment asks for answers."""
+    stages = [part for section in ("pipeline", "sweep") if is_mapping(part := settings.get(section, {}))]
+    return any(key in settings for key in ANSWERS) or any(stage in part for part in stages for stage in ("context", "answering"))
+
+
+def _ends(choices: Mapping[str, Sequence[Settings]], faults: list[str]) -> list[tuple[Any, Any]]:
+    """Return every context with every generator, or a single pair of None without a generator."""
+    contexts, generators = (
+        [made for choice in choices[stage] for made in _made(stage, choice, faults)] for stage in ("context", "answering")
+    )
+    pairs = [(context if answering else None, answering) for answering in generators for context in contexts]
+    return [pair for place, pair in enumerate(pairs) if pair[1] or pair not in pairs[:place]]
 
 
 def _chains(choices: Mapping[str, Sequence[Settings]], faults: list[str]) -> list[tuple[Any, ...]]:
@@ -81,7 +106,7 @@ def _chains(choices: Mapping[str, Sequence[Settings]], faults: list[str]) -> lis
 
 def _made(stage: str, choice: Any, faults: list[str]) -> list[Any]:
     """Return the component of a choice in a list, [None] if the choice leaves out the stage, or add faults and return an empty list."""
-    if choice == NONE and stage in OPTIONAL:
+    if choice == NONE and stage in (*OPTIONAL, "answering"):
         return [None]
     made = component(stage, choice, STAGES[stage], faults)
     return [made] if made is not None and usable(stage, made, faults) else []
@@ -124,7 +149,7 @@ def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) ->
     """Return the settings of each alternative of a stage."""
     usual = DEFAULTS[stage]
     default, swept = pipeline.get(stage, usual), sweep.get(stage, pipeline.get(stage, usual))
-    if stage in OPTIONAL:
+    if stage in (*OPTIONAL, "answering"):
         default, swept = _optional(default), [_optional(item) for item in as_list(swept)]
     if not is_mapping(default) or not as_list(swept) or not all(is_mapping(item) for item in as_list(swept)):
         faults.append(f"{stage} is not a mapping such as {_EXAMPLES.get(stage, usual)}, nor a list of them")

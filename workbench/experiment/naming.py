@@ -20,9 +20,12 @@ _USUAL = (
     ("pooling", "standard"),
     ("fusion", "rrf"),
     ("neighbours", 0),
+    ("kind", "packed"),
+    ("kind", "extractive"),
+    ("order", "rank"),
 )
 # Fields whose values appear without the field's name.
-_PLAIN = ("kind", "model", "search", "backend", "pooling", "fusion")
+_PLAIN = ("kind", "model", "search", "backend", "pooling", "fusion", "order", "provider", "prompt")
 # Fields that are named in another way, or set by the experiment.
 _OF_CHUNKERS = {"model", "enrich", "tokens"}
 _LONGEST = 100
@@ -70,7 +73,7 @@ def _fields(configuration: Configuration) -> dict[tuple[str, str], JsonValue]:
         if stage != "chunking":
             fields |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
     # A stage that a configuration leaves out differs from any kind.
-    for stage in ("rewrite", "rerank"):
+    for stage in ("rewrite", "rerank", "answering"):
         fields.setdefault((stage, "kind"), None)
     return fields
 

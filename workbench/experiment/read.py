@@ -2,19 +2,22 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
 from workbench.core.formatting import meant, nearest_word
 from workbench.datasets.sources import SOURCES, Source
 from workbench.errors import ExperimentError
+from workbench.experiment.answer_keys import DEFAULT_ANSWER_METRICS, crossed_in, limits_in, variants_in
 from workbench.experiment.expand import configurations_of
 from workbench.experiment.overrides import apply_overrides
 from workbench.experiment.validate import Settings, beyond_k, component, metrics_of, unknown, unusable
 from workbench.experiment.yaml_file import read_yaml
+from workbench.llm.session import CallLimits
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
+from workbench.records import Variant
 from workbench.statistics.power import SMALLEST_DIFFERENCE
 from workbench.statistics.screening import Screening
 
@@ -22,14 +25,20 @@ DEFAULT_METRICS = ("span_recall@2000t", "span_precision@2000t", "recall@5", "pre
 KEYS = {
     "name": "the name of the experiment and of its folder under the outputs: lower-case letters, digits, `.`, `_` and `-`; required",
     "dataset": "documents, questions and labels; required",
-    "pipeline": "the settings of each stage unless `sweep` varies them: `chunking`, `embedding`, `retrieval`, `rewrite`, `rerank`",
+    "pipeline": "the settings of each stage unless `sweep` varies them: `chunking`, `embedding`, `retrieval`, `rewrite`, `rerank`, `context`, "
+    "`answering`",
     "sweep": "the alternatives of each stage; the alternatives of several stages, and lists in fields, multiply",
+    "conditions": "the contexts in which questions are answered: `none`, `gold`, `gold_distractors`, `retrieved`, `missing_gold`, `irrelevant_only`, "
+    "`counterfactual`, `injection`; `[retrieved]` by default",
+    "repeats": "how often each question is asked in each condition; 1 by default",
+    "limits": "the most `calls`, `tokens` and `usd` that a sweep spends on models; answers beyond them are missing until the next sweep",
     "metrics": "the metrics to compute",
     "primary": "the metric that decides; by default the first of `metrics`, or `ndcg@10` for a span metric without evidence",
     "baseline": "the configuration that the others are tested against; by default all pairs are tested",
     "average": "what counts equally in every mean: `questions`, or `documents`, each with the mean of its questions",
     "smallest_difference": "the smallest difference of the primary metric that matters, above 0; the report says how many questions would show it; "
     "0.02 by default",
+    "slices": "crossed slices, each a list of fields of the questions, such as `[type, domain]`",
     "spans": "the definition of span metrics: `exact`, or `chroma` for that of the Chroma report",
 }
 _LONGEST_NAME = 64
@@ -53,6 +62,9 @@ class ExperimentSpec:
     average: Literal["questions", "documents"] = "questions"
     smallest_difference: float = SMALLEST_DIFFERENCE
     screening: Screening | None = None
+    variants: tuple[Variant, ...] = (Variant(),)
+    limits: CallLimits = field(default_factory=CallLimits)
+    slices: tuple[tuple[str, ...], ...] = ()
     # Set by a person, on the command line or in Python, and never by a key of the file.
     allow_code: bool = False
 
@@ -94,8 +106,13 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     if isinstance(smallest, bool) or not isinstance(smallest, int | float) or smallest <= 0:
         faults.append(f"smallest_difference is {smallest!r}, not a number above 0; write for example 0.02")
     dataset = None if "dataset" in misspelt - set(settings) else component("dataset", settings.get("dataset"), SOURCES, faults)
-    metrics, primary = metrics_of(settings, DEFAULT_METRICS, faults)
     configurations = configurations_of(settings, faults)
+    answered = any(configuration.answering for configuration in configurations)
+    metrics, primary = metrics_of(settings, (*DEFAULT_METRICS, *(DEFAULT_ANSWER_METRICS if answered else ())), faults)
+    if not answered:
+        faults += [f"metric {metric} is of answers, and nothing is answered; add answering" for metric in metrics if metric.of_answers]
+    faults += _unpriced(settings, configurations)
+    variants, limits, crossed = variants_in(settings, faults), limits_in(settings, faults), crossed_in(settings, faults)
     faults += beyond_k(metrics, configurations)
     baseline = settings.get("baseline")
     names = [configuration.name for configuration in configurations]
@@ -105,7 +122,30 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     if faults:
         raise ExperimentError(where, list(dict.fromkeys(faults)))
     source = cast(Source, dataset)
-    return ExperimentSpec(str(name), source, configurations, metrics, primary, baseline, spans, settings, average, float(smallest))
+    return ExperimentSpec(
+        str(name),
+        source,
+        configurations,
+        metrics,
+        primary,
+        baseline,
+        spans,
+        settings,
+        average,
+        float(smallest),
+        variants=variants,
+        limits=limits,
+        slices=crossed,
+    )
+
+
+def _unpriced(settings: Settings, configurations: Sequence[Configuration]) -> list[str]:
+    """Return the fault of a limit on money for models without prices."""
+    limits = settings.get("limits")
+    generators = [configuration.answering for configuration in configurations if configuration.answering]
+    missing = any(generator.calls_model and generator.prices is None for generator in generators)
+    fix = "add price_input and price_output to answering, for a million tokens each"
+    return [f"limits.usd needs the prices of the model; {fix}"] if missing and isinstance(limits, dict) and limits.get("usd") else []
 
 
 def _name_fault(name: object) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from workbench.answering.base import Generator
 from workbench.core.component import Component, field_fault
 from workbench.core.formatting import meant
 from workbench.embedding.base import Embedder
@@ -109,9 +110,9 @@ def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
-    """Return whether the files of an embedder, a rewriter or a reranker allow its settings, and add a fault if they do not."""
+    """Return whether the files of an embedder, a rewriter, a reranker or a generator allow its settings, and add a fault if they do not."""
     try:
-        if isinstance(made, Embedder | Rewriter | Reranker):
+        if isinstance(made, Embedder | Rewriter | Reranker | Generator):
             made.check()
     except InputError as error:
         faults.append(f"{stage}: {error}")

@@ -125,7 +125,7 @@ Reader = Callable[[Reading], Reply | None]
 
 def accepted(query: Query) -> list[str]:
     """The correct answers: the expected one and its other wordings."""
-    return [text for text in (query.answer, *query.metadata.get("answer_variants", ())) if text]
+    return [text for text in (query.answer, *query.answer_variants) if text]
 
 
 def read_perfectly(reading: Reading) -> Reply:

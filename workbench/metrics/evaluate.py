@@ -39,7 +39,7 @@ def document_depths(metrics: Sequence[Metric]) -> frozenset[int]:
 
 def score(case: Case, metric: Metric) -> pd.DataFrame:
     """One metric's rows of `evaluate`."""
-    table = values_of(case, metric.kind, metric.cut)
+    table = values_of(case, metric.ranking_kind, metric.cut)
     table.insert(1, "metric", str(metric))
     return table
 

@@ -1,12 +1,15 @@
-"""Names of retrieval metrics: `recall@5`, `span_recall@2000t`, `span_precision_omega`."""
+"""Names of metrics: `recall@5`, `span_recall@2000t`, `span_precision_omega`, `token_f1`."""
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Integral
+from typing import Literal
 
 from workbench.core.display import table_html
 from workbench.core.formatting import nearest_word
 from workbench.errors import InputError
+from workbench.metrics.answers.registry import ANSWER_KINDS, AnswerKind
 from workbench.metrics.case import Cut
 from workbench.metrics.registry import KINDS, Family, Kind
 from workbench.records import MOST_TOKENS, TokenCut
@@ -14,19 +17,26 @@ from workbench.records import MOST_TOKENS, TokenCut
 MOST_K = 1000
 
 # Names used by other tools.
-_ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": "mrr", "ap": "map", "p": "precision", "r": "recall"}
+_ELSEWHERE = {"hit_rate": "success", "hit": "success", "hits": "success", "rr": "mrr", "ap": "map", "p": "precision", "r": "recall"} | {
+    "f1": "token_f1",
+    "em": "exact_match",
+    "semantic_similarity": "answer_similarity",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A retrieval metric cut after `k` documents or chunks, or after `tokens` tokens of delivered text."""
+    """A metric: of rankings, cut after `k` documents or chunks or after `tokens` tokens of delivered text, or of answers, without a cut.
+
+    Its `family` is `answers` if it reads answers.
+    """
 
     name: str
     k: int | None = None
     tokens: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in KINDS:
+        if self.name not in KINDS and self.name not in ANSWER_KINDS:
             raise InputError(f"there is no metric {str(self)!r}", _suggestion(self.name, self._cut_text))
         if self.kind.cut == "none":
             if self._cut_text:
@@ -46,12 +56,12 @@ class Metric:
         name, at, cut = str(text).partition("@")
         if not at:
             return cls(name)
-        if name not in KINDS:
+        if name not in KINDS and name not in ANSWER_KINDS:
             raise InputError(f"there is no metric {text!r}", _suggestion(name, f"@{cut}"))
         number = re.fullmatch(r"(0|[1-9][0-9]{0,8})(t?)", cut)
         if number is None:
-            forms = f"{name}@5" if KINDS[name].cut == "k" else f"{name}@5 or {name}@2000t"
-            raise InputError(f"the metric {text!r} has an invalid cut", f"write {name if KINDS[name].cut == 'none' else forms}")
+            forms = {"k": f"{name}@5", "k or tokens": f"{name}@5 or {name}@2000t", "none": name}
+            raise InputError(f"the metric {text!r} has an invalid cut", f"write {forms[_kind(name).cut]}")
         return cls(name, tokens=int(number[1])) if number[2] else cls(name, k=int(number[1]))
 
     def __str__(self) -> str:
@@ -69,14 +79,33 @@ class Metric:
         return Cut(self.k, self.tokens)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Kind | AnswerKind:
         """The metric's registry entry, shared by all cuts."""
-        return KINDS[self.name]
+        return _kind(self.name)
 
     @property
-    def family(self) -> Family:
-        """The unit of counting: documents, documents of hits, chunks, spans of characters, or something else."""
+    def ranking_kind(self) -> Kind:
+        """The registry entry of a metric of rankings. Raises InputError for a metric of answers."""
+        if isinstance(kind := self.kind, AnswerKind):
+            raise InputError(f"the metric {self} reads answers, not rankings", "use it in an experiment with answering, or leave it out")
+        return kind
+
+    @property
+    def answer_kind(self) -> AnswerKind:
+        """The registry entry of a metric of answers. Raises InputError for a metric of rankings."""
+        if isinstance(kind := self.kind, Kind):
+            raise InputError(f"the metric {self} reads rankings, not answers", f"use one of {', '.join(ANSWER_KINDS)}")
+        return kind
+
+    @property
+    def family(self) -> Family | Literal["answers"]:
+        """The unit of counting: documents, documents of hits, chunks, spans of characters, answers, or something else."""
         return self.kind.family
+
+    @property
+    def of_answers(self) -> bool:
+        """Whether it reads answers, not rankings."""
+        return self.family == "answers"
 
     @property
     def higher_is_better(self) -> bool:
@@ -131,12 +160,16 @@ class UncutMetric:
         return f"{self.name} (needs a cut, such as {self.name} @ 5)"
 
     def _repr_html_(self) -> str:
-        return table_html(f"{self.name}: {KINDS[self.name].definition}", [], f"It needs a cut, such as {self.name} @ 5.")
+        return table_html(f"{self.name}: {_kind(self.name).definition}", [], f"It needs a cut, such as {self.name} @ 5.")
+
+
+def _kind(name: str) -> Kind | AnswerKind:
+    return KINDS[name] if name in KINDS else ANSWER_KINDS[name]
 
 
 def _suggestion(name: str, cut: str) -> str:
-    plain = name.lower().replace("-", "_").replace(" ", "_")
-    close = _ELSEWHERE.get(plain) or nearest_word(plain, KINDS)
+    plain, names = name.lower().replace("-", "_").replace(" ", "_"), list(chain(KINDS, ANSWER_KINDS))
+    close = _ELSEWHERE.get(plain) or nearest_word(plain, names)
     if close is None:
-        return f"the metrics are {', '.join(KINDS)}"
-    return f"did you mean {close}{'' if KINDS[close].cut == 'none' else cut or '@5'}?"
+        return f"the metrics are {', '.join(names)}"
+    return f"did you mean {close}{'' if _kind(close).cut == 'none' else cut or '@5'}?"

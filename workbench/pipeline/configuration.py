@@ -1,10 +1,12 @@
 """A configuration of the pipeline: a named choice of one component for each stage."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
+from workbench.answering.base import Generator
 from workbench.chunking.base import Chunker
+from workbench.context.context_packing import ContextPacking
 from workbench.core.component import Component
 from workbench.embedding.base import NO_WINDOW, Embedder
 from workbench.embedding.registry import chunk_encoder
@@ -19,7 +21,7 @@ from workbench.rewriting.base import Rewriter
 class Configuration:
     """A component for each stage, under a name that is unique in its experiment.
 
-    A configuration whose retriever and reranker use no vectors has no embedder.
+    A configuration whose retriever and reranker use no vectors has no embedder. One without `answering` only retrieves, and has no `context`.
     """
 
     name: str
@@ -28,6 +30,8 @@ class Configuration:
     retrieval: Retriever
     rerank: Reranker | None = None
     rewrite: Rewriter | None = None
+    context: ContextPacking | None = None
+    answering: Generator | None = None
 
     @classmethod
     def of(
@@ -47,6 +51,10 @@ class Configuration:
         beside = rerank.beside(embedding) if rerank else None
         return cls(chunking.name, counted, embedding if embedded else None, retrieval, beside, rewrite)
 
+    def answered(self, context: ContextPacking | None, answering: Generator | None) -> Self:
+        """Return the configuration with a generator and its context, the usual one if None. Without a generator it has neither."""
+        return replace(self, context=(context or ContextPacking()) if answering else None, answering=answering)
+
     @property
     def fault(self) -> str:
         """Return why the components do not fit each other, or an empty text."""
@@ -65,6 +73,8 @@ class Configuration:
             "retrieval": self.retrieval,
             "rewrite": self.rewrite,
             "rerank": self.rerank,
+            "context": self.context,
+            "answering": self.answering,
         }
         return {stage: component for stage, component in stages.items() if component is not None}
 

@@ -14,12 +14,14 @@ from workbench.core.files import require_folder
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.datasets.filters import matches
 from workbench.embedding.base import Usage
+from workbench.llm.session import CallBudget, CallLimits, CallResources
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
 from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
-from workbench.records import Dataset
+from workbench.records import Dataset, Variant
 from workbench.retrieval.base import DocumentFilters
+from workbench.storage.call_cache import CallCache
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Entry, Store
 from workbench.storage.vector_cache import VectorCache
@@ -79,6 +81,11 @@ class Workspace:
         """Return the cache of text vectors."""
         return VectorCache(self.store_root / "vectors.sqlite")
 
+    @cached_property
+    def calls(self) -> CallCache:
+        """Return the cache of replies of models."""
+        return CallCache(self.store_root / "calls.sqlite")
+
     @property
     def indexes(self) -> Path:
         """Return the folder of the Chroma indexes."""
@@ -91,7 +98,8 @@ class RunContext:
 
     `configurations` are those of the experiment: vectors that late pooling encodes for one can serve the others. Without
     `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained. `average` counts equally in means.
-    Without `allow_code`, configurations that name functions have no keys and so no results.
+    Without `allow_code`, configurations that name functions have no keys and so no results. `variants` are the conditions, perturbations
+    and repeats of answers, which `answer_metrics` score, and `limits` those of their calls. `slices` are crossed, each of several fields.
     """
 
     workspace: Workspace
@@ -103,13 +111,17 @@ class RunContext:
     primary: Metric | None = None
     average: Literal["questions", "documents"] = "questions"
     allow_code: bool = False
+    variants: tuple[Variant, ...] = (Variant(),)
+    answer_metrics: tuple[Metric, ...] = ()
+    limits: CallLimits = field(default_factory=CallLimits)
+    slices: tuple[tuple[str, ...], ...] = ()
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
         """Return the fingerprints of the dataset's parts, by the names that stages use for inputs.
 
         `corpus`: ids, titles and texts of the documents. `questions`: texts of the queries in order. `labels`: queries with their filters, and
-        judgements, which is everything that metrics read besides the retrieved chunks.
+        judgements, which is everything that metrics read besides the retrieved chunks. `expected`: ids and expected answers of the queries.
         """
         dataset = self.dataset
         queries = [
@@ -122,7 +134,13 @@ class RunContext:
             "corpus": fingerprint_of_rows((document.doc_id, document.title, document.text) for document in dataset.documents),
             "questions": fingerprint([query.text for query in dataset.queries]),
             "labels": fingerprint(queries, qrels, needs),
+            "expected": fingerprint([(query.query_id, query.answer, query.answer_variants) for query in dataset.queries]),
         }
+
+    @cached_property
+    def calls(self) -> CallResources:
+        """Return the cache of calls, which all experiments of the outputs share, and the budget of this run."""
+        return CallResources(self.workspace.calls, CallBudget(self.limits))
 
     @cached_property
     def filters(self) -> DocumentFilters | None:

@@ -39,15 +39,23 @@ class Graph:
             unresolved = list(dict.fromkeys(error.args[1]))
         raise InputError(f"the stages {', '.join(unresolved)} have unknown or circular inputs", "correct the stages' inputs")
 
-    def nodes(self, configuration: Configuration, stages: Sequence[str] | None = None, variant: Variant = Variant()) -> Iterator[Node]:  # noqa: B008  # frozen
-        """Yield the results that a configuration needs, each after its inputs. `stages` restricts them to some stages."""
+    def nodes(
+        self, configuration: Configuration, stages: Sequence[str] | None = None, variants: Sequence[Variant] | None = None
+    ) -> Iterator[Node]:
+        """Yield the results that a configuration needs, each after its inputs.
+
+        `stages` and `variants` restrict them to some stages and variants of the run.
+        """
         for name, stage in self.stages.items():
             if (stages is None or name in stages) and stage.applies(configuration, self.run):
-                yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
+                for variant in dict.fromkeys(map(stage.variant, self.run.variants if variants is None else variants)):
+                    yield from (Node(name, configuration, variant, part) for part in stage.parts(self.run))
 
     def before(self, node: Node) -> list[Node]:
-        """Return the nodes that are inputs of a node."""
-        return list(self.nodes(node.configuration, self.stages[node.stage].inputs, node.variant))
+        """Return the nodes that are inputs of a node: their results for all variants of the run that share the node's result."""
+        stage = self.stages[node.stage]
+        variants = [variant for variant in self.run.variants if stage.variant(variant) == node.variant]
+        return list(self.nodes(node.configuration, stage.inputs_of(node.variant), variants))
 
     def key(self, node: Node) -> str:
         """Hash everything that determines a result: its stage's identity, version and demands, and the keys of its inputs.
@@ -58,7 +66,7 @@ class Graph:
             # A key contains the digest of the code, and nothing is computed without a key.
             require_permission(node.configuration.named_code, self.run.allow_code)
             stage = self.stages[node.stage]
-            sources = [self.run.fingerprints[need] for need in stage.inputs if need in self.run.fingerprints]
+            sources = [self.run.fingerprints[need] for need in stage.inputs_of(node.variant) if need in self.run.fingerprints]
             inputs = [self.key(earlier) for earlier in self.before(node)]
             identity = [stage.identity(node.configuration, node.variant), stage.demands(node, self.run), node.part]
             self._keys[node] = fingerprint(stage.name, stage.version, identity, sources, inputs)
@@ -80,14 +88,14 @@ class Graph:
         """Return the inputs of a node, obtaining those that `entries` lacks. Only a stage that stores its result needs the node's `key`."""
         obtained: dict[str, dict[str, Entry]] = {}
         for need in self.before(node):
-            known = (entries or {}).get(need.stage, {}).get(need.part)
-            obtained.setdefault(need.stage, {})[need.part] = known or self.obtain(need, entries)
+            known = (entries or {}).get(need.stage, {}).get(need.slot)
+            obtained.setdefault(need.stage, {})[need.slot] = known or self.obtain(need, entries)
         return Inputs(self.run, node, key, obtained, lambda: self._peers(node))
 
     def _peers(self, node: Node) -> list[Inputs]:
         peers = []
         for configuration in self.run.configurations:
-            for peer in self.nodes(configuration, [node.stage], node.variant):
+            for peer in self.nodes(configuration, [node.stage], [node.variant]):
                 if peer.part == node.part and self.key(peer) != self.key(node) and not self.is_stored(peer):
                     # The peer's own configuration reports the error.
                     with contextlib.suppress(Exception):
@@ -101,7 +109,7 @@ class Graph:
             entry = self.obtain(node, entries)
             if (seconds := self.precomputed.pop(self.task(node), None)) is not None:
                 entry = replace(entry, seconds=seconds, computed=True)
-            entries.setdefault(node.stage, {})[node.part] = entry
+            entries.setdefault(node.stage, {})[node.slot] = entry
         return entries
 
     def fingerprint(self, configuration: Configuration) -> str:

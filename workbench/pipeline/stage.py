@@ -12,7 +12,7 @@ from workbench.pipeline.context import RunContext
 from workbench.records import Variant
 from workbench.storage.result_store import Draft, Entry
 
-# Finished results by stage and part.
+# Finished results by stage and slot.
 Entries = Mapping[str, Mapping[str, Entry]]
 
 
@@ -24,6 +24,11 @@ class Node:
     configuration: Configuration
     variant: Variant = field(default_factory=Variant)
     part: str = ""
+
+    @property
+    def slot(self) -> str:
+        """Return the name of the result among those of its stage: its part, its variant if that is another than the usual one, or both."""
+        return "|".join(filter(None, [str(self.variant) if self.variant != Variant() else "", self.part]))
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,11 @@ class Inputs:
         return self.node.configuration
 
     def entry(self, stage: str) -> Entry:
-        """Return the result of a stage that stores a single part. Raises StoreError if the stage is not an input."""
+        """Return the result of a stage that stores a single one for the node. Raises StoreError if the stage is not an input."""
         if stage not in self.entries:
             raise StoreError(f"the stage {self.node.stage} has no input {stage}", "name it in the stage's inputs")
-        return self.entries[stage][""]
+        parts = self.entries[stage]
+        return parts[""] if "" in parts else next(iter(parts.values()))
 
 
 class Stage(ABC):
@@ -71,6 +77,14 @@ class Stage(ABC):
         """Return the names of the results that are stored separately, by default a single unnamed one."""
         return ("",)
 
+    def variant(self, variant: Variant) -> Variant:
+        """Return the part of a variant that the result depends on. By default variants share one result."""
+        return Variant()
+
+    def inputs_of(self, variant: Variant) -> tuple[str, ...]:
+        """Return the inputs that a variant needs, by default all of them."""
+        return self.inputs
+
     def identity(self, configuration: Configuration, variant: Variant) -> Any:
         """Return the settings that determine the result besides its inputs, as canonical JSON. Empty by default."""
         return None
@@ -85,7 +99,13 @@ class Stage(ABC):
 
     def obtain(self, inputs: Inputs) -> Entry:
         """Return the result from the store, computing and storing it if necessary."""
-        return inputs.run.workspace.store.obtain(self.name, inputs.key, lambda draft: self.compute(inputs, draft))
+
+        def compute(draft: Draft) -> None:
+            self.compute(inputs, draft)
+            if not all(entry.complete for parts in inputs.entries.values() for entry in parts.values()):
+                draft.mark_incomplete()
+
+        return inputs.run.workspace.store.obtain(self.name, inputs.key, compute)
 
     def is_stored(self, key: str, run: RunContext) -> bool:
         """Return whether the result is in the store."""

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from workbench.core.files import table_fault, write_atomically
 from workbench.core.fingerprint import fingerprint
 from workbench.errors import StoreError
-from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.results.run_tables import RunTables, retrieved_values
 
 FILE = "history_scores.parquet"
 SCHEMA = pa.schema({"scores": pa.string(), "query_id": pa.string(), "cluster": pa.int64(), "documents": pa.string(), "value": pa.float64()})
@@ -30,10 +30,10 @@ def scores_path(outputs: Path) -> Path:
 
 def primary_scores(run: RunTables) -> tuple[dict[str, str], dict[str, pd.DataFrame]]:
     """Return the name of each configuration's set of primary scores, and the sets: query_id, cluster, documents, value (NaN if unscored)."""
-    table, names, sets = run.queries, dict[str, str](), dict[str, pd.DataFrame]()
-    chosen = (table["metric"] == str(run.primary)) & (table["condition"] == RETRIEVED) & (table["variant"] == "") & (table["repeat"] == 0)
+    names, sets = dict[str, str](), dict[str, pd.DataFrame]()
+    table = retrieved_values(run.queries[run.queries["metric"] == str(run.primary)])
     questions = run.questions[["query_id", "cluster", "documents"]]
-    for configuration, rows in table[chosen].groupby("configuration"):
+    for configuration, rows in table.groupby("configuration"):
         scores = questions.merge(rows[["query_id", "value"]], how="left", on="query_id")
         names[str(configuration)] = name = fingerprint(scores.to_json(orient="values", double_precision=15))[:16]
         sets[name] = scores.assign(scores=name)

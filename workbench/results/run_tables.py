@@ -32,7 +32,7 @@ _OF_THIS_RUN = ("computed_", "tokens_", "cost", "seconds_index")
 class Measure:
     """A metric in a run's manifest. `str` returns its name with its cut, such as `recall@5`.
 
-    `family` is the unit it counts: documents, hits, chunks, spans or other. `k` and `tokens` are its cut. `bounded_by_k`: whether it reads
+    `family` is the unit it counts: documents, hits, chunks, spans, answers or other. `k` and `tokens` are its cut. `bounded_by_k`: whether it reads
     k delivered chunks. A metric that is not `higher_is_better` counts faults. The values of a `proportion` are in [0, 1].
     """
 
@@ -217,6 +217,15 @@ class RunTables:
         """The rows of a table that belong to one configuration, indexed from 0."""
         table = self.table(name)
         return table[table["configuration"] == configuration].reset_index(drop=True)
+
+
+def retrieved_values(queries: pd.DataFrame) -> pd.DataFrame:
+    """Return configuration, metric, query_id, value of the condition `retrieved`, the mean over repeats if there are several."""
+    rows = queries[(queries["condition"] == RETRIEVED) & (queries["variant"] == "")]
+    columns = ["configuration", "metric", "query_id", "value"]
+    if rows.empty or rows["repeat"].max() == 0:
+        return rows[columns]
+    return rows[columns].groupby(columns[:3], sort=False, as_index=False)["value"].mean()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -67,7 +67,8 @@ class RemoteStore(Store):
         # An entry that was deleted here and under the URL may have left this mark.
         self._uploaded(kind, key).unlink(missing_ok=True)
         entry = super()._compute(kind, key, compute)
-        self._upload(kind, key)
+        if entry.complete:
+            self._upload(kind, key)
         return entry
 
     def put_mark(self, name: str) -> None:

@@ -29,6 +29,9 @@ from workbench.storage.stored_files import StoredFiles, digest, write_through
 
 __all__ = ["MANIFEST", "Draft", "Entry", "Store"]
 
+# The file of an entry that lacks something, such as the answer of a failed call. It serves its own run, and is computed again by the next.
+_INCOMPLETE = "incomplete.json"
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -38,6 +41,11 @@ class Entry:
     seconds: float
     computed: bool
     files: StoredFiles = field(default_factory=dict, hash=False)
+
+    @property
+    def complete(self) -> bool:
+        """Return whether nothing is lacking."""
+        return _INCOMPLETE not in self.files
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a table of the entry."""
@@ -115,6 +123,10 @@ class Draft:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         return array
 
+    def mark_incomplete(self) -> None:
+        """Let the next run compute the entry again."""
+        (self.folder / _INCOMPLETE).write_text("{}", "utf-8")
+
     def values(self, name: str, values: Any) -> None:
         """Add a JSON document. NaN is refused."""
         (self.folder / f"{name}.json").write_text(json.dumps(values, ensure_ascii=False, allow_nan=False), "utf-8")
@@ -128,13 +140,17 @@ class Store:
         self._layout_known = False
 
     def has(self, kind: str, key: str) -> bool:
-        """Return whether the store has the entry. Its content is checked on reading."""
-        return (self.root / kind / key / MANIFEST).is_file()
+        """Return whether the store has the entry, and nothing is lacking in it. Its content is checked on reading."""
+        folder = self.root / kind / key
+        return (folder / MANIFEST).is_file() and not (folder / _INCOMPLETE).exists()
 
     def get(self, kind: str, key: str) -> Entry | None:
-        """Return the entry after checking it against its manifest, or None if it is missing. Raises StoreError if it is damaged or unreadable."""
+        """Return the entry after checking it against its manifest, or None if it is missing or incomplete.
+
+        Raises StoreError if it is damaged or unreadable.
+        """
         folder = self.root / kind / key
-        if not (folder / MANIFEST).is_file():
+        if not Store.has(self, kind, key):
             return None
         self._check_layout()
         try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, EvidenceRow, check_split
+from workbench.datasets.expected_answers import VARIANTS, pop_expected_answers
 from workbench.datasets.fields import check_fields, doubt_fields, opposites, text_field
 from workbench.datasets.file_access import FileAccess
 from workbench.datasets.files import find_in, require
@@ -19,7 +20,7 @@ from workbench.records import Qrel, Query, Span
 SPAN = ("doc_id", "start", "end", "text")
 _ROW = ("query_id", "need", *SPAN)
 # The fields of metadata that have a meaning.
-_READ = ("answer", "answerable", "type", "split", "where")
+_READ = ("answer", *VARIANTS, "answerable", "type", "split", "where")
 
 
 def read_beir(folder: Path, split: str | None, files: FileAccess) -> DatasetDraft:
@@ -85,8 +86,8 @@ def _read_queries(path: Path, split: str | None, draft: DatasetDraft) -> set[str
 
 
 def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, draft: DatasetDraft) -> Query:
-    """Make a query. Its metadata can mark it unanswerable (`answerable: false`, `type: unanswerable`) and contain its `answer` and `where`."""
-    answer, marked = metadata.pop("answer", ""), metadata.pop("answerable", True)
+    """Make a query. Its metadata can mark it unanswerable (`answerable: false`, `type: unanswerable`) and contain its answers and `where`."""
+    answers, marked = pop_expected_answers(metadata, where, draft), metadata.pop("answerable", True)
     given = metadata.pop("where", None)
     where_clause = given if isinstance(given, dict) else {}
     if given is not None and where_clause is not given:
@@ -97,7 +98,7 @@ def query_of(query_id: str, text: str, metadata: dict[str, Any], where: str, dra
         meaning = "true" if str(metadata[field]).lower() == "false" else "false"
         draft.fault(where, f"has {field!r}, which is not read; write answerable: {meaning} in its place")
     answerable = bool(marked) and metadata.get("type") != "unanswerable"
-    return Query(query_id, text, answerable, str(answer or ""), metadata, where_clause)
+    return Query(query_id, text, answerable, next(iter(answers), ""), metadata, where_clause, answers[1:])
 
 
 def read_evidence(path: Path, others: set[str], draft: DatasetDraft) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.draft import DatasetDraft, Rows
+from workbench.datasets.expected_answers import VARIANTS
 from workbench.datasets.fields import check_fields, misspelt, opposites
 from workbench.datasets.file_access import FileAccess
 from workbench.datasets.files import find_in, require, without_documents
@@ -117,11 +118,13 @@ def question_rows(dataset: Dataset) -> list[dict[str, Any]]:
             ]
         if query.answer:
             row["answer"] = query.answer
+        if query.answer_variants:
+            row["answer_variants"] = list(query.answer_variants)
         if not query.answerable:
             row["answerable"] = False
         if query.where:
             row["where"] = query.where
-        owner, taken = f"question {query.query_id!r} has metadata", (*LABELS, "where", "answer", "answerable")
+        owner, taken = f"question {query.query_id!r} has metadata", (*LABELS, "where", "answer", *VARIANTS, "answerable")
         faults += [f"{owner} {key!r}, which is a field of the format; rename it in the source" for key in query.metadata if key in taken]
         faults += [
             f"{owner} {key!r}, which means the opposite of 'answerable'; rename it in the source" for key in opposites(query.metadata)

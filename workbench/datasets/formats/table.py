@@ -1,8 +1,9 @@
 """Read a table of questions, CSV or parquet, and the documents it is about.
 
 Columns are the fields of a question. Document ids are a JSON list, `{doc_id: grade}`, or separated by `;` or `|`; `evidence` and
-a list of `relevant_chunks` are JSON. `query`, `query_id`, `answer` and `split` are text. Any other CSV cell is parsed as
-JSON if possible (`2020` is a number, `"2020"` a text), else it is text. Parquet cells have types.
+a list of `relevant_chunks` are JSON; `answer_variants`, `aliases` and `answers` are a JSON list or texts separated by `|`. `query`, `query_id`,
+`answer` and `split` are text. Any other CSV cell is parsed as JSON if possible (`2020` is a number, `"2020"` a text), else it is text. Parquet
+cells have types.
 """
 
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.datasets.draft import DatasetDraft
+from workbench.datasets.expected_answers import VARIANTS
 from workbench.datasets.file_access import FileAccess
 from workbench.datasets.files import find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_documents
@@ -47,6 +49,8 @@ def _value(key: str, value: Any, spelt: bool, where: str, draft: DatasetDraft) -
         return _ids(key, value, where, draft)
     if key in ("evidence", "relevant_chunks") and isinstance(value, str):
         return [value] if key == "relevant_chunks" and not value.startswith("[") else _json(key, value, where, draft)
+    if key in VARIANTS and isinstance(value, str):
+        return _json(key, value, where, draft) if value.startswith("[") else [part.strip() for part in value.split("|")]
     if key == "answerable" and isinstance(value, str):
         return {"true": True, "false": False}.get(value.lower(), value)
     return _spelt(value) if spelt and key not in _PLAIN else value

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows, check_split
+from workbench.datasets.expected_answers import VARIANTS
 from workbench.datasets.fields import LABEL_FIELDS, check_fields, misspelt, text_field
 from workbench.datasets.file_access import FileAccess, readable
 from workbench.datasets.files import find_in, require
@@ -81,7 +82,7 @@ def _read_topics(path: Path, split: str | None, draft: DatasetDraft) -> set[str]
             others.add(query_id)
         elif query_id is not None and text is not None:
             known = tuple(next((key for key in keys if key in row), keys[0]) for keys in (_IDS, _TEXTS))
-            check_fields(row, (*known, "answer", "answerable", "type", "split"), where, draft)
+            check_fields(row, (*known, "answer", *VARIANTS, "answerable", "type", "split"), where, draft)
             metadata = {key: value for key, value in row.items() if key not in (*_IDS, *_TEXTS)}
             draft.doubtful.update(
                 (str(path), f"{key!r}, which TREC topics have no use for and is kept as metadata,") for key in _labels(metadata)

@@ -1,0 +1,21 @@
+"""Say which answers are missing because calls failed."""
+
+from collections import Counter
+
+from workbench.core.formatting import count
+from workbench.results.run_tables import RunTables
+
+_REASONS = 3
+
+
+def missing_answers(run: RunTables) -> list[str]:
+    """Return a line that counts the missing answers by reason, or no line if none is missing."""
+    answers = run.answers
+    failed = answers[answers["error"] != ""]
+    if failed.empty:
+        return []
+    reasons = Counter(failed["error"].tolist()).most_common()
+    shown = "; ".join(f"{count(times)} × {reason}" for reason, times in reasons[:_REASONS])
+    more = f"; and {count(sum(times for _, times in reasons[_REASONS:]))} for other reasons" if reasons[_REASONS:] else ""
+    asked = int((answers["reason"] == "").sum())
+    return [f"{count(len(failed))} of {count(asked)} answers are missing and not scored ({shown}{more}); run again to ask only for these"]

@@ -1,0 +1,52 @@
+"""Cited passages compared with the evidence of the question."""
+
+import numpy as np
+
+from workbench.context.conditions import COUNTERFACTUAL
+from workbench.metrics.answers.case import AnswerCase, AnswerValues
+from workbench.metrics.coverage import Bools, Floats
+from workbench.records import Passage, Span
+
+NO_CITATION = "no passage is cited"
+NO_EVIDENCE = "no evidence in the context"
+
+
+def citation_precision(case: AnswerCase) -> AnswerValues:
+    """Cited passages with evidence / cited passages. A refusal cites nothing."""
+    cited, good = np.zeros(len(case)), np.zeros(len(case))
+    for place, numbers in enumerate(_cited(case)):
+        proves = _proves(case, place)
+        cited[place], good[place] = len(numbers), proves[:, numbers].any(axis=0).sum()
+    values: Floats = good / np.maximum(cited, 1)
+    return AnswerValues(values, ((NO_CITATION, cited == 0),))
+
+
+def citation_recall(case: AnswerCase) -> AnswerValues:
+    """Pieces of evidence with a cited passage / pieces of evidence with a passage in the context."""
+    present, found = np.zeros(len(case)), np.zeros(len(case))
+    for place, numbers in enumerate(_cited(case)):
+        proves = _proves(case, place)
+        present[place], found[place] = proves.any(axis=1).sum(), proves[:, numbers].any(axis=1).sum()
+    values: Floats = found / np.maximum(present, 1)
+    return AnswerValues(values, ((NO_EVIDENCE, present == 0),))
+
+
+def _cited(case: AnswerCase) -> list[list[int]]:
+    """Return the distinct numbers of the cited passages of each question."""
+    answers, passages = case.answers, case.contexts.passages
+    pairs = zip(answers.citations, passages, answers.refused.tolist(), strict=True)
+    return [[] if refused else sorted({n for n in numbers if 0 <= n < len(shown)}) for numbers, shown, refused in pairs]
+
+
+def _proves(case: AnswerCase, place: int) -> Bools:
+    """Whether each passage has each piece of a question's evidence. Shape (needs, passages)."""
+    needs, passages = case.labels.needs[place], case.contexts.passages[place]
+    cells = [[any(_has(passage, span) for span in need.alternatives) for passage in passages] for need in needs]
+    return np.array(cells, dtype=np.bool_).reshape(len(needs), len(passages))
+
+
+def _has(passage: Passage, span: Span) -> bool:
+    """Return whether a passage overlaps evidence by at least half of the shorter of the two. An altered copy does not have it."""
+    common = min(passage.end, span.end) - max(passage.start, span.start)
+    shorter = min(passage.end - passage.start, span.end - span.start)
+    return passage.doc_id == span.doc_id and passage.planted != COUNTERFACTUAL and common > 0 and 2 * common >= shorter

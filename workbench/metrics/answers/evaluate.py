@@ -1,0 +1,30 @@
+"""One answer metric of one variant for each question."""
+
+import numpy as np
+import pandas as pd
+
+from workbench.metrics.answers.case import AnswerCase
+from workbench.metrics.answers.registry import AnswerKind
+
+
+def answer_values(case: AnswerCase, kind: AnswerKind) -> pd.DataFrame:
+    """Tabulate a metric for each question: `query, value, state, reason`, as `metrics.evaluate` does.
+
+    A question to which the condition or the metric does not apply is `not_applicable`, one whose answer failed is `unscored`. Of several
+    reasons the first counts: the condition's, the metric's scopes in order, the failed answer, those that the metric returns.
+    """
+    scores = kind.compute(case)
+    state, reason = np.full(len(case), "scored", dtype=object), np.full(len(case), "", dtype=object)
+    failed = np.array([bool(error) for error in case.answers.errors], dtype=np.bool_) & kind.of_answers
+    # In reverse, so that the first reason remains.
+    for name, reasons in (("unscored", scores.unscored), ("not_applicable", scores.not_applicable)):
+        for why, queries in reversed(reasons):
+            state[queries], reason[queries] = name, why
+    state[failed], reason[failed] = "unscored", np.array(case.answers.errors, dtype=object)[failed]
+    for scope in reversed(kind.scopes):
+        outside = ~scope.met(case)
+        state[outside], reason[outside] = "not_applicable", scope.reason
+    excluded = np.array([bool(why) for why in case.contexts.reasons], dtype=np.bool_)
+    state[excluded], reason[excluded] = "not_applicable", np.array(case.contexts.reasons, dtype=object)[excluded]
+    values = np.where(state == "scored", scores.value, np.nan)
+    return pd.DataFrame({"query": np.arange(len(case)), "value": values, "state": state, "reason": reason})

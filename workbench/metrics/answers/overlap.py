@@ -1,0 +1,74 @@
+"""Agreement of an answer's words with the expected answer: exact match, token F1 and token recall."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from workbench.metrics.answers.case import AnswerCase, AnswerValues
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+# What string.punctuation has besides the punctuation of Unicode.
+_SYMBOLS = frozenset("$+<=>^`|~")
+# The marks of cited passages, such as [1] and [1, 3-4].
+_CITATIONS = re.compile(r"\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]")
+
+
+def normalised(text: str) -> str:
+    """Return the text in lower case without punctuation, articles and repeated blanks (Rajpurkar et al. 2016).
+
+    Besides ASCII punctuation, that of Unicode is removed.
+    """
+    lower = unicodedata.normalize("NFC", text).lower()
+    letters = "".join(char for char in lower if char not in _SYMBOLS and not unicodedata.category(char).startswith("P"))
+    return " ".join(_ARTICLES.sub(" ", letters).split())
+
+
+def without_citations(text: str) -> str:
+    """Remove the marks of cited passages, such as `[1]`, which are not words of the answer."""
+    return _CITATIONS.sub(" ", text)
+
+
+def token_f1_of(answer: str, expected: str) -> float:
+    """Return the harmonic mean of the shares of the answer's and the expected answer's tokens that both have."""
+    given, wanted = normalised(answer).split(), normalised(expected).split()
+    if not given or not wanted:
+        return float(given == wanted)
+    return 2 * _common(given, wanted) / (len(given) + len(wanted))
+
+
+def token_recall_of(answer: str, expected: str) -> float:
+    """Return the share of the expected answer's tokens that the answer has."""
+    given, wanted = normalised(answer).split(), normalised(expected).split()
+    return _common(given, wanted) / len(wanted) if wanted else float(given == wanted)
+
+
+def exact_match(case: AnswerCase) -> AnswerValues:
+    """1 if the normalised answer equals the expected answer or one of its variants."""
+    return best_expected(case, lambda answer, expected: float(normalised(answer) == normalised(expected)))
+
+
+def token_f1(case: AnswerCase) -> AnswerValues:
+    """2 common / (answer tokens + expected tokens), the best over the expected answer and its variants."""
+    return best_expected(case, token_f1_of)
+
+
+def answer_recall(case: AnswerCase) -> AnswerValues:
+    """Common tokens / tokens of the expected answer, which long answers do not lower."""
+    return best_expected(case, token_recall_of)
+
+
+def best_expected(case: AnswerCase, agreement: Callable[[str, str], float]) -> AnswerValues:
+    """Return the best agreement of each answer with an expected one: 0 for a refusal."""
+    answers, values = case.answers, np.zeros(len(case))
+    for place, expected in enumerate(case.labels.expected):
+        if not answers.refused[place]:
+            answer = without_citations(answers.texts[place])
+            values[place] = max((agreement(answer, text) for text in expected), default=0.0)
+    return AnswerValues(values)
+
+
+def _common(given: list[str], wanted: list[str]) -> int:
+    return sum((Counter(given) & Counter(wanted)).values())

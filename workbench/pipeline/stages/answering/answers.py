@@ -1,0 +1,92 @@
+"""Answer all questions from their contexts."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAnswer, Generator
+from workbench.answering.refusals import is_refusal
+from workbench.core.fingerprint import fingerprint
+from workbench.errors import RunError
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.records import Variant
+from workbench.storage.result_store import Draft
+
+_COLUMNS = {
+    "query": "int64",
+    "text": "str",
+    "refused": "bool",
+    "citations": "str",
+    "confidence": "float64",
+    "error": "str",
+    "correct": "boolean",
+    "input_tokens": "Int64",
+    "output_tokens": "Int64",
+    "cost": "float64",
+    "model": "str",
+}
+
+
+class AnswersStage(Stage):
+    """Table `answers`, a row for each question that has a context in the variant, with the columns of `GeneratedAnswer`.
+
+    `citations` is a JSON list. Values `calls`: the seconds of each answer, and whether it came from the cache of calls.
+    """
+
+    name = "answers"
+    inputs = ("questions", "contexts")
+    setting = "answering"
+    uses_cache: ClassVar[bool] = True
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration answers."""
+        return configuration.answering is not None
+
+    def variant(self, variant: Variant) -> Variant:
+        """Return the whole variant."""
+        return variant
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """Return the generator's settings, and the condition and repeat that a recorded answer or a call belongs to."""
+        return [configuration.answering.identity() if configuration.answering else None, str(variant)]
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the ids of the questions, by which a generator can know them."""
+        return fingerprint([query.query_id for query in run.dataset.queries])
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Answer the questions. If a call of a model failed, the next run asks again."""
+        generator, run = inputs.configuration.answering, inputs.run
+        if generator is None:
+            raise RunError(f"{inputs.configuration.name} answers no question", "run the sweep again")
+        contexts = passages_of(inputs.entry("contexts"))
+        numbers, queries = list(contexts), run.dataset.queries
+        requests = [AnswerRequest(queries[number], contexts[number], inputs.node.variant) for number in numbers]
+        answers = _answered(generator, requests, AnswerResources(run.workspace.vectors, run.calls))
+        rows = [_row(number, answer) for number, answer in zip(numbers, answers, strict=True)]
+        draft.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
+        draft.values("calls", {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]})
+        if generator.calls_model and any(answer.error for answer in answers):
+            draft.mark_incomplete()
+
+
+def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources) -> list[GeneratedAnswer]:
+    answers: dict[int, GeneratedAnswer] = {}
+    for place, answer in generator.answer(requests, resources):
+        if place in answers or not 0 <= place < len(requests):
+            raise RunError(f"answering {generator.kind!r} gave the answer {place} twice or of no request", "correct its method answer")
+        answers[place] = answer
+    if len(answers) < len(requests):
+        raise RunError(f"answering {generator.kind!r} gave {len(answers)} of {len(requests)} answers", "correct its method answer")
+    return [answers[place] for place in range(len(requests))]
+
+
+def _row(query: int, answer: GeneratedAnswer) -> tuple[Any, ...]:
+    refused = not answer.error and (is_refusal(answer.text) if answer.refused is None else answer.refused)
+    citations, tokens = json.dumps(answer.citations), (answer.input_tokens, answer.output_tokens)
+    return query, answer.text, refused, citations, answer.confidence, answer.error, answer.correct, *tokens, answer.cost, answer.model
