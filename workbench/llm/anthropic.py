@@ -39,7 +39,9 @@ class AnthropicClient(ServedClient, KeyedModel):
         import anthropic
         from httpx2 import Response
 
-        client = anthropic.AsyncAnthropic(base_url=self.address, api_key=self._key() or "none", timeout=None, max_retries=0, http_client=http)
+        client = anthropic.AsyncAnthropic(
+            base_url=self.address, api_key=self._key() or "none", timeout=None, max_retries=0, http_client=http
+        )
 
         async def post(body: Mapping[str, Any]) -> "Response":
             try:

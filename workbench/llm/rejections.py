@@ -22,7 +22,9 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
     "temperature": re.compile(r"\btemperature\b"),
     "seed": re.compile(r"\bseed\b"),
     "top_logprobs": re.compile(r"\b(top_)?logprobs\b"),
-    "schema": re.compile(r"\b(response_format|json_schema|output_config|output_format|structured outputs?|guided|grammar)\b", re.IGNORECASE),
+    "schema": re.compile(
+        r"\b(response_format|json_schema|output_config|output_format|structured outputs?|guided|grammar)\b", re.IGNORECASE
+    ),
     "max_tokens": re.compile(r"\bmax_completion_tokens\b"),
 }
 
