@@ -14,8 +14,12 @@ _MOST_BYTES, _FEWEST_BYTES = 6.0, 2.5
 
 def most_prompt_tokens(call: ChatCall) -> int:
     """Return a generous estimate of the tokens of a prompt, without the model's vocabulary."""
-    size = sum(len(message.content.encode("utf-8", "replace")) for message in call.messages)
-    return math.ceil(size / _FEWEST_BYTES) + _A_MESSAGE * (len(call.messages) + 1)
+    return sum(most_tokens(message.content) for message in call.messages) + _A_MESSAGE * (len(call.messages) + 1)
+
+
+def most_tokens(text: str) -> int:
+    """Return a generous estimate of the tokens of a text."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / _FEWEST_BYTES)
 
 
 def fewest_prompt_tokens(call: ChatCall) -> int:
