@@ -97,4 +97,4 @@ def test_the_answers_of_the_handbook_are_recognised_as_its_labels_say() -> None:
 def test_expected_answers_are_no_refusals(big_data) -> None:
     path: Path = big_data("clapnq") / "queries.jsonl"
     answers = [json.loads(line)["metadata"]["answer"] for line in path.read_text("utf-8").splitlines()]
-    assert not [answer for answer in answers if is_refusal(answer)]
+    assert not [answer for answer in answers if answer and is_refusal(answer)]

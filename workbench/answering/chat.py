@@ -1,15 +1,15 @@
 """Answers of a chat model of OpenAI or a compatible server, Anthropic or Ollama."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from workbench.answering.prompted import PromptedGenerator
 from workbench.llm.client import ChatClient
 from workbench.llm.defaults import client_of
+from workbench.llm.openai import OPENAI_ADDRESS, OpenAIClient
 from workbench.models.tokenizers import BUDGET_VOCABULARY, CL100K
 
-Provider = Literal["openai", "anthropic", "ollama"]
 # The fields that are settings of the client.
 _CLIENT = (
     *("provider", "model", "base_url", "api_key_env", "concurrency", "timeout", "retries"),
@@ -24,13 +24,13 @@ class ChatGenerator(PromptedGenerator):
     """
 
     kind: Literal["chat"] = "chat"
-    provider: Provider | None = Field(default=None, description="The API. Default: RAG_EVAL_PROVIDER.")
+    provider: str | None = Field(default=None, min_length=1, description="openai, anthropic or ollama. Default: RAG_EVAL_PROVIDER.")
     model: str | None = Field(default=None, min_length=1, description="The model's name. Default: RAG_EVAL_<PROVIDER>_MODEL.")
-    base_url: str | None = Field(default=None, min_length=1, description="The address of the server. Default: that of the provider.")
+    base_url: str | None = Field(default=None, min_length=1, description="The server's address. Default: RAG_EVAL_<PROVIDER>_BASE_URL.")
     api_key_env: str | None = Field(default=None, min_length=1, description="The environment variable that contains the key.")
     concurrency: int = Field(default=8, ge=1, le=256, description="How many calls are made at once.")
-    timeout: float = Field(default=60, gt=0, le=3600, description="The seconds after which a try is given up.")
-    retries: int = Field(default=4, ge=0, le=20, description="How often a failed call is tried again.")
+    timeout: float = Field(default=120, gt=0, le=3600, description="The seconds that a try may take in total.")
+    retries: int = Field(default=4, ge=0, le=10, description="How often a failed call is tried again.")
     context_window: int | None = Field(default=None, ge=1, description="The tokens that prompt and answer may have together.")
     price_input: float | None = Field(default=None, ge=0, description="The price of a million tokens of prompts.")
     price_output: float | None = Field(default=None, ge=0, description="The price of a million tokens of answers.")
@@ -39,8 +39,12 @@ class ChatGenerator(PromptedGenerator):
     def vocabulary(self) -> str:
         """Return `cl100k` for models of OpenAI itself, otherwise the vocabulary of `@2000t`."""
         client = self.client()
-        ours = client.kind == "openai" and "api.openai.com" in str(getattr(client, "base_url", None) or "api.openai.com")
-        return CL100K if ours else BUDGET_VOCABULARY
+        return CL100K if isinstance(client, OpenAIClient) and client.address == OPENAI_ADDRESS else BUDGET_VOCABULARY
+
+    def recorded_settings(self) -> dict[str, Any]:
+        """Return every field, with provider, model and address as they are used."""
+        client = self.client()
+        return self.model_dump(mode="json") | {"provider": client.kind, **client.model_dump(mode="json", include={"model", "base_url"})}
 
     def client(self) -> ChatClient:
         """Return the client of the provider. Raises InputError if no provider or model is set."""

@@ -41,13 +41,20 @@ class PromptedGenerator(Generator):
         """Raise InputError if the prompt is not usable, or a package, a file or a key that the model needs is missing."""
         self._prompt()
         self.client().check()
+        count("", self.vocabulary)
 
     def identity(self) -> dict[str, Any]:
-        """Return what determines an answer: the contents of the prompt, the settings of the call and the model."""
-        prompt = self._prompt()
-        call = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-        sent = {"prompt": [prompt.system, prompt.user, prompt.closed_book], **call, "refusal_phrases": list(self.refusal_phrases)}
-        return {"kind": self.kind, "version": self.version, **sent, "client": self.client().identity()}
+        """Return what determines an answer and its cost: the contents of the prompt, the settings of the call, the model and its prices."""
+        prompt, client = self._prompt(), self.client()
+        return {
+            "kind": self.kind,
+            "version": self.version,
+            "prompt": [prompt.system, prompt.user, prompt.closed_book],
+            "call": [self.temperature, self.max_tokens, self.seed],
+            "refusal_phrases": list(self.refusal_phrases),
+            "client": client.identity(),
+            "prices": [client.price_input, client.price_output],
+        }
 
     @property
     def most_output_tokens(self) -> int:
