@@ -1,6 +1,6 @@
 """Answers of a chat model of OpenAI or a compatible server, Anthropic or Ollama."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -40,6 +40,11 @@ class ChatGenerator(PromptedGenerator):
         """Return `cl100k` for models of OpenAI itself, otherwise the vocabulary of `@2000t`."""
         client = self.client()
         return CL100K if isinstance(client, OpenAIClient) and client.address == OPENAI_ADDRESS else BUDGET_VOCABULARY
+
+    def recorded_settings(self) -> dict[str, Any]:
+        """Return every field, with provider, model and address as they are used."""
+        client = self.client()
+        return self.model_dump(mode="json") | {"provider": client.kind, **client.model_dump(mode="json", include={"model", "base_url"})}
 
     def client(self) -> ChatClient:
         """Return the client of the provider. Raises InputError if no provider or model is set."""
