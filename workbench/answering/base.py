@@ -85,6 +85,16 @@ class Generator(Component, ABC):
         """Return the tokens that the prompt adds around the passage with a number, from 1."""
         return 0
 
+    @property
+    def most_output_tokens(self) -> int:
+        """Return the most tokens of an answer of a model, 0 without a model."""
+        return 0
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """Return the prices of a million tokens of prompts and of answers, None if they are not known."""
+        return None
+
     @abstractmethod
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:
         """Yield the answer of each request with its place, in any order, each once. A failed call is an answer with an `error`."""

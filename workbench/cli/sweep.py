@@ -128,15 +128,22 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 
 @click.command()
 @_experiment_options
-def plan(experiment: ExperimentArguments) -> None:
-    """Print which results a sweep would compute and reuse, the tokens to embed and the expected minutes.
+@click.option("--pilot", "ask", is_flag=True, help="Also ask each model 20 questions and estimate the tokens and the cost of all; this costs calls.")
+def plan(experiment: ExperimentArguments, ask: bool) -> None:
+    """Print which results a sweep would compute and reuse, the tokens to embed, the most that answers cost, and the expected minutes.
 
     A configuration that cannot be planned is named with its error. The exit code is then still 0, since a sweep runs the others.
     """
     from workbench.execution.plan import plan_experiment, plan_lines
 
-    for line in plan_lines(plan_experiment(experiment.read(), experiment.outputs)):
+    spec = experiment.read()
+    for line in plan_lines(plan_experiment(spec, experiment.outputs)):
         say(line)
+    if ask:
+        from workbench.execution.answering.pilot import pilot
+
+        for line in pilot(spec, experiment.outputs, say_aside):
+            say(line)
 
 
 @click.command()

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from workbench.embedding.chunk_encoder import plan_texts
 from workbench.embedding.openvino_conversion import without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line
+from workbench.execution.answering.costs import CallBound, bounds_of
 from workbench.execution.latency import is_measured
 from workbench.execution.local import context_of
 from workbench.execution.speed import EncodingModel, Speed, speeds_of
@@ -51,6 +52,7 @@ class PlannedConfiguration:
     configuration cannot be planned: it will fail, and the others will run. `named_code` has the functions that planning may
     not run: without those of a chunker the chunks are unknown, without any the keys are, and so what is stored. `pairs` of question and chunk
     are the most that a reranker scores, in the fewest and most `rerank_seconds`; some may be stored, or be those of another configuration.
+    `bound` is the most that its answers cost.
     """
 
     name: str
@@ -64,6 +66,7 @@ class PlannedConfiguration:
     named_code: tuple[str, ...] = ()
     pairs: int = 0
     rerank_seconds: tuple[float, float] = (0.0, 0.0)
+    bound: CallBound = CallBound()
 
     @property
     def tokens(self) -> int:
@@ -122,6 +125,7 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     with without_preparing():
         stored = [(configuration, _reused(graph, configuration)) for configuration in experiment.configurations]
         planned = tuple(_planned(graph, configuration, reused, counted) for configuration, reused in stored)
+        planned = with_bounds(graph, experiment, planned)
         prepared = {
             embedder: embedder.preparation() for configuration, reused in stored for embedder in _working(graph, configuration, reused)
         }
@@ -132,6 +136,13 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
         _minutes(planned, speeds, list(prepared.values()), end) + (0 if timed else _LATENCY[end] * len(planned) / 60) for end in (0, 1)
     )
     return Plan(planned, speeds, low, high, tuple(_delivery(experiment, graph.run, planned)), timed)
+
+
+def with_bounds(graph: Graph, experiment: ExperimentSpec, planned: Sequence[PlannedConfiguration]) -> tuple[PlannedConfiguration, ...]:
+    """Add the most that the answers of each configuration cost. Those that cannot be planned are left as they are."""
+    usable = {each.name for each in planned if not each.error and not each.named_code}
+    bounds = bounds_of(graph, [each for each in experiment.configurations if each.name in usable])
+    return tuple(replace(each, bound=bounds.get(each.name, each.bound)) for each in planned)
 
 
 def _working(graph: Graph, configuration: Configuration, reused: Mapping[str, bool]) -> set[Embedder]:
@@ -273,8 +284,10 @@ def _notes(plan: Plan) -> list[str]:
     pairs = sum(planned.pairs for planned in plan.configurations)
     tokens += [f"at most {pairs:,} pairs of question and chunk to rerank"] if pairs else []
     times = [] if plan.timed else [f"latencies of {plural(len(plan.configurations), 'configuration')} to measure"]
+    total = sum((planned.bound for planned in plan.configurations), CallBound())
     return [
-        f"{'; '.join([*tokens, *times])}: {plan.duration}",
+        f"{'; '.join([*tokens, *times])}: {plan.duration}{' without the time of models on servers' if total.calls else ''}",
+        *([f"answers cost at most {total}; replies that are in the cache cost nothing"] if total.calls else []),
         *plan.delivery,
         *([f"not ranked, because chunks exceed the embedder's window: {', '.join(cut)}"] if cut else []),
         *_code_notes(plan),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.context.conditions import RETRIEVED, conditions_fault, variants_of
 from workbench.core.component import field_fault
@@ -44,6 +44,16 @@ def variants_in(settings: Settings, faults: list[str]) -> tuple[Variant, ...]:
     return (Variant(),)
 
 
+class _Limits(BaseModel):
+    """The limits as an experiment file gives them."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    calls: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    usd: float | None = Field(default=None, gt=0)
+
+
 def limits_in(settings: Settings, faults: list[str]) -> CallLimits:
     """Return the limits of calls, tokens and money, or add their faults and return no limits."""
     limits = settings.get("limits", {})
@@ -51,9 +61,9 @@ def limits_in(settings: Settings, faults: list[str]) -> CallLimits:
         faults.append(f"limits is {limits!r}, not a mapping; write for example limits: {{calls: 1000, usd: 5}}")
         return CallLimits()
     try:
-        return CallLimits.model_validate(limits)
+        return CallLimits(**_Limits.model_validate(limits).model_dump())
     except ValidationError as error:
-        faults += [field_fault("limits", dict(detail), CallLimits.model_fields) for detail in error.errors()]
+        faults += [field_fault("limits", dict(detail), _Limits.model_fields) for detail in error.errors()]
         return CallLimits()
 
 

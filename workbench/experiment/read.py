@@ -111,6 +111,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
     metrics, primary = metrics_of(settings, (*DEFAULT_METRICS, *(DEFAULT_ANSWER_METRICS if answered else ())), faults)
     if not answered:
         faults += [f"metric {metric} is of answers, and nothing is answered; add answering" for metric in metrics if metric.of_answers]
+    faults += _unpriced(settings, configurations)
     variants, limits, crossed = variants_in(settings, faults), limits_in(settings, faults), crossed_in(settings, faults)
     faults += beyond_k(metrics, configurations)
     baseline = settings.get("baseline")
@@ -136,6 +137,15 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = ()) -> 
         limits=limits,
         slices=crossed,
     )
+
+
+def _unpriced(settings: Settings, configurations: Sequence[Configuration]) -> list[str]:
+    """Return the fault of a limit on money for models without prices."""
+    limits = settings.get("limits")
+    generators = [configuration.answering for configuration in configurations if configuration.answering]
+    missing = any(generator.calls_model and generator.prices is None for generator in generators)
+    fix = "add price_input and price_output to answering, for a million tokens each"
+    return [f"limits.usd needs the prices of the model; {fix}"] if missing and isinstance(limits, dict) and limits.get("usd") else []
 
 
 def _name_fault(name: object) -> str:
