@@ -38,9 +38,9 @@ class MadeContext:
 class ContextMaker:
     """Everything that the contexts of a configuration are made of.
 
-    `prompt` counts the prompt of a question. `ranking` has the passages that retrieval delivers for each question, best first, of which there
-    are at most `k`, or `tokens` tokens; it is empty for conditions without a ranking. `findable` has the documents that each question's
-    filter allows, None for all.
+    `prompt` counts the prompt of a question. `ranking` has the passages that retrieval delivers for each question, best first; it is empty
+    for conditions without a ranking. Retrieval delivers at most `k` passages or `tokens` tokens, None for no limit, which conditions without
+    a ranking keep to. `findable` has the documents that each question's filter allows, None for all.
     """
 
     slices: DeliveredSlices
@@ -62,7 +62,7 @@ class ContextMaker:
             NONE: lambda query: MadeContext(self._packed(query, ())),
             GOLD: self._gold,
             GOLD_DISTRACTORS: self._gold_distractors,
-            RETRIEVED: lambda query: MadeContext(self._packed(query, self.ranking[query], self.tokens)),
+            RETRIEVED: lambda query: MadeContext(self._packed(query, self.ranking[query])),
             MISSING_GOLD: self._missing_gold,
             IRRELEVANT_ONLY: self._irrelevant,
         }
@@ -87,7 +87,7 @@ class ContextMaker:
         if gold.reason:
             return gold
         prompt = self.prompt(labels.query.text)
-        room = self._packed(query, self.ranking[query], self.tokens).total - prompt.overhead
+        room = self._packed(query, self.ranking[query]).total - prompt.overhead
         evidence = gold_passages(labels, self.slices, self.k)
         negatives = [passage for doc_id in labels.negatives for passage in self.slices.of_document(self.slices.place(doc_id))]
         distractors = [passage for passage in [*self.ranking[query], *negatives] if not labels.is_evident(passage)]
@@ -100,7 +100,7 @@ class ContextMaker:
         labels = self.labels[query]
         if reason := self._unlabelled(query):
             return MadeContext(reason=reason)
-        packed = self._packed(query, [passage for passage in self.ranking[query] if not labels.is_evident(passage)], self.tokens)
+        packed = self._packed(query, [passage for passage in self.ranking[query] if not labels.is_evident(passage)])
         if any(holds_answer(passage.text, labels.answers) for passage in packed.passages):
             return MadeContext(reason=ANSWER_REMAINS)
         return MadeContext(packed) if packed.passages else MadeContext(reason=ALL_EVIDENCE)

@@ -1,5 +1,6 @@
 """A record of what was planted in a context."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -25,6 +26,6 @@ class Planted:
         return {name: value for name, value in asdict(self).items() if value != ""}
 
     @classmethod
-    def of(cls, record: dict[str, Any]) -> "Planted":
+    def of(cls, record: Mapping[str, Any]) -> "Planted":
         """Read a record."""
         return cls(**record)

@@ -119,14 +119,14 @@ def _answers(entry: Entry, queries: int, planted: Mapping[int, Planted]) -> Answ
     texts = rows["text"].fillna("").tolist()
     # A question with a context and without a row has no answer, which must not pass for an empty one.
     errors = rows["error"].fillna(NO_ANSWER).tolist()
-    outcomes = [outcome_of(text, planted[query]) if query in planted and text else "" for query, text in enumerate(texts)]
+    outcomes = [outcome_of(text, Planted.of(planted[query])) if query in planted and text else "" for query, text in enumerate(texts)]
     return Answers(
         texts=texts,
         refused=rows["refused"].eq(True).to_numpy(np.bool_),
         errors=errors,
         citations=[json.loads(text) for text in rows["citations"].fillna("[]")],
         confidence=rows["confidence"].to_numpy(np.float64),
-        correct=rows["correct"].astype("boolean").astype("Float64").astype("float64").to_numpy(np.float64),
+        correct=rows["correct"].to_numpy(np.float64, na_value=np.nan),
         outcomes=outcomes,
     )
 
