@@ -30,7 +30,8 @@ def test_an_experiment_that_does_not_ask_for_answers_has_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"conditions": ["gold", "retrieved"]}, {"repeats": 2}, {"limits": {"calls": 9}}, {"pipeline": {"context": {"budget": 500}}}]
+    "settings",
+    [{"conditions": ["gold", "retrieved"]}, {"repeats": 2}, {"limits": {"calls": 9}}, {"pipeline": {"context": {"budget": 500}}}],
 )
 def test_any_key_of_answers_lets_the_extractive_generator_answer(settings: dict[str, Any]) -> None:
     spec = read(**settings)
