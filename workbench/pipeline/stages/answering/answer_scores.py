@@ -89,7 +89,7 @@ def cases_of(run: RunContext, configuration: Configuration, entries: Mapping[str
 def _case(run: RunContext, variant: Variant, contexts: Entry, answers: Entry, verbatim: bool, clean: AnswerCase | None) -> AnswerCase:
     """Return the case of a variant, cached so that all metrics share it."""
     queries, about = len(run.dataset.queries), contexts.table("contexts")
-    planted = {query: Planted.of(json.loads(text)) for query, text in zip(about["query"], about["planted"], strict=True) if text}
+    planted = {query: json.loads(text) for query, text in zip(about["query"], about["planted"], strict=True) if text}
     shown, given = _contexts(contexts, queries), _answers(answers, queries, planted)
     return AnswerCase(variant, _labels(run), shown, given, partial(_embedded, run.workspace.vectors), verbatim, clean)
 
@@ -113,7 +113,7 @@ def _contexts(entry: Entry, queries: int) -> Contexts:
     )
 
 
-def _answers(entry: Entry, queries: int, planted: Mapping[int, Planted]) -> Answers:
+def _answers(entry: Entry, queries: int, planted: Mapping[int, Mapping[str, Any]]) -> Answers:
     rows = entry.table("answers").set_index("query").reindex(range(queries))
     texts = rows["text"].fillna("").tolist()
     # A question with a context and without a row has no answer, which must not pass for an empty one.
