@@ -116,18 +116,18 @@ def test_a_model_that_stops_the_run_keeps_finished_replies(provider: ChatProvide
 def test_a_caller_that_stops_ends_the_calls_and_keeps_finished_replies(provider: ChatProvider, cache: "CallCache") -> None:
     client, calls = make("ollama", provider, concurrency=2), [call(text) for text in questions(40)]
     provider.seconds = 0.05
-    before = threading.active_count()
     outcomes = ask_all(client, calls, CallResources(cache))
     for _ in range(4):
         next(outcomes)
     outcomes.close()  # type: ignore[attr-defined]  # it is a generator
+    # The server still works on requests whose connections were closed.
+    provider.closing.wait(0.2)
     made = len(provider.asked)
     assert 4 <= made < 20
     cached = [outcome for _, outcome in ask_all(client, calls, CallResources(cache, CallBudget(CallLimits(calls=0))))]
     assert sum(isinstance(outcome, Reply) for outcome in cached) >= made - 2
-    provider.closing.wait(0.1)
     assert len(provider.asked) == made
-    assert sum(thread.name == "calls" for thread in threading.enumerate()) == 0 < before
+    assert "calls" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_call_that_hangs_does_not_keep_a_caller_that_stops(provider: ChatProvider) -> None:
