@@ -39,7 +39,8 @@ class OllamaClient(ServedClient):
     def _window(self, call: ChatCall) -> int:
         """Return the window to request: a power of two, since Ollama loads the model again for another one."""
         needed = most_prompt_tokens(call) + call.max_tokens
-        return min(self.context_window or needed * 2, max(_SMALLEST_WINDOW, 1 << (needed - 1).bit_length()))
+        window = max(_SMALLEST_WINDOW, 1 << (needed - 1).bit_length())
+        return min(window, self.context_window or window)
 
     def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
         messages = [{"role": message.role, "content": message.content} for message in call.messages]
