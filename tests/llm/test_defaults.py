@@ -8,7 +8,6 @@ from workbench.llm.openai import OpenAIClient
 
 from .conftest import KEY
 
-
 # It deletes all variables of providers.
 pytestmark = pytest.mark.usefixtures("new_provider")
 
