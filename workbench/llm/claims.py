@@ -22,6 +22,7 @@ class CallClaims:
     def __init__(self, cache: "CallCache | None", block: int, longest_wait: float) -> None:
         self.cache, self._block, self._longest_wait = cache, block, longest_wait
         self._locks = _locks_of(cache) if cache is not None else None
+        self._claimed: set[str] = set()
 
     def cached(self, keys: Sequence[str]) -> Mapping[str, Any]:
         """Return the cached values of those keys that have one."""
@@ -34,8 +35,14 @@ class CallClaims:
 
     def release(self, key: str) -> None:
         """Free a key for other processes, once its value is in the cache or its call has failed."""
-        if self._locks is not None:
+        if self._locks is not None and key in self._claimed:
             self._locks.unlock(key)
+            self._claimed.remove(key)
+
+    def release_all(self) -> None:
+        """Free the keys whose calls were not made."""
+        for key in list(self._claimed):
+            self.release(key)
 
     async def claim(self, keys: Sequence[str]) -> AsyncIterator[tuple[str, Any]]:
         """Yield each key with the value that another process has cached meanwhile, or None if the key was claimed.
@@ -68,7 +75,11 @@ class CallClaims:
                 await asyncio.sleep(pause)
 
     def _try(self, key: str) -> bool:
-        return self._locks is None or self._locks.try_lock(key)
+        if self._locks is None:
+            return True
+        if locked := self._locks.try_lock(key):
+            self._claimed.add(key)
+        return locked
 
     async def _looked_up(self, claimed: Sequence[str]) -> AsyncIterator[tuple[str, Any]]:
         """Yield claimed keys with the values that were cached before they were locked, which frees them, or None."""

@@ -39,7 +39,8 @@ class OllamaClient(ServedClient):
     def _window(self, call: ChatCall) -> int:
         """Return the window to request: a power of two, since Ollama loads the model again for another one."""
         needed = most_prompt_tokens(call) + call.max_tokens
-        return min(self.context_window or needed * 2, max(_SMALLEST_WINDOW, 1 << (needed - 1).bit_length()))
+        window = max(_SMALLEST_WINDOW, 1 << (needed - 1).bit_length())
+        return min(window, self.context_window or window)
 
     def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
         messages = [{"role": message.role, "content": message.content} for message in call.messages]
@@ -48,7 +49,15 @@ class OllamaClient(ServedClient):
             options["temperature"] = call.temperature
         if call.seed is not None and "seed" not in refused:
             options["seed"] = call.seed
-        body: dict[str, Any] = {"model": self.model, "messages": messages, "stream": False, "options": options}
+        # Servers before 0.12 do not know the last two, with which the others refuse a prompt instead of cutting it.
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": messages,
+            "stream": False,
+            "options": options,
+            "truncate": False,
+            "shift": False,
+        }
         if call.schema is not None and "schema" not in refused:
             body["format"] = dict(call.schema)
         if call.top_logprobs is not None and "top_logprobs" not in refused:

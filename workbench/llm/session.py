@@ -163,8 +163,14 @@ class _Session:
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        try:
             self._keep(self._finished)
             self._deliver(len(self._finished))
+        finally:
+            self._claims.release_all()
             await self._client.close()
 
     async def _claim(self, workers: int) -> None:
