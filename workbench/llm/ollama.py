@@ -48,7 +48,15 @@ class OllamaClient(ServedClient):
             options["temperature"] = call.temperature
         if call.seed is not None and "seed" not in refused:
             options["seed"] = call.seed
-        body: dict[str, Any] = {"model": self.model, "messages": messages, "stream": False, "options": options}
+        # Servers before 0.12 do not know the last two, with which the others refuse a prompt instead of cutting it.
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": messages,
+            "stream": False,
+            "options": options,
+            "truncate": False,
+            "shift": False,
+        }
         if call.schema is not None and "schema" not in refused:
             body["format"] = dict(call.schema)
         if call.top_logprobs is not None and "top_logprobs" not in refused:

@@ -9,7 +9,7 @@ from urllib.request import getproxies
 import httpx2
 
 from workbench.llm.base import CallFailure
-from workbench.models.replies import ReplyTooLargeError, limit_answer
+from workbench.models.replies import CompressedReplyError, ReplyTooLargeError, limit_answer
 
 _KEEP_ALIVE = 60
 
@@ -99,7 +99,7 @@ async def post(client: httpx2.AsyncClient, address: str, headers: Mapping[str, s
 
 def failed_request(error: Exception) -> tuple[CallFailure, bool]:
     """Return the failure of a request without a response, and whether to try again. Raises the error if it is not one of requests."""
-    if isinstance(error, ReplyTooLargeError):
+    if isinstance(error, ReplyTooLargeError | CompressedReplyError):
         return CallFailure(f"the server sent {error}", "reply"), False
     if isinstance(error, httpx2.HTTPError | OSError):
         return CallFailure(f"no answer ({type(error).__name__})"), True

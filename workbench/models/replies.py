@@ -21,6 +21,14 @@ class ReplyTooLargeError(OSError):
         return f"more than {self.limit // 2**20} MB in one reply"
 
 
+class CompressedReplyError(OSError):
+    """A reply is compressed although the request refused that."""
+
+    def __str__(self) -> str:
+        """Name the fault."""
+        return "a compressed reply"
+
+
 class _Limited(SyncByteStream):
     def __init__(self, stream: SyncByteStream) -> None:
         self._stream = stream
@@ -62,7 +70,7 @@ def limit(response: Response) -> None:
 async def limit_answer(response: Response) -> None:
     """Let reading a chat model's reply raise ReplyTooLargeError after `LARGEST_ANSWER` bytes. For an asynchronous client's event hook."""
     assert isinstance(response.stream, AsyncByteStream)
-    # A compressed reply of a few bytes could unpack to gigabytes. It was not asked for.
+    # A compressed reply of a few bytes could unpack to gigabytes.
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise ReplyTooLargeError(LARGEST_ANSWER)
+        raise CompressedReplyError
     response.stream = _LimitedAnswer(response.stream)

@@ -1,0 +1,198 @@
+"""Many calls at once: order, cache, budget, and how they end."""
+
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from workbench.errors import InputError, ModelError
+from workbench.llm.base import CallFailure, Reply
+from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all
+
+from .conftest import ChatProvider, call, make
+
+if TYPE_CHECKING:
+    from workbench.storage.call_cache import CallCache
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> "CallCache":
+    return pytest.importorskip("workbench.storage.call_cache").CallCache(tmp_path / "calls.sqlite")
+
+
+def questions(count: int) -> list[str]:
+    return [f"question {number}" for number in range(count)]
+
+
+def limited(**limits: float) -> CallResources:
+    return CallResources(None, CallBudget(CallLimits(**limits)))  # type: ignore[arg-type]  # whole numbers are whole
+
+
+def test_every_call_has_an_outcome_with_its_place(provider: ChatProvider) -> None:
+    calls = [call(text) for text in questions(30)]
+    outcomes = dict(ask_all(make("ollama", provider), calls, CallResources()))
+    assert sorted(outcomes) == list(range(30))
+    assert all(isinstance(outcome, Reply) and outcome.text == "yes" for outcome in outcomes.values())
+    assert sorted(provider.prompts()) == sorted(questions(30))
+
+
+def test_no_calls_have_no_outcomes_and_start_no_thread(provider: ChatProvider) -> None:
+    before = threading.active_count()
+    assert list(ask_all(make("ollama", provider), [], CallResources())) == []
+    assert threading.active_count() == before
+
+
+def test_as_many_calls_run_at_once_as_allowed(provider: ChatProvider) -> None:
+    provider.seconds = 0.05
+    list(ask_all(make("ollama", provider, concurrency=4), [call(text) for text in questions(12)], CallResources()))
+    assert provider.most_at_once == 4
+
+
+def test_equal_calls_are_made_once_and_other_repeats_again(provider: ChatProvider) -> None:
+    outcomes = dict(ask_all(make("ollama", provider), [call(), call(repeat=1), call()], CallResources()))
+    assert len(outcomes) == 3
+    assert len(provider.asked) == 2
+
+
+def test_a_failure_is_an_outcome_and_the_others_go_on(provider: ChatProvider) -> None:
+    provider.faults = [{"raw": b"{"}]
+    outcomes = dict(ask_all(make("ollama", provider, concurrency=1), [call(text) for text in questions(3)], CallResources()))
+    assert isinstance(outcomes[0], CallFailure)
+    assert all(isinstance(outcomes[place], Reply) for place in (1, 2))
+
+
+def test_a_fault_that_all_calls_share_stops_them(provider: ChatProvider) -> None:
+    provider.faults, provider.lasting = [{"status": 404, "message": "model not found"}], True
+    with pytest.raises(ModelError, match="was not found"):
+        list(ask_all(make("ollama", provider, concurrency=2), [call(text) for text in questions(50)], CallResources()))
+    assert len(provider.asked) <= 4
+
+
+def test_replies_are_in_the_cache_before_they_are_yielded(provider: ChatProvider, cache: "CallCache") -> None:
+    client, calls = make("ollama", provider), [call(text) for text in questions(20)]
+    stored = []
+    for _ in ask_all(client, calls, CallResources(cache)):
+        again = ask_all(client, calls, CallResources(cache, CallBudget(CallLimits(calls=0))))
+        stored.append(sum(isinstance(outcome, Reply) and outcome.cached for _, outcome in again))
+    assert all(how_many >= number for number, how_many in enumerate(stored, 1))
+    assert len(provider.asked) == 20
+
+
+def test_a_cached_reply_is_equal_and_costs_nothing_of_the_budget(provider: ChatProvider, cache: "CallCache") -> None:
+    client = make("openai", provider, price_input=1.0, price_output=1.0)
+    provider.faults = [{"logprobs": [{"top_logprobs": [{"token": "yes", "logprob": -0.1}]}]}]
+    ((_, first),) = ask_all(client, [call(top_logprobs=2)], CallResources(cache))
+    resources = CallResources(cache, CallBudget(CallLimits(calls=0)))
+    dearer = make("openai", provider, price_input=2.0, price_output=2.0)
+    ((_, again),) = ask_all(dearer, [call(top_logprobs=2)], resources)
+    assert isinstance(first, Reply)
+    assert isinstance(again, Reply)
+    assert (again.text, again.logprobs, again.input_tokens, again.seconds) == (first.text, {"yes": -0.1}, first.input_tokens, first.seconds)
+    assert (first.cached, again.cached, again.cost) == (False, True, 2 * (first.cost or 0))
+    assert (resources.budget.spent.calls, len(provider.asked)) == (0, 1)
+
+
+def test_failures_are_not_cached(provider: ChatProvider, cache: "CallCache") -> None:
+    client, calls = make("ollama", provider, concurrency=1), [call(text) for text in questions(3)]
+    provider.faults = [{"text": ""}]
+    list(ask_all(client, calls, CallResources(cache)))
+    outcomes = dict(ask_all(client, calls, CallResources(cache)))
+    assert all(isinstance(outcome, Reply) for outcome in outcomes.values())
+    assert Counter(provider.prompts()) == {"question 0": 2, "question 1": 1, "question 2": 1}
+
+
+def test_a_model_that_stops_the_run_keeps_finished_replies(provider: ChatProvider, cache: "CallCache") -> None:
+    client, calls = make("ollama", provider, concurrency=1), [call(text) for text in questions(6)]
+    provider.faults = [{}, {}, {}, {"status": 404, "message": "model not found"}]
+    with pytest.raises(ModelError):
+        list(ask_all(client, calls, CallResources(cache)))
+    list(ask_all(client, calls, CallResources(cache)))
+    assert Counter(provider.prompts()).most_common(2) == [("question 3", 2), ("question 0", 1)]
+
+
+def test_a_caller_that_stops_ends_the_calls_and_keeps_finished_replies(provider: ChatProvider, cache: "CallCache") -> None:
+    client, calls = make("ollama", provider, concurrency=2), [call(text) for text in questions(40)]
+    provider.seconds = 0.05
+    before = threading.active_count()
+    outcomes = ask_all(client, calls, CallResources(cache))
+    for _ in range(4):
+        next(outcomes)
+    outcomes.close()  # type: ignore[attr-defined]  # it is a generator
+    made = len(provider.asked)
+    assert 4 <= made < 20
+    cached = [outcome for _, outcome in ask_all(client, calls, CallResources(cache, CallBudget(CallLimits(calls=0))))]
+    assert sum(isinstance(outcome, Reply) for outcome in cached) >= made - 2
+    provider.closing.wait(0.1)
+    assert len(provider.asked) == made
+    assert sum(thread.name == "calls" for thread in threading.enumerate()) == 0 < before
+
+
+def test_a_call_that_hangs_does_not_keep_a_caller_that_stops(provider: ChatProvider) -> None:
+    provider.faults = [{}, {"hang": True}]
+    outcomes = ask_all(make("ollama", provider, concurrency=2), [call(text) for text in questions(2)], CallResources())
+    next(outcomes)
+    started = time.perf_counter()
+    outcomes.close()  # type: ignore[attr-defined]  # it is a generator
+    assert time.perf_counter() - started < 2
+
+
+def test_a_budget_of_calls_is_not_exceeded(provider: ChatProvider) -> None:
+    resources = limited(calls=5)
+    outcomes = dict(ask_all(make("ollama", provider), [call(text) for text in questions(20)], resources))
+    refused = [outcome for outcome in outcomes.values() if isinstance(outcome, CallFailure)]
+    assert (len(provider.asked), resources.budget.spent.calls, len(refused)) == (5, 5, 15)
+    assert {(failure.kind, failure.reason) for failure in refused} == {("budget", "the budget of 5 calls is spent")}
+
+
+def test_a_budget_is_shared_by_several_sessions(provider: ChatProvider) -> None:
+    resources = limited(calls=3)
+    for number in range(3):
+        list(ask_all(make("ollama", provider), [call(f"{number} {text}") for text in questions(2)], resources))
+    assert len(provider.asked) == 3
+
+
+def test_a_budget_of_tokens_is_exceeded_by_the_calls_in_flight_at_most(provider: ChatProvider) -> None:
+    resources = limited(tokens=55)
+    list(ask_all(make("ollama", provider, concurrency=3), [call(text) for text in questions(20)], resources))
+    assert 5 <= len(provider.asked) <= 5 + 2
+    assert resources.budget.spent.tokens == 11 * len(provider.asked)
+
+
+def test_a_budget_of_money_is_exceeded_by_the_calls_in_flight_at_most(provider: ChatProvider) -> None:
+    resources = limited(usd=0.05)
+    client = make("openai", provider, concurrency=2, price_input=1000.0, price_output=0.0)
+    outcomes = dict(ask_all(client, [call(text) for text in questions(20)], resources))
+    assert 5 <= len(provider.asked) <= 6
+    assert resources.budget.spent.usd == pytest.approx(0.01 * len(provider.asked))
+    assert "the budget of 0.05 USD is spent" in {outcome.reason for outcome in outcomes.values() if isinstance(outcome, CallFailure)}
+
+
+def test_uncounted_tokens_are_estimated_generously(provider: ChatProvider) -> None:
+    provider.faults, provider.lasting = [{"tokens": None}], True
+    resources = limited(tokens=10**6)
+    list(ask_all(make("ollama", provider), [call("word " * 100)], resources))
+    assert 120 <= resources.budget.spent.tokens <= 300
+
+
+def test_a_budget_of_money_needs_prices_of_a_server_elsewhere(provider: ChatProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-no-one")
+    client = make("openai", provider, base_url="https://llm.example/v1")
+    with pytest.raises(InputError, match=r"needs the prices of answering 'openai': words at \S+; set answering.price_input"):
+        list(ask_all(client, [call()], limited(usd=1)))
+
+
+def test_two_sessions_with_a_cache_make_no_call_twice(provider: ChatProvider, cache: "CallCache") -> None:
+    provider.seconds = 0.02
+    client, calls = make("ollama", provider, concurrency=4), [call(text) for text in questions(40)]
+    outcomes: list[dict[int, Reply | CallFailure]] = []
+    threads = [threading.Thread(target=lambda: outcomes.append(dict(ask_all(client, calls, CallResources(cache))))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(found) for found in outcomes] == [40, 40]
+    assert all(isinstance(outcome, Reply) for found in outcomes for outcome in found.values())
+    assert max(Counter(provider.prompts()).values()) == 1
