@@ -116,7 +116,7 @@ class _Session:
     def __init__(self, client: ChatClient, calls: Mapping[str, ChatCall], claims: CallClaims, budget: CallBudget) -> None:
         self._client, self._calls, self._claims, self._budget = client, calls, claims, budget
         # Outcomes that are not in the cache yet, then those for the caller; None after the last, or the error that ended all.
-        self._finished: list[tuple[str, Outcome]] = []
+        self._finished: list[tuple[str, Outcome, asyncio.Event]] = []
         self._delivered: queue.SimpleQueue[tuple[str, Outcome] | BaseException | None] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
 
@@ -189,11 +189,14 @@ class _Session:
             if outcome is None:
                 outcome = await self._client.ask(call)
                 self._budget.finish(*_spent(call, outcome, self._client))
-            self._finish(key, outcome)
+            # A process that is killed loses no more replies than the calls that it makes at once, however slow the disk.
+            await self._finish(key, outcome).wait()
 
-    def _finish(self, key: str, outcome: Outcome) -> None:
-        self._finished.append((key, outcome))
+    def _finish(self, key: str, outcome: Outcome) -> asyncio.Event:
+        """Hand an outcome to the writer. Return the event of its delivery."""
+        self._finished.append((key, outcome, delivered := asyncio.Event()))
         self._changed.set()
+        return delivered
 
     async def _write(self) -> None:
         """Commit finished replies, all that there are at once, and deliver them."""
@@ -206,15 +209,16 @@ class _Session:
             self._deliver(len(batch))
             left -= len(batch)
 
-    def _keep(self, batch: Sequence[tuple[str, Outcome]]) -> None:
-        replies = [(key, outcome) for key, outcome in batch if isinstance(outcome, Reply) and not outcome.cached]
+    def _keep(self, batch: Sequence[tuple[str, Outcome, asyncio.Event]]) -> None:
+        replies = [(key, outcome) for key, outcome, _ in batch if isinstance(outcome, Reply) and not outcome.cached]
         self._claims.keep({key: value_of(reply) for key, reply in replies})
 
     def _deliver(self, how_many: int) -> None:
         """Hand the first finished outcomes to the caller, and their keys to other processes."""
-        for key, outcome in self._finished[:how_many]:
+        for key, outcome, delivered in self._finished[:how_many]:
             self._claims.release(key)
             self._delivered.put((key, outcome))
+            delivered.set()
         del self._finished[:how_many]
 
 
