@@ -20,6 +20,7 @@ from workbench.execution.plan import plan_experiment
 from workbench.execution.result import Result
 from workbench.experiment.read import ExperimentSpec, experiment_of
 from workbench.export.components import write_components, write_lines
+from workbench.export.prompt import write_prompt
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
@@ -99,16 +100,18 @@ def _write(run: RunContext, result: Result, folder: Path) -> None:
     if budget:
         starts, first = _token_starts(run, passages)
         np.savez_compressed(folder / "tokens.npz", starts=starts, first=first)
+    context, also_needed = write_prompt(configuration, passages, folder)
     content = {
         "configuration": configuration.name,
         "dataset": run.dataset.name,
         **settings,
         "deliver": {"tokens": budget} if budget else None,
+        "context": context,
     }
     (folder / _SETTINGS).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in [*needed, "numpy"]]
+    pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in dict.fromkeys([*needed, *also_needed, "numpy"])]
     (folder / "requirements.txt").write_text("".join(pinned))
-    for program in (_PROGRAM, "searchers.py", "reorder.py"):
+    for program in (_PROGRAM, "searchers.py", "reorder.py", "prompt_tokens.py"):
         shutil.copyfile(Path(__file__).with_name(program), folder / program)
     for module in (packing, printable, marginal_relevance):
         shutil.copy(str(module.__file__), folder)

@@ -1,0 +1,105 @@
+"""An exported configuration packs the context of a question as the sweep did."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.answering.base import Generator
+from workbench.answering.chat import ChatGenerator
+from workbench.answering.extractive import ExtractiveGenerator
+from workbench.context.context_packing import ContextPacking
+from workbench.execution.local import Outcome, run_experiment
+from workbench.execution.outputs import write_outputs
+from workbench.experiment.read import experiment_of
+from workbench.export.export import export_configuration
+from workbench.export.prompt import write_prompt
+from workbench.export.prompt_tokens import question_tokens
+from workbench.pipeline.stages.answering.contexts import passages_of
+
+PACKINGS = [{"budget": 150, "order": "reversed"}, {"budget": 400, "order": "ends", "drop_duplicates": 0.2}]
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path) -> Outcome:
+    settings = {
+        "name": "answered",
+        "dataset": {"kind": "golden", "path": str(handbook_corner), "split": "dev"},
+        "pipeline": {"answering": {"kind": "extractive"}, "chunking": {"kind": "fixed", "size": 64, "overlap": 32}},
+        "sweep": {"retrieval": [{"kind": "bm25", "k": 8}, {"kind": "bm25", "k": 8, "deliver": {"tokens": 200}}], "context": PACKINGS},
+        "metrics": ["recall@5"],
+    }
+    finished = run_experiment(experiment_of(settings, "test"), tmp_path_factory.mktemp("answered") / "outputs", lambda _: None)
+    assert not finished.failures
+    write_outputs(finished)
+    return finished
+
+
+def contexts(folder: Path, questions: dict[int, str]) -> dict[str, list[dict[str, Any]]]:
+    script = (
+        "import json, sys; sys.modules['workbench'] = None; from retrieve import context; questions = json.load(sys.stdin); "
+        "print(json.dumps({number: context(text) for number, text in questions.items()}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        input=json.dumps(questions),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=dict(os.environ),
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_every_question_gets_the_context_of_the_sweep(answered: Outcome, tmp_path: Path, number: int) -> None:
+    result = answered.results[number]
+    folder = export_configuration(answered.folder, result.configuration.name, tmp_path / "chosen")
+    expected = passages_of(result.entries["contexts"][""])
+    found = contexts(folder, {number: query.text for number, query in enumerate(answered.context.dataset.queries)})
+    assert {
+        number: [(each["doc_id"], each["start"], each["end"], each["text"]) for each in passages] for number, passages in found.items()
+    } == {str(number): [(each.doc_id, each.start, each.end, each.text) for each in passages] for number, passages in expected.items()}
+    assert result.entries["contexts"][""].table("cuts").shape[0] > 0
+
+
+def test_a_sweep_without_answers_has_no_context(few: Outcome, tmp_path: Path) -> None:
+    folder = export_configuration(few.folder, few.experiment.configurations[0].name, tmp_path / "chosen")
+    done = subprocess.run(
+        [sys.executable, "-c", "from retrieve import context; context('a taxi')"], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    assert done.stderr.splitlines()[-1] == "LookupError: the sweep answered no questions; export a configuration with answering"
+    assert not (folder / "prompt.npz").exists()
+
+
+class CharacterGenerator(ExtractiveGenerator):
+    """Counts its prompt in characters."""
+
+    @property
+    def vocabulary(self) -> str:
+        return "characters"
+
+    def overhead(self, question: str) -> int:
+        return 7 + len(question)
+
+
+SERVED = ChatGenerator(provider="openai", model="any", base_url="http://127.0.0.1:9/v1")
+
+
+@pytest.mark.parametrize("generator", [ExtractiveGenerator(), CharacterGenerator(), SERVED], ids=lambda generator: type(generator).__name__)
+def test_the_tokens_of_a_question_are_counted_as_in_the_sweep(few: Outcome, tmp_path: Path, generator: Generator) -> None:
+    configuration = few.experiment.configurations[0].answered(ContextPacking(), generator)
+    passages = [{"slice": 0, "text": "Boats dock."}, {"slice": 0, "text": "Boats dock."}, {"slice": 1, "text": "Ferries leave."}]
+    settings, _ = write_prompt(configuration, passages, tmp_path)
+    assert settings is not None
+    assert settings["around"] == [generator.passage_overhead(1), generator.passage_overhead(2)]
+    for query in few.context.dataset.queries:
+        counted = settings["overhead"] + question_tokens(query.text, settings["vocabulary"], tmp_path)
+        assert counted == generator.overhead(query.text)
