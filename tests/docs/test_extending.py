@@ -87,6 +87,7 @@ def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tm
         *("paragraphs", "paragraphs-dot", "paragraphs-overlap", "paragraphs-overlap-coverage", "paragraphs-overlap-keywords"),
     ]
     assert values["top_document"].between(0.01, 1).all()
+    assert values["answer_recall"].between(0.01, 1).all()
     assert values["top_document"].tolist() == values["success@1"].tolist()
     # The vectors have unit length, so that dot products rank as cosines do.
     assert values["mrr@10"]["fixed-128-0-dot"] == pytest.approx(values["mrr@10"]["fixed-128-0"])
