@@ -14,9 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel
 
 import workbench
+from workbench.answering.registry import GENERATORS
 from workbench.attribution.causes import CAUSES
 from workbench.chunking.registry import CHUNKERS
 from workbench.cli.main import main as command
+from workbench.context.context_packing import ContextPacking
 from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.expand import DEFAULTS
@@ -38,6 +40,8 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
     "retrieval": RETRIEVERS.builtin,
     "rewrite": REWRITERS.builtin,
     "rerank": RERANKERS.builtin,
+    "context": {"packed": ContextPacking},
+    "answering": GENERATORS.builtin,
 }
 # Filled in by the experiment, not by a person.
 INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
@@ -73,7 +77,13 @@ def type_of(field: dict[str, Any]) -> str:
     signs = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "pattern": "`{}`", "minLength": "not empty"}
     bounds = [sign.format(part[key]) for part in parts(field) for key, sign in signs.items() if key in part]
     # A reference to a part of the schema is a mapping, and the field's description shows its keys.
-    return ", ".join([" or ".join(TYPES[part.get("type", "object")] for part in parts(field)), *bounds])
+    return ", ".join([" or ".join(map(type_name, parts(field))), *bounds])
+
+
+def type_name(part: dict[str, Any]) -> str:
+    """The type in words."""
+    texts = part.get("type") == "array" and part.get("items", {}).get("type") == "string"
+    return "list of texts" if texts else TYPES[part.get("type", "object")]
 
 
 def value_of(default: Any) -> str:

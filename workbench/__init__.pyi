@@ -1,5 +1,10 @@
 # The public names, each from the module that defines it, which is imported when the name is first used.
 from . import testing as testing
+from .answering.base import Generator as Generator
+from .answering.chat import ChatGenerator as ChatGenerator
+from .answering.extractive import ExtractiveGenerator as ExtractiveGenerator
+from .answering.local import LocalGenerator as LocalGenerator
+from .answering.recorded import RecordedGenerator as RecordedGenerator
 from .api.datasets import chunk_table as chunk_table
 from .api.datasets import load_dataset as load_dataset
 from .api.datasets import save_dataset as save_dataset
@@ -23,6 +28,7 @@ from .chunking.recursive import RecursiveChunker as RecursiveChunker
 from .chunking.semantic import SemanticChunker as SemanticChunker
 from .chunking.sentence import SentenceChunker as SentenceChunker
 from .chunking.whole import WholeChunker as WholeChunker
+from .context.context_packing import ContextPacking as ContextPacking
 from .core.environment import project_folder as project_folder
 from .embedding.base import Embedder as Embedder
 from .embedding.ollama import OllamaEmbedder as OllamaEmbedder

@@ -49,6 +49,7 @@ ANSWERS = [
     "Nothing is due if you cancel before noon.",
     "There is no daily allowance on a vessel, and the supplement is taxed.",
     "Before the move, €900. What the move itself costs is not in these pages.",
+    "€900. What the move itself costs is not in these pages.",
     "The passages do not name the month. However, they say that it was the spring of 1912 [3].",
     "While the documents do not give a price, they name a range of €20 to €30.",
     'The message "We are unable to process your request" means that the card was rejected.',

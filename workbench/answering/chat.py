@@ -25,8 +25,12 @@ class ChatGenerator(PromptedGenerator):
 
     kind: Literal["chat"] = "chat"
     provider: str | None = Field(default=None, min_length=1, description="openai, anthropic or ollama. Default: RAG_EVAL_PROVIDER.")
-    model: str | None = Field(default=None, min_length=1, description="The model's name. Default: RAG_EVAL_<PROVIDER>_MODEL.")
-    base_url: str | None = Field(default=None, min_length=1, description="The server's address. Default: RAG_EVAL_<PROVIDER>_BASE_URL.")
+    model: str | None = Field(
+        default=None, min_length=1, description="The model's name. Default: RAG_EVAL_OPENAI_MODEL or that of another provider."
+    )
+    base_url: str | None = Field(
+        default=None, min_length=1, description="The server's address. Default: RAG_EVAL_OPENAI_BASE_URL or that of another provider."
+    )
     api_key_env: str | None = Field(default=None, min_length=1, description="The environment variable that contains the key.")
     concurrency: int = Field(default=8, ge=1, le=256, description="How many calls are made at once.")
     timeout: float = Field(default=120, gt=0, le=3600, description="The seconds that a try may take in total.")

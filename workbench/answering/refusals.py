@@ -1,12 +1,16 @@
 """Recognise refusals in the text of an answer, in English and German."""
 
+import itertools
 import re
 from collections.abc import Iterable
 
 from workbench.chunking.text.sentences import sentences
 
-# A shorter first sentence, such as "Sorry." or "No.", says too little.
-_WORDS = 4
+# Words before the first sentence that says something.
+_OPENERS = re.compile(
+    r"(?:no|nein|hm+|well|hello|hallo|hi|leider|unfortunately|tut mir leid|entschuldigung|thank you|thanks|(?:i'm |i am |we're )?(?:so |very )?sorry)"
+    r"\W*$"
+)
 _FIXED = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"'})
 # A message of a program that an answer quotes is not the answer's own refusal.
 _QUOTED = re.compile(r'"[^"]*"')
@@ -83,7 +87,7 @@ _PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_GER
 
 
 def is_refusal(text: str, phrases: Iterable[str] = ()) -> bool:
-    """Return whether an answer refuses, by its first sentence of four words or more.
+    """Return whether an answer refuses, by its first sentence. "Sorry." and "No." are not counted as sentences.
 
     A text that answers first, and says later what it cannot answer, is no refusal; nor is one that goes on with an answer after a word such as
     "however". One of `phrases` anywhere makes the text a refusal; capitals and the number of blanks do not matter.
@@ -92,9 +96,9 @@ def is_refusal(text: str, phrases: Iterable[str] = ()) -> bool:
     if any(_plain(phrase) in plain for phrase in phrases):
         return True
     parts = [_plain(text[start:end]) for start, end in sentences(text)]
-    opening = next((number for number, part in enumerate(parts, 1) if len(part.split()) >= _WORDS), len(parts))
-    refuses = any(_PATTERN.search(_CONCESSION.sub("", _QUOTED.sub('""', part))) for part in parts[:opening])
-    return refuses and not any(map(_CONTRAST.match, parts[opening:]))
+    first, *rest = [*itertools.dropwhile(_OPENERS.match, parts)] or [""]
+    refuses = _PATTERN.search(_CONCESSION.sub("", _QUOTED.sub('""', first)))
+    return bool(refuses) and not any(map(_CONTRAST.match, rest))
 
 
 def _plain(text: str) -> str:
