@@ -10,7 +10,6 @@ import pandas as pd
 from workbench.context.conditions import RETRIEVED
 from workbench.execution.result import Result
 from workbench.perturb.outcomes import outcome_of
-from workbench.perturb.planted import Planted
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Node
 from workbench.pipeline.stages.answering.contexts import passages_of
@@ -68,7 +67,7 @@ def _slice(passage: Passage) -> dict[str, Any]:
 
 
 def _outcome(row: Mapping[Any, Any]) -> str:
-    return outcome_of(row["answer"], Planted.of(json.loads(row["planted"]))) if row["planted"] and row["answer"] and not row["error"] else ""
+    return outcome_of(row["answer"], json.loads(row["planted"])) if row["planted"] and row["answer"] and not row["error"] else ""
 
 
 def answer_timings(result: Result) -> dict[str, float]:

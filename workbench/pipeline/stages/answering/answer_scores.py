@@ -16,7 +16,6 @@ from workbench.metrics.answers.case import AnswerCase, AnswerLabels, Answers, Co
 from workbench.metrics.answers.evaluate import answer_values
 from workbench.metrics.names import Metric
 from workbench.perturb.outcomes import outcome_of
-from workbench.perturb.planted import Planted
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
@@ -90,7 +89,7 @@ def cases_of(run: RunContext, configuration: Configuration, entries: Mapping[str
 def _case(run: RunContext, variant: Variant, contexts: Entry, answers: Entry, verbatim: bool, clean: AnswerCase | None) -> AnswerCase:
     """Return the case of a variant, cached so that all metrics share it."""
     queries, about = len(run.dataset.queries), contexts.table("contexts")
-    planted = {query: Planted.of(json.loads(text)) for query, text in zip(about["query"], about["planted"], strict=True) if text}
+    planted = {query: json.loads(text) for query, text in zip(about["query"], about["planted"], strict=True) if text}
     shown, given = _contexts(contexts, queries), _answers(answers, queries, planted)
     return AnswerCase(variant, _labels(run), shown, given, partial(_embedded, run.workspace.vectors), verbatim, clean)
 
@@ -114,12 +113,12 @@ def _contexts(entry: Entry, queries: int) -> Contexts:
     )
 
 
-def _answers(entry: Entry, queries: int, planted: Mapping[int, Planted]) -> Answers:
+def _answers(entry: Entry, queries: int, planted: Mapping[int, Mapping[str, Any]]) -> Answers:
     rows = entry.table("answers").set_index("query").reindex(range(queries))
     texts = rows["text"].fillna("").tolist()
     # A question with a context and without a row has no answer, which must not pass for an empty one.
     errors = rows["error"].fillna(NO_ANSWER).tolist()
-    outcomes = [outcome_of(text, Planted.of(planted[query])) if query in planted and text else "" for query, text in enumerate(texts)]
+    outcomes = [outcome_of(text, planted[query]) if query in planted and text else "" for query, text in enumerate(texts)]
     return Answers(
         texts=texts,
         refused=rows["refused"].eq(True).to_numpy(np.bool_),
