@@ -98,6 +98,18 @@ def test_a_changed_file_is_read_again(recorded) -> None:
         ({"query_id": "q1", "answer": "a", "citations": "1"}, "answers.jsonl:1 has '1' as citations; write the numbers"),
         ({"query_id": "q1", "answer": "a", "confidence": 2}, "answers.jsonl:1 has 2 as confidence; write a number between 0 and 1"),
         ({"query_id": "q1", "answer": "a", "correct": "yes"}, "answers.jsonl:1 has 'yes' as correct; write true, false or null"),
+        (
+            {"query_id": "q1", "answer": "a", "condition": "retreived"},
+            r"answers.jsonl:1 has the condition 'retreived' \(did you mean 'retrieved'\?\); conditions are none, gold",
+        ),
+        (
+            {"query_id": "q1", "answer": "a", "condition": "counterfactual", "variant": "behind"},
+            "answers.jsonl:1 has the variant 'behind'.*; those of counterfactual are before, after",
+        ),
+        (
+            {"query_id": "q1", "answer": "a", "variant": "before"},
+            "answers.jsonl:1 has the variant 'before'; retrieved has none; leave it out",
+        ),
         ("", "answers.jsonl has no answer; write one on each line"),
     ],
 )

@@ -60,7 +60,8 @@ def test_a_span_over_several_slices_needs_the_fewest_that_contain_it() -> None:
 
 
 def test_text_between_the_chunks_is_lost_and_the_rest_is_delivered() -> None:
-    windows = [at("Boats dock at noon."), at("Nobody may swim.")]
+    windows = slices_of("Boats dock at noon.", "Nobody may swim.", "The bar opens late.").around(at("noon. Ferries leave at nine. Nobody"))
+    assert texts(windows) == ["Boats dock at noon.", "Nobody may swim."]
     assert texts(fewest_covering(at("noon. Ferries leave at nine. Nobody"), windows)) == texts(windows)
 
 

@@ -84,7 +84,7 @@ def test_a_prompt_beyond_the_window_is_a_failure_with_both_sizes(client: LocalCl
     (failure,) = asked(client, call("word " * 600))
     assert isinstance(failure, CallFailure)
     assert failure.kind == "window"
-    assert failure.reason.endswith("cannot take a prompt of 631 tokens, and context_window is 512")
+    assert failure.reason.startswith("the prompt has 631 tokens, and the window 512; raise context_window")
 
 
 @pytest.mark.parametrize("parameters", [{"schema": {"type": "nonsense"}}, {"text": "half a pair \ud83d"}], ids=["schema", "text"])

@@ -10,6 +10,7 @@ from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAn
 from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
+from workbench.context.conditions import NONE
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
@@ -83,7 +84,7 @@ class PromptedGenerator(Generator):
         repeat = request.variant.repeat
         seed = None if self.seed is None else self.seed + repeat
         prompt, question = self._prompt(), request.query.text
-        closed_book = request.variant.condition == "none"
+        closed_book = request.variant.condition == NONE
         messages = prompt.closed_book_messages(question) if closed_book else prompt.messages(question, request.passages)
         return ChatCall(messages, self.max_tokens, self.temperature, seed, repeat=repeat)
 

@@ -1,9 +1,10 @@
 """Make the context of a question under a condition, or say why the condition does not apply to it."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -89,11 +90,11 @@ class ContextMaker:
         prompt = self.prompt(labels.query.text)
         room = self._packed(query, self.ranking[query]).total - prompt.overhead
         evidence = gold_passages(labels, self.slices, self.k)
-        negatives = [passage for doc_id in labels.negatives for passage in self.slices.of_document(self.slices.place(doc_id))]
-        distractors = [passage for passage in [*self.ranking[query], *negatives] if not labels.is_evident(passage)]
-        packed = self._packed(query, [*evidence, *distractors], room)
+        negatives = (passage for doc_id in labels.negatives for passage in self.slices.of_document(doc_id))
+        distractors = [passage for passage in (*self.ranking[query], *negatives) if not labels.is_evident(passage)]
         if not distractors:
             return MadeContext(reason=NO_DISTRACTOR)
+        packed = self._packed(query, [*evidence, *_filling(distractors, None, room, prompt)], room)
         return MadeContext(packed) if max(packed.ranks, default=0) > len(evidence) else MadeContext(reason=NO_ROOM)
 
     def _missing_gold(self, query: int) -> MadeContext:
@@ -106,26 +107,32 @@ class ContextMaker:
         return MadeContext(packed) if packed.passages else MadeContext(reason=ALL_EVIDENCE)
 
     def _irrelevant(self, query: int) -> MadeContext:
-        packed = self._packed(query, list(self._drawn(query)), self.tokens)
+        prompt = self.prompt(self.labels[query].query.text)
+        room = self.packing.budget - prompt.overhead if self.tokens is None else self.tokens
+        packed = self._packed(query, list(_filling(self._drawn(query), self.k, room, prompt)), self.tokens)
         return MadeContext(packed) if packed.passages else MadeContext(reason=ALL_RELEVANT)
 
     def _drawn(self, query: int) -> Iterator[Passage]:
-        """Draw slices of documents that are not relevant, as many as retrieval delivers."""
+        """Yield the slices of documents that are not relevant, in an order drawn by the question's id."""
         labels, findable = self.labels[query], self.findable(query)
-        prompt = self.prompt(labels.query.text)
-        number, room = 0, self.packing.budget - prompt.overhead
         for row in np.random.default_rng(seed(labels.query.query_id)).permutation(len(self.slices)).tolist():
-            if number == self.k or room <= 0:
-                return
             passage = self.slices.passage(row)
             hidden = findable is not None and not findable[self.slices.doc[row]]
             if not (
                 hidden or passage.doc_id in labels.relevant or labels.is_evident(passage) or holds_answer(passage.text, labels.answers)
             ):
-                number, room = number + 1, room - prompt.count(passage.text)
                 yield passage
 
 
 def seed(query_id: str) -> int:
     """Return the seed of everything that is drawn for a question."""
     return int.from_bytes(hashlib.blake2b(query_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _filling(passages: Iterable[Passage], k: int | None, room: int, prompt: PromptTokens) -> Iterator[Passage]:
+    """Yield passages until k of them or the room is used up, so that no further ones are tokenised."""
+    for passage in islice(passages, k):
+        if room <= 0:
+            return
+        room -= prompt.count(passage.text)
+        yield passage

@@ -36,16 +36,20 @@ class DeliveredSlices:
     def _places(self) -> Mapping[str, int]:
         return {document.doc_id: place for place, document in enumerate(self.documents)}
 
-    def place(self, doc_id: str) -> int:
-        """Return the position of a document."""
-        return self._places[doc_id]
-
     def passage(self, row: int) -> Passage:
         """Return one slice as a passage."""
         return passage_of(self.documents[self.doc[row]], int(self.start[row]), int(self.end[row]))
 
-    def of_document(self, place: int) -> list[Passage]:
-        """Return the slices of the document at a position, by start."""
+    def around(self, span: Passage) -> list[Passage]:
+        """Return the slices that share a character with a span, by start."""
+        place = self._places[span.doc_id]
+        rows = slice(self.first[place], self.first[place + 1])
+        shared = np.flatnonzero((self.start[rows] < span.end) & (span.start < self.end[rows])) + self.first[place]
+        return [self.passage(row) for row in shared.tolist()]
+
+    def of_document(self, doc_id: str) -> list[Passage]:
+        """Return the slices of a document, by start."""
+        place = self._places[doc_id]
         return [self.passage(row) for row in range(self.first[place], self.first[place + 1])]
 
 
@@ -55,7 +59,7 @@ def passage_of(document: Document, start: int, end: int) -> Passage:
 
 
 def fewest_covering(span: Passage, slices: Sequence[Passage]) -> list[Passage]:
-    """Return the fewest of a document's slices (by start) that contain what they can of a span, without blanks.
+    """Return the fewest slices that contain what they can of a span, without blanks. `slices` share characters with it and are sorted by start.
 
     Of several slices that contain all of it, this is the one with the most text on both sides.
     """
@@ -63,7 +67,7 @@ def fewest_covering(span: Passage, slices: Sequence[Passage]) -> list[Passage]:
     if whole:
         return [max(whole, key=lambda each: min(span.start - each.start, each.end - span.end))]
     chosen: list[Passage] = []
-    for each in sorted((each for each in slices if each.start < span.end and span.start < each.end), key=lambda each: each.start):
+    for each in slices:
         # An earlier choice is not needed if its neighbours meet without it.
         while len(chosen) > 1 and _meet(chosen[-2], each, span):
             chosen.pop()

@@ -18,7 +18,7 @@ def gold_passages(labels: QuestionLabels, slices: DeliveredSlices, k: int | None
     if labels.needs:
         chosen = [passage for need in labels.needs for passage in _of_need(need, slices)]
         return list(dict.fromkeys(chosen))
-    return best_of_documents([slices.of_document(slices.place(doc_id)) for doc_id in labels.relevant], labels)[:k]
+    return best_of_documents([slices.of_document(doc_id) for doc_id in labels.relevant], labels)[:k]
 
 
 def best_of_documents(documents: Sequence[Sequence[Passage]], labels: QuestionLabels) -> list[Passage]:
@@ -35,5 +35,5 @@ def best_of_documents(documents: Sequence[Sequence[Passage]], labels: QuestionLa
 
 
 def _of_need(need: Iterable[Passage], slices: DeliveredSlices) -> list[Passage]:
-    covers = [(span, fewest_covering(span, slices.of_document(slices.place(span.doc_id)))) for span in need]
+    covers = [(span, fewest_covering(span, slices.around(span))) for span in need]
     return min(covers, key=lambda cover: missing_characters(*cover))[1]

@@ -2,17 +2,14 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
-from workbench.llm.served import Post, ServedClient
+from workbench.llm.served import ServedClient, sent_headers
 from workbench.llm.tokens import count_of
 from workbench.models.server import KeyedModel
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
 
 ANTHROPIC_ADDRESS = "https://api.anthropic.com"
 _LENGTH = ("max_tokens", "model_context_window_exceeded")
@@ -40,21 +37,11 @@ class AnthropicClient(ServedClient, KeyedModel):
         """Return whether the server is on another machine."""
         return not self.local
 
-    def _open(self, http: "AsyncClient") -> Post:
+    def _endpoint(self) -> tuple[str, Mapping[str, str]]:
         import anthropic
-        from httpx2 import Response
 
-        client = anthropic.AsyncAnthropic(
-            base_url=self.address, api_key=self._key() or "none", timeout=None, max_retries=0, http_client=http
-        )
-
-        async def post(body: Mapping[str, Any]) -> "Response":
-            try:
-                return await client.post("/v1/messages", cast_to=Response, body=body)
-            except anthropic.APIStatusError as error:
-                return error.response
-
-        return post
+        client = anthropic.Anthropic(base_url=self.address, api_key=self._key() or "none")
+        return f"{self.address}/v1/messages", sent_headers({**client.default_headers, **client.auth_headers})
 
     def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
         system = "\n\n".join(message.content for message in call.messages if message.role == "system")

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.client import ChatClient
+from workbench.llm.tokens import count_of, first_alternatives
 from workbench.models.gguf import check_gguf, default_threads, gguf_digest, load
 from workbench.printable import printable
 
@@ -68,31 +69,22 @@ class LocalClient(ChatClient):
         try:
             model.handle_chat_completions(_request(call), answer.take)
         except (ValueError, TypeError, RuntimeError) as error:
-            return self._refused(str(error))
+            return _refused(str(error))
         if answer.error:
-            return self._failure(answer.error)
+            return _failure(answer.error)
         if not answer.text.strip():
-            return CallFailure(f"{self.label} returned an empty answer", "reply")
+            return CallFailure("the answer is empty", "reply")
+        sent, received = count_of(answer.usage.get("prompt_tokens")), count_of(answer.usage.get("completion_tokens"))
         return Reply(
             text=answer.text,
             finish_reason=answer.finish_reason,
             model=Path(self.path).name,
-            input_tokens=answer.usage.get("prompt_tokens"),
-            output_tokens=answer.usage.get("completion_tokens"),
-            cost=self.cost(answer.usage.get("prompt_tokens"), answer.usage.get("completion_tokens")),
-            logprobs=answer.logprobs if call.top_logprobs else None,
+            input_tokens=sent,
+            output_tokens=received,
+            cost=self.cost(sent, received),
+            logprobs=answer.logprobs,
             seconds=time.perf_counter() - started,
         )
-
-    def _failure(self, error: Mapping[str, Any]) -> CallFailure:
-        if error.get("type") == "exceed_context_size_error":
-            sizes = f"{error.get('n_prompt_tokens')} tokens, and context_window is {error.get('n_ctx')}"
-            return CallFailure(f"{self.label} cannot take a prompt of {sizes}", "window")
-        return self._refused(str(error.get("message", error)))
-
-    def _refused(self, message: str) -> CallFailure:
-        detail = " ".join(printable(message).split())[:_MESSAGE]
-        return CallFailure(f"{self.label} refused the request ({detail})", "request")
 
 
 class _Answer:
@@ -115,13 +107,20 @@ class _Answer:
             self.finish_reason = choice.get("finish_reason") or self.finish_reason
             tokens = (choice.get("logprobs") or {}).get("content") or ()
             if tokens and self.logprobs is None:
-                self.logprobs = _first_token(tokens[0]["top_logprobs"])
+                self.logprobs = first_alternatives(tokens)
         return self.cancelled.is_set()
 
 
-def _first_token(alternatives: list[Mapping[str, Any]]) -> dict[str, float]:
-    """Return log-probabilities by text. Of several tokens with the same text, the most probable counts."""
-    return {token["token"]: token["logprob"] for token in sorted(alternatives, key=lambda token: float(token["logprob"]))}
+def _failure(error: Mapping[str, Any]) -> CallFailure:
+    if error.get("type") == "exceed_context_size_error":
+        sizes = f"the prompt has {error.get('n_prompt_tokens'):,} tokens, and the window {error.get('n_ctx'):,}"
+        return CallFailure(f"{sizes}; raise context_window or lower the token budget of the context", "window")
+    return _refused(str(error.get("message", error)))
+
+
+def _refused(message: str) -> CallFailure:
+    detail = " ".join(printable(message).split())[:_MESSAGE]
+    return CallFailure(f"llama.cpp refused the request ({detail})", "request")
 
 
 def _request(call: ChatCall) -> dict[str, Any]:

@@ -2,15 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
-from workbench.llm.served import Post, ServedClient
+from workbench.llm.served import ServedClient
 from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens
 from workbench.models.server import ollama_address
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
 
 _SMALLEST_WINDOW = 4096
 
@@ -36,13 +33,8 @@ class OllamaClient(ServedClient):
     def _replacement(self) -> str:
         return f"ollama pull {self.model}"
 
-    def _open(self, http: "AsyncClient") -> Post:
-        address = f"{self.address}/api/chat"
-
-        async def post(body: Mapping[str, Any]) -> "Response":
-            return await http.post(address, json=body)
-
-        return post
+    def _endpoint(self) -> tuple[str, Mapping[str, str]]:
+        return f"{self.address}/api/chat", {"content-type": "application/json"}
 
     def _window(self, call: ChatCall) -> int:
         """Return the window to request: a power of two, since Ollama loads the model again for another one."""

@@ -2,15 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
-from workbench.llm.served import Post, ServedClient
+from workbench.llm.served import ServedClient, sent_headers
 from workbench.llm.tokens import count_of, first_alternatives
 from workbench.models.server import KeyedModel
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
 
 OPENAI_ADDRESS = "https://api.openai.com/v1"
 
@@ -38,20 +35,11 @@ class OpenAIClient(ServedClient, KeyedModel):
         """Return whether the server is on another machine."""
         return not self.local
 
-    def _open(self, http: "AsyncClient") -> Post:
+    def _endpoint(self) -> tuple[str, Mapping[str, str]]:
         import openai
-        from httpx2 import Response
 
-        # The typed methods build and validate models of requests and replies, which costs more than the request itself.
-        client = openai.AsyncOpenAI(base_url=self.address, api_key=self._key() or "none", timeout=None, max_retries=0, http_client=http)
-
-        async def post(body: Mapping[str, Any]) -> "Response":
-            try:
-                return await client.post("/chat/completions", cast_to=Response, body=body)
-            except openai.APIStatusError as error:
-                return error.response
-
-        return post
+        client = openai.OpenAI(base_url=self.address, api_key=self._key() or "none")
+        return f"{self.address}/chat/completions", sent_headers({**client.default_headers, **client.auth_headers})
 
     def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
         messages = [{"role": message.role, "content": message.content} for message in call.messages]

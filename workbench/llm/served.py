@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -25,7 +25,6 @@ from workbench.printable import printable
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
-Post = Callable[[Mapping[str, Any]], Awaitable["Response"]]
 _DETAIL = 200
 # What each model on each server has refused, in this process.
 _refused: dict[tuple[str, str], frozenset[str]] = {}
@@ -42,8 +41,11 @@ class _Setback:
 
 @dataclass(frozen=True)
 class _Connection:
+    """An HTTP client, with the address and the headers of requests."""
+
     http: "AsyncClient"
-    post: Post
+    address: str
+    headers: Mapping[str, str]
 
 
 _connections: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[ServedClient, _Connection]]" = WeakKeyDictionary()
@@ -70,8 +72,8 @@ class ServedClient(ServedModel, ChatClient, ABC):
         return (self.retries + 1) * (self.timeout + 1.1 * LONGEST_WAIT)
 
     @abstractmethod
-    def _open(self, http: "AsyncClient") -> Post:
-        """Return the function that sends a body and returns the response, whatever its status."""
+    def _endpoint(self) -> tuple[str, Mapping[str, str]]:
+        """Return the address and the headers of requests, with the key."""
 
     @abstractmethod
     def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
@@ -120,19 +122,19 @@ class ServedClient(ServedModel, ChatClient, ABC):
             from workbench.llm.transport import asynchronous_client
 
             http = asynchronous_client(self.local, self.address.startswith("https:"))
-            opened[self] = _Connection(http, self._open(http))
+            opened[self] = _Connection(http, *self._endpoint())
         return opened[self]
 
     async def _try(self, call: ChatCall) -> Reply | CallFailure | _Setback | None:
         """Make one request. Return None if the next one leaves out a parameter that this one had."""
-        post, refused = self._connection().post, self._refused()
+        connection, refused = self._connection(), self._refused()
         body = self._body(call, refused)
-        from workbench.llm.transport import failed_request
+        from workbench.llm.transport import failed_request, post
 
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self.timeout):
-                response = await post(body)
+                response = await post(connection.http, connection.address, connection.headers, body)
         except TimeoutError:
             return _Setback(CallFailure(f"no complete answer within {self.timeout:g} seconds", "timeout"))
         except Exception as error:
@@ -204,6 +206,11 @@ def asked_parameters(call: ChatCall) -> set[str]:
     """Return the names of the parameters that a call sets."""
     named = {"temperature": call.temperature, "seed": call.seed, "schema": call.schema, "top_logprobs": call.top_logprobs}
     return {"max_tokens"} | {name for name, value in named.items() if value is not None}
+
+
+def sent_headers(headers: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers of a provider's client without those that it leaves out."""
+    return {name: value for name, value in headers.items() if isinstance(value, str)}
 
 
 def forget_refusals() -> None:

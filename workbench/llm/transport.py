@@ -1,7 +1,9 @@
 """The HTTP client of chat models, and what its exceptions mean for a call."""
 
+import json
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 from urllib.request import getproxies
 
 import httpx2
@@ -82,18 +84,23 @@ def asynchronous_client(local: bool, encrypted: bool) -> httpx2.AsyncClient:
         timeout=None,
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE),
         event_hooks={"response": [limit_answer]},
-        headers={"accept-encoding": "identity"},
     )
+
+
+async def post(client: httpx2.AsyncClient, address: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> httpx2.Response:
+    """Send a body as JSON and read the response, whatever its status.
+
+    The methods of OpenAI's and Anthropic's clients build and validate requests anew, which takes as long as sending them.
+    """
+    # In ASCII, since a prompt may contain half of a surrogate pair.
+    content = json.dumps(body, separators=(",", ":")).encode()
+    return await client.send(httpx2.Request("POST", address, headers={**headers, "accept-encoding": "identity"}, content=content))
 
 
 def failed_request(error: Exception) -> tuple[CallFailure, bool]:
     """Return the failure of a request without a response, and whether to try again. Raises the error if it is not one of requests."""
-    # The clients of OpenAI and Anthropic wrap exceptions.
-    cause = error.__cause__ if isinstance(error.__cause__, httpx2.HTTPError | OSError) else error
-    if isinstance(cause, ReplyTooLargeError):
-        return CallFailure(f"the server sent {cause}", "reply"), False
-    if isinstance(cause, httpx2.DecodingError | httpx2.InvalidURL):
-        return CallFailure(f"the reply cannot be read ({type(cause).__name__})", "reply"), False
-    if isinstance(cause, httpx2.HTTPError | OSError):
-        return CallFailure(f"no answer ({type(cause).__name__})"), True
+    if isinstance(error, ReplyTooLargeError):
+        return CallFailure(f"the server sent {error}", "reply"), False
+    if isinstance(error, httpx2.HTTPError | OSError):
+        return CallFailure(f"no answer ({type(error).__name__})"), True
     raise error
