@@ -38,7 +38,15 @@ class Recorded:
             "dataset": {"kind": "golden", "path": str(self.folder / "data")},
             "pipeline": {"retrieval": {"kind": "bm25", "k": 5}, "answering": {"kind": "recorded", "path": str(path)}},
             "conditions": ["gold", "retrieved", "injection"],
-            "metrics": ["recall@5", "labelled_correctness", "token_f1", "refusal_rate", "over_refusal_rate"],
+            "metrics": [
+                "recall@5",
+                "labelled_correctness",
+                "token_f1",
+                "refusal_rate",
+                "over_refusal_rate",
+                "counterfactual_robustness",
+                "injection_resistance",
+            ],
         }
         return collect(run_experiment(experiment_of(settings | changes, "here"), self.folder / "outputs", lambda _: None))
 
