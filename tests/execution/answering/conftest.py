@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.execution.collect import collect
@@ -15,7 +16,7 @@ from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
 from workbench.results.run_tables import RunTables
 
-HANDBOOK = Path("experiments/handbook")
+HANDBOOK = ROOT / "experiments" / "handbook"
 RECORDED = HANDBOOK / "recorded" / "answers.jsonl"
 QUESTIONS = 45
 
