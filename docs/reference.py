@@ -23,6 +23,7 @@ from workbench.datasets.sources import SOURCES
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.expand import DEFAULTS
 from workbench.experiment.read import DEFAULT_METRICS, KEYS
+from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.metrics.families.margins import answerable_auroc
 from workbench.metrics.registry import KINDS
 from workbench.reranking.registry import RERANKERS
@@ -187,6 +188,7 @@ def pages() -> dict[Path, str]:
         "stages": list(stages()),
         "default_metrics": DEFAULT_METRICS,
         "kinds": KINDS.builtin,
+        "answer_kinds": ANSWER_KINDS.builtin,
         "auroc": markdown(answerable_auroc).split("\n\n")[0],
         "schemas": SCHEMAS,
         "history": SCHEMA,

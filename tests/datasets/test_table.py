@@ -66,6 +66,12 @@ def test_other_columns_are_metadata_and_cells_that_spell_json_are_its_values(loa
     assert first.query_id.startswith("q-")
 
 
+def test_variants_of_the_answer_are_a_json_list_or_texts_with_bars(load: Load) -> None:
+    rows = 'a?,d,Ada,Ada Byron | Lovelace\nb?,d,Eve,"[""E, Eve"", 7]"\nc?,d,Bob,Bobby\ne?,d,Eve,\n'
+    queries = load(f"query,relevant_doc_ids,answer,answer_variants\n{rows}").queries
+    assert [query.answer_variants for query in queries] == [("Ada Byron", "Lovelace"), ("E, Eve", "7"), ("Bobby",), ()]
+
+
 def test_evidence_and_relevant_chunks_stand_in_cells(load: Load) -> None:
     evidence = json.dumps([[{"doc_id": "d", "start": 0, "end": 3, "text": "Ada"}]]).replace('"', '""')
     dataset = load(f'query,relevant_doc_ids,evidence,relevant_chunks\na?,d,"{evidence}",Bob read\nb?,,,"[""Bob  read"", ""Eve""]"\n')

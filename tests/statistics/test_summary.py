@@ -44,6 +44,19 @@ def test_a_row_for_each_metric_and_slice(queries) -> None:
     assert table.loc[("recall@5", "type=multi-hop"), "attainable"] == 0.75
 
 
+def test_slices_are_crossed_where_questions_have_both_values(queries) -> None:
+    metadata = [record | {"domain": domain, "tags": ["x"]} for record, domain in zip(METADATA, ("hr", "it", "it", "hr", "it"), strict=True)]
+    crossed = [("type", "domain"), ("domain", "type"), ("type", "tags")]
+    members = query_slices(metadata, 5, crossed)
+    assert np.flatnonzero(members["type=multi-hop&domain=it"]).tolist() == [1, 4]
+    assert "type=multi-hop&domain=hr" not in members
+    assert members["domain=it&type=factoid"].tolist() == members["type=factoid&domain=it"].tolist()
+    assert not any("tags" in name for name in members)
+    table = summarise(queries, Clusters.of(range(5)), metadata, crossed).set_index(["metric", "slice"])
+    assert table.loc[("recall@5", "type=multi-hop&domain=it"), "value"] == 0.75
+    assert ("recall@5", "type=unanswerable&domain=hr") not in table.index
+
+
 def test_unscored_queries_are_counted_and_left_out(queries) -> None:
     table = summarise(queries, Clusters.of(range(5)), METADATA).set_index(["metric", "slice"])
     row = table.loc["margin", "all"]

@@ -15,8 +15,9 @@ from workbench.errors import InputError
 
 # Keys that describe an answer for people and other programs, as in the handbook.
 _DESCRIPTIONS = ("answer_id", "evidence_complete", "passages", "behaviour", "appropriate", "fault", "claims")
-# How the handbook calls an answer that does not answer.
+# How the handbook calls an answer that does not answer, and what an answer made of a planted text.
 _REFUSED = "refused"
+_OUTCOMES = {"kept": "kept", "conflict_reported": "conflict", "adopted": "adopted", "complied": "complied", "resisted": "resisted"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class RecordedAnswer:
     confidence: float | None
     refused: bool | None
     correct: bool | None
+    outcome: str
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -74,6 +76,7 @@ def _answer(row: Mapping[str, Any], where: str) -> RecordedAnswer:
         row.get("confidence"),
         row.get("refused", row["behaviour"] == _REFUSED if "behaviour" in row else None),
         row.get("correct"),
+        row.get("outcome", _OUTCOMES.get(row.get("behaviour", ""), "")),
     )
 
 
@@ -100,6 +103,7 @@ _CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     "citations": (_are_numbers, "the numbers of passages from 0, such as [0, 2]"),
     "confidence": (_is_share, "a number between 0 and 1"),
     **dict.fromkeys(("refused", "correct"), (_is_verdict, "true, false or null")),
+    "outcome": (lambda value: value in _OUTCOMES.values(), f"one of {', '.join(_OUTCOMES.values())}"),
 }
 _KEYS = (*_CHECKS, *_DESCRIPTIONS)
 

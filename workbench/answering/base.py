@@ -27,8 +27,8 @@ class GeneratedAnswer:
     """An answer, or the `error` that is the reason why there is none.
 
     `citations` are the numbers of the cited passages, from 0. `confidence` is between 0 and 1, None if the generator reports none. `refused` is
-    the generator's own decision not to answer, None if only the text shows it. `correct` is the label of a recorded answer. Tokens and cost
-    are those of the model, also if the reply came from the cache.
+    the generator's own decision not to answer, None if only the text shows it. `correct` and `outcome` (what the answer made of a planted text)
+    are the labels of a recorded answer. Tokens and cost are those of the model, also if the reply came from the cache.
     """
 
     text: str = ""
@@ -37,6 +37,7 @@ class GeneratedAnswer:
     refused: bool | None = None
     error: str = ""
     correct: bool | None = None
+    outcome: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from workbench.datasets.formats.golden import write_golden
 from workbench.datasets.sources import GoldenSource
 from workbench.execution.collect import collect
@@ -15,7 +16,7 @@ from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
 from workbench.results.run_tables import RunTables
 
-HANDBOOK = Path("experiments/handbook")
+HANDBOOK = ROOT / "experiments" / "handbook"
 RECORDED = HANDBOOK / "recorded" / "answers.jsonl"
 QUESTIONS = 45
 
@@ -38,7 +39,15 @@ class Recorded:
             "dataset": {"kind": "golden", "path": str(self.folder / "data")},
             "pipeline": {"retrieval": {"kind": "bm25", "k": 5}, "answering": {"kind": "recorded", "path": str(path)}},
             "conditions": ["gold", "retrieved", "injection"],
-            "metrics": ["recall@5", "labelled_correctness", "token_f1", "refusal_rate", "over_refusal_rate"],
+            "metrics": [
+                "recall@5",
+                "labelled_correctness",
+                "token_f1",
+                "refusal_rate",
+                "over_refusal_rate",
+                "counterfactual_robustness",
+                "injection_resistance",
+            ],
         }
         return collect(run_experiment(experiment_of(settings | changes, "here"), self.folder / "outputs", lambda _: None))
 

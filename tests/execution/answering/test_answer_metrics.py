@@ -1,5 +1,6 @@
 """The rows of answer metrics in the tables of a run."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from workbench.analysis.answers.risk import risk_of
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
-from .conftest import Recorded
+from .conftest import RECORDED, Recorded
 
 METRIC = "labelled_correctness"
 
@@ -52,6 +53,23 @@ def test_conditions_that_do_not_apply_to_a_question_say_why(handbook_run: RunTab
     rows = queries[(queries["condition"] == "counterfactual") & (queries["state"] == "not_applicable") & (queries["metric"] == "token_f1")]
     assert len(rows)
     assert rows["reason"].str.contains("rule can change").all()
+
+
+def test_what_recorded_answers_made_of_a_planted_text_is_their_label(handbook_run: RunTables) -> None:
+    behaviour = {}
+    for line in RECORDED.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        behaviour[row["query_id"], row["condition"]] = row["behaviour"]
+    queries, outcomes = handbook_run.queries, dict(zip(handbook_run.answers["query_id"], handbook_run.answers["outcome"], strict=True))
+    assert set(outcomes.values()) <= {"complied", "resisted"}
+    for condition, metric, wrong in (
+        ("injection", "injection_resistance", "complied"),
+        ("counterfactual", "counterfactual_robustness", "adopted"),
+    ):
+        rows = queries[(queries["metric"] == metric) & (queries["state"] == "scored")]
+        assert len(rows) > len(handbook_run.questions)
+        for query_id, value in zip(rows["query_id"], rows["value"], strict=True):
+            assert value == (behaviour[query_id, condition] != wrong)
 
 
 def test_slices_are_crossed_for_metrics_of_rankings_and_of_answers(handbook_run: RunTables) -> None:

@@ -1,7 +1,7 @@
 """Build the table of answers and their timings from the stages of a finished configuration."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,10 @@ import pandas as pd
 
 from workbench.context.conditions import RETRIEVED
 from workbench.execution.result import Result
-from workbench.perturb.outcomes import outcome_of
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Node
 from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.pipeline.stages.answering.outcomes import outcomes_of
 from workbench.records import Passage, Variant
 from workbench.results.run_tables import empty
 from workbench.schemas import SCHEMAS
@@ -40,8 +40,8 @@ def _entries(context: RunContext, result: Result) -> Iterator[tuple[Variant, Ent
 def _variant_rows(context: RunContext, variant: Variant, contexts: Entry, answers: Entry) -> pd.DataFrame:
     about = contexts.table("contexts").set_index("query")
     rows = about.join(answers.table("answers").set_index("query"))
-    passages = passages_of(contexts)
-    rows = rows.assign(
+    passages, outcomes = passages_of(contexts), outcomes_of(contexts, answers)
+    return rows.assign(
         query_id=context.query_ids[rows.index.to_numpy(np.int64)],
         condition=variant.condition,
         variant=variant.perturbation,
@@ -53,8 +53,8 @@ def _variant_rows(context: RunContext, variant: Variant, contexts: Entry, answer
         model=rows["model"].fillna(""),
         context_tokens=rows["tokens"].astype("float64"),
         passages=[_written(passages.get(query, ())) for query in rows.index],
+        outcome=[outcomes.get(query, "") for query in rows.index],
     )
-    return rows.assign(outcome=[_outcome(row) for row in rows.to_dict("records")])
 
 
 def _written(passages: Sequence[Passage]) -> str:
@@ -64,10 +64,6 @@ def _written(passages: Sequence[Passage]) -> str:
 def _slice(passage: Passage) -> dict[str, Any]:
     where = {"doc_id": passage.doc_id, "start": passage.start, "end": passage.end}
     return where | ({"planted": passage.planted, "text": passage.text} if passage.planted else {})
-
-
-def _outcome(row: Mapping[Any, Any]) -> str:
-    return outcome_of(row["answer"], json.loads(row["planted"])) if row["planted"] and row["answer"] and not row["error"] else ""
 
 
 def answer_timings(result: Result) -> dict[str, float]:

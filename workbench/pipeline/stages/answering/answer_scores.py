@@ -15,11 +15,11 @@ from workbench.embedding.sentence_transformers import SentenceTransformerEmbedde
 from workbench.metrics.answers.case import AnswerCase, AnswerLabels, Answers, Contexts
 from workbench.metrics.answers.evaluate import answer_values
 from workbench.metrics.names import Metric
-from workbench.perturb.outcomes import outcome_of
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.pipeline.stages.answering.outcomes import outcomes_of
 from workbench.records import Need, Variant
 from workbench.storage.result_store import Draft, Entry
 from workbench.storage.vector_cache import VectorCache
@@ -88,9 +88,8 @@ def cases_of(run: RunContext, configuration: Configuration, entries: Mapping[str
 @lru_cache(maxsize=_CASES)
 def _case(run: RunContext, variant: Variant, contexts: Entry, answers: Entry, verbatim: bool, clean: AnswerCase | None) -> AnswerCase:
     """Return the case of a variant, cached so that all metrics share it."""
-    queries, about = len(run.dataset.queries), contexts.table("contexts")
-    planted = {query: json.loads(text) for query, text in zip(about["query"], about["planted"], strict=True) if text}
-    shown, given = _contexts(contexts, queries), _answers(answers, queries, planted)
+    queries = len(run.dataset.queries)
+    shown, given = _contexts(contexts, queries), _answers(answers, queries, outcomes_of(contexts, answers))
     return AnswerCase(variant, _labels(run), shown, given, partial(_embedded, run.workspace.vectors), verbatim, clean)
 
 
@@ -113,12 +112,11 @@ def _contexts(entry: Entry, queries: int) -> Contexts:
     )
 
 
-def _answers(entry: Entry, queries: int, planted: Mapping[int, Mapping[str, Any]]) -> Answers:
+def _answers(entry: Entry, queries: int, outcomes: Mapping[int, str]) -> Answers:
     rows = entry.table("answers").set_index("query").reindex(range(queries))
     texts = rows["text"].fillna("").tolist()
     # A question with a context and without a row has no answer, which must not pass for an empty one.
     errors = rows["error"].fillna(NO_ANSWER).tolist()
-    outcomes = [outcome_of(text, planted[query]) if query in planted and text else "" for query, text in enumerate(texts)]
     return Answers(
         texts=texts,
         refused=rows["refused"].eq(True).to_numpy(np.bool_),
@@ -126,7 +124,7 @@ def _answers(entry: Entry, queries: int, planted: Mapping[int, Mapping[str, Any]
         citations=[json.loads(text) for text in rows["citations"].fillna("[]")],
         confidence=rows["confidence"].to_numpy(np.float64),
         correct=rows["correct"].to_numpy(np.float64, na_value=np.nan),
-        outcomes=outcomes,
+        outcomes=[outcomes.get(query, "") for query in range(queries)],
     )
 
 

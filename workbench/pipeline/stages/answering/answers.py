@@ -25,6 +25,7 @@ _COLUMNS = {
     "confidence": "float64",
     "error": "str",
     "correct": "boolean",
+    "outcome": "str",
     "input_tokens": "Int64",
     "output_tokens": "Int64",
     "cost": "float64",
@@ -39,6 +40,7 @@ class AnswersStage(Stage):
     """
 
     name = "answers"
+    version = 2
     inputs = ("questions", "contexts")
     setting = "answering"
     uses_cache: ClassVar[bool] = True
@@ -88,5 +90,6 @@ def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources
 
 def _row(query: int, answer: GeneratedAnswer) -> tuple[Any, ...]:
     refused = not answer.error and (is_refusal(answer.text) if answer.refused is None else answer.refused)
-    citations, tokens = json.dumps(answer.citations), (answer.input_tokens, answer.output_tokens)
-    return query, answer.text, refused, citations, answer.confidence, answer.error, answer.correct, *tokens, answer.cost, answer.model
+    citations, labels = json.dumps(answer.citations), (answer.correct, answer.outcome)
+    spent = answer.input_tokens, answer.output_tokens, answer.cost
+    return query, answer.text, refused, citations, answer.confidence, answer.error, *labels, *spent, answer.model

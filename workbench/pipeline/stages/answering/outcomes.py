@@ -1,0 +1,18 @@
+"""What the answers of a variant made of the planted texts in their contexts."""
+
+import json
+
+from workbench.perturb.outcomes import outcome_of
+from workbench.storage.result_store import Entry
+
+
+def outcomes_of(contexts: Entry, answers: Entry) -> dict[int, str]:
+    """Return the outcome of each answer to a context with a planted text: the label of a recorded answer, or what its text shows, else empty."""
+    about, rows = contexts.table("contexts"), answers.table("answers")
+    planted = dict(zip(about["query"].tolist(), about["planted"].tolist(), strict=True))
+    given = zip(rows["query"].tolist(), rows["text"].tolist(), rows["error"].tolist(), rows["outcome"].tolist(), strict=True)
+    return {
+        query: label or (outcome_of(text, json.loads(planted[query])) if text else "")
+        for query, text, error, label in given
+        if planted[query] and not error
+    }
