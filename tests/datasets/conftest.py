@@ -30,7 +30,9 @@ def drawn(draw: st.DrawFn, metadata: st.SearchStrategy[dict[str, Any]]) -> Datas
         answerable = any(grade is not None and grade > 0 for grade in judged.values())
         more = draw(metadata)
         more.pop("type", None) if more.get("type") == "unanswerable" else None
-        draft.queries.append((Query(query_id, draw(TEXTS), answerable, draw(st.just("") | TEXTS), more), query_id))
+        answers = draw(st.just([""]) | st.lists(TEXTS, min_size=1, max_size=3, unique=True))
+        query = Query(query_id, draw(TEXTS), answerable, answers[0], more, answer_variants=tuple(answers[1:]))
+        draft.queries.append((query, query_id))
         draft.qrels += [(Qrel(query_id, doc_id, grade), query_id) for doc_id, grade in judged.items() if grade is not None]
         for need in range(draw(st.integers(0, 2))):
             document = draw(st.sampled_from(draft.documents))[0]

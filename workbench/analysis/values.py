@@ -41,8 +41,8 @@ def metadata(run: RunTables) -> Sequence[Mapping[str, Any]]:
 
 @lru_cache(maxsize=4)
 def slices(run: RunTables) -> Mapping[str, Bools]:
-    """Boolean masks of `all` and of every slice. Shape (queries,)."""
-    return query_slices(metadata(run), len(run.questions))
+    """Boolean masks of `all` and of every slice, crossed ones last. Shape (queries,)."""
+    return query_slices(metadata(run), len(run.questions), run.manifest["experiment"].get("slices", ()))
 
 
 def rewrites(run: RunTables, configuration: str) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.answering.answers_table import answer_timings, answers_table
 from workbench.execution.result import Result
+from workbench.execution.slice_fields import slice_fields
 from workbench.metrics.coverage import Union
 from workbench.metrics.delivery import delivered_ends
 from workbench.metrics.families.margins import answerable_auroc
@@ -19,8 +20,8 @@ from workbench.metrics.inputs import Labels
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.searched_queries import REWRITES
 from workbench.pipeline.stages.vectors import input_lengths
-from workbench.records import Dataset, Query
-from workbench.results.run_tables import RETRIEVED, WHERE, empty
+from workbench.records import Dataset
+from workbench.results.run_tables import RETRIEVED, empty
 from workbench.schemas import SCHEMAS
 from workbench.statistics.clusters import query_clusters, weighted
 from workbench.statistics.summary import summarise
@@ -34,14 +35,11 @@ _LONE = re.compile("[\ud800-\udfff]")
 def questions_table(dataset: Dataset, labels: Labels) -> pd.DataFrame:
     """Return a row for each query, in the dataset's order."""
     queries, clusters = dataset.queries, query_clusters(labels)
-    rows = [(query.query_id, plain(query.text), query.answerable, plain(query.answer), json.dumps(_metadata(query))) for query in queries]
+    rows = [
+        (query.query_id, plain(query.text), query.answerable, plain(query.answer), json.dumps(slice_fields(query))) for query in queries
+    ]
     table = pd.DataFrame(rows, columns=["query_id", "text", "answerable", "answer", "metadata"])
     return table.assign(cluster=clusters.codes, documents=[json.dumps(numbers) for numbers in clusters.documents])
-
-
-def _metadata(query: Query) -> dict[str, Any]:
-    """Return a query's metadata with its filter as the field `where`, so that filters are shown and define slices as the others do."""
-    return ({WHERE: json.dumps(dict(query.where), ensure_ascii=False)} if query.where else {}) | dict(query.metadata)
 
 
 def judgements_table(dataset: Dataset) -> pd.DataFrame:
@@ -80,8 +78,8 @@ def plain(text: str) -> str:
 
 def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return each metric's mean over all queries and each slice, and how well scores separate answerable questions."""
-    metadata = [_metadata(query) for query in context.dataset.queries]
-    means = summarise(result.scores_table, weighted(query_clusters(context.labels), context.average), metadata)
+    metadata = [slice_fields(query) for query in context.dataset.queries]
+    means = summarise(result.scores_table, weighted(query_clusters(context.labels), context.average), metadata, context.slices)
     return pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
 
 

@@ -103,6 +103,11 @@ class Metric:
         return self.kind.family
 
     @property
+    def of_answers(self) -> bool:
+        """Whether it reads answers, not rankings."""
+        return self.family == "answers"
+
+    @property
     def higher_is_better(self) -> bool:
         """False if the metric counts faults."""
         return self.kind.higher_is_better

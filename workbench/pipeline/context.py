@@ -121,7 +121,7 @@ class RunContext:
         """Return the fingerprints of the dataset's parts, by the names that stages use for inputs.
 
         `corpus`: ids, titles and texts of the documents. `questions`: texts of the queries in order. `labels`: queries with their filters, and
-        judgements, which is everything that metrics read besides the retrieved chunks. `expected`: ids, expected answers and metadata of the queries.
+        judgements, which is everything that metrics read besides the retrieved chunks. `expected`: ids and expected answers of the queries.
         """
         dataset = self.dataset
         queries = [
@@ -134,7 +134,7 @@ class RunContext:
             "corpus": fingerprint_of_rows((document.doc_id, document.title, document.text) for document in dataset.documents),
             "questions": fingerprint([query.text for query in dataset.queries]),
             "labels": fingerprint(queries, qrels, needs),
-            "expected": fingerprint([(query.query_id, query.answer) for query in dataset.queries]),
+            "expected": fingerprint([(query.query_id, query.answer, query.answer_variants) for query in dataset.queries]),
         }
 
     @cached_property

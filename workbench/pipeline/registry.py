@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from workbench.core.registry import Registry
 from workbench.pipeline.stage import Stage
+from workbench.pipeline.stages.answering.answer_scores import AnswerScoresStage
 from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.chunks import ChunksStage
 from workbench.pipeline.stages.explanations import ExplanationsStage
@@ -33,6 +34,7 @@ _BUILTIN: dict[str, Stage] = {
         ScoresStage(),
         ExplanationsStage(),
         ChunkFaultsStage(),
+        AnswerScoresStage(),
     )
 }
 STAGES: Mapping[str, Stage] = Registry(_BUILTIN, "workbench.stages", Stage)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -182,15 +183,29 @@ def alike(scored: Bools) -> Iterator[tuple[Ints, Bools]]:
             yield np.array(places[block], dtype=np.int64), scored[places[0]]
 
 
-def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int) -> dict[str, Bools]:
-    """The members (queries) of `all` and of every `field=value`, with fields in alphabetical order and values as text."""
+def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int, crossed: Sequence[Sequence[str]] = ()) -> dict[str, Bools]:
+    """The members (queries) of `all` and of every `field=value`, with fields in alphabetical order and values as text.
+
+    `crossed` adds the combinations of several fields' values that some query has, such as `type=table&domain=hr`, in the given order of fields.
+    A field counts if it has 2 to 20 distinct values, none of them a list or a mapping.
+    """
     slices: dict[str, Bools] = {"all": np.ones(queries, dtype=np.bool_)}
-    for field_name in sorted({name for record in metadata for name in record}):
-        values = [record.get(field_name) for record in metadata]
-        if not all(isinstance(value, Hashable) for value in values):
-            continue
-        texts = np.array(["" if value is None else str(value) for value in values])
-        distinct = [text for text in np.unique(texts).tolist() if text]
-        if FEWEST_VALUES <= len(distinct) <= MOST_VALUES:
-            slices.update({f"{field_name}={text}": texts == text for text in distinct})
+    fields = {name: found for name in sorted({name for record in metadata for name in record}) if (found := _members(metadata, name))}
+    for found in fields.values():
+        slices |= found
+    for names in crossed:
+        for parts in product(*(fields.get(name, {}).items() for name in names)):
+            members = np.logical_and.reduce([chosen for _, chosen in parts])
+            if members.any():
+                slices["&".join(label for label, _ in parts)] = members
     return slices
+
+
+def _members(metadata: Sequence[Mapping[str, Any]], name: str) -> dict[str, Bools]:
+    """The members (queries) of each value of a field. Empty if it has too few or too many values for slices."""
+    values = [record.get(name) for record in metadata]
+    if not all(isinstance(value, Hashable) for value in values):
+        return {}
+    texts = np.array(["" if value is None else str(value) for value in values])
+    distinct = [text for text in np.unique(texts).tolist() if text]
+    return {f"{name}={text}": texts == text for text in distinct} if FEWEST_VALUES <= len(distinct) <= MOST_VALUES else {}

@@ -18,11 +18,13 @@ _COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscore
 _NO_MEAN = asdict(Interval(np.nan, np.nan, np.nan, 0, 0)) | {"attainable": np.nan}
 
 
-def summarise(queries: pd.DataFrame, clusters: Clusters, metadata: Sequence[Mapping[str, Any]] = ()) -> pd.DataFrame:
+def summarise(
+    queries: pd.DataFrame, clusters: Clusters, metadata: Sequence[Mapping[str, Any]] = (), crossed: Sequence[Sequence[str]] = ()
+) -> pd.DataFrame:
     """Tabulate each metric and slice: `metric, slice, value, low, high, n, clusters, unscored, attainable, conditional`.
 
     `queries` is the output of `evaluate`, `clusters` (q) and `metadata` (q) are per query position. The slices are `all` and
-    `field=value` for every metadata field with 2 to 20 distinct values. The mean, its interval, `attainable` and `n` are over
+    `field=value` for every metadata field with 2 to 20 distinct values, and the combinations of the fields that are `crossed`. The mean, its interval, `attainable` and `n` are over
     scored queries (`value` is NaN if there are none). `unscored` counts the others. A slice to which a metric never applies has no row.
     """
     if metadata and len(metadata) != len(clusters):
@@ -39,7 +41,7 @@ def summarise(queries: pd.DataFrame, clusters: Clusters, metadata: Sequence[Mapp
     value, attainable = (by_query(queries[column], np.nan) for column in ("value", "attainable"))
     scored, unscored = (by_query(queries["state"] == state, False) for state in ("scored", "unscored"))
     rows: dict[tuple[int, str], dict[str, Any]] = {}
-    slices = query_slices(metadata, len(clusters))
+    slices = query_slices(metadata, len(clusters), crossed)
     for label, members in slices.items():
         for place, count in enumerate((unscored & members).sum(axis=1).tolist()):
             rows[place, label] = {"metric": names[place], "slice": label} | _NO_MEAN | {"unscored": count}

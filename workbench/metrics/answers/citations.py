@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from workbench.context.conditions import COUNTERFACTUAL
 from workbench.metrics.answers.case import AnswerCase, AnswerValues
 from workbench.metrics.coverage import Bools, Floats
 from workbench.records import Passage, Span
 
 NO_CITATION = "no passage is cited"
 NO_EVIDENCE = "no evidence in the context"
-_ALTERED = "counterfactual"
 
 
 def citation_precision(case: AnswerCase) -> AnswerValues:
@@ -49,4 +49,4 @@ def _has(passage: Passage, span: Span) -> bool:
     """Return whether a passage overlaps evidence by at least half of the shorter of the two. An altered copy does not have it."""
     common = min(passage.end, span.end) - max(passage.start, span.start)
     shorter = min(passage.end - passage.start, span.end - span.start)
-    return passage.doc_id == span.doc_id and passage.planted != _ALTERED and common > 0 and 2 * common >= shorter
+    return passage.doc_id == span.doc_id and passage.planted != COUNTERFACTUAL and common > 0 and 2 * common >= shorter

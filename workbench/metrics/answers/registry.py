@@ -6,13 +6,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from workbench.context.conditions import COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, MISSING_GOLD, NONE, RETRIEVED
 from workbench.core.registry import Registry
 from workbench.metrics.answers.case import AnswerCase, AnswerValues
 from workbench.metrics.answers.citations import citation_precision, citation_recall
 from workbench.metrics.answers.given import labelled_correctness, packing_recall
 from workbench.metrics.answers.overlap import answer_recall, exact_match, token_f1
 from workbench.metrics.answers.planted import counterfactual_robustness, injection_resistance
-from workbench.metrics.answers.refusals import CLOSED_BOOK, WITHOUT_EVIDENCE, refused
+from workbench.metrics.answers.refusals import refused
 from workbench.metrics.answers.similarity import answer_similarity
 from workbench.metrics.coverage import Bools
 
@@ -33,13 +34,13 @@ ANSWERABLE = AnswerScope(lambda case: case.labels.answerable, "unanswerable")
 EXPECTED = AnswerScope(lambda case: np.array([bool(each) for each in case.labels.expected], dtype=np.bool_), "no expected answer")
 EVIDENCE = AnswerScope(lambda case: np.array([bool(each) for each in case.labels.needs], dtype=np.bool_), "no evidence spans")
 GENERATED = AnswerScope(lambda case: case.each(not case.verbatim), "verbatim by construction")
-ATTACKED = AnswerScope(_in_condition("injection"), "no planted instruction")
-ALTERED = AnswerScope(_in_condition("counterfactual"), "no altered copy")
+ATTACKED = AnswerScope(_in_condition(INJECTION), "no planted instruction")
+ALTERED = AnswerScope(_in_condition(COUNTERFACTUAL), "no altered copy")
 WITH_GOLD = AnswerScope(lambda case: case.contexts.gold, "evidence missing from the context")
 WITHOUT_GOLD = AnswerScope(lambda case: ~case.contexts.gold & (case.contexts.relevant == 0), "evidence in the context")
-OPEN_BOOK = AnswerScope(lambda case: case.each(case.variant.condition != CLOSED_BOOK), "closed book")
+OPEN_BOOK = AnswerScope(lambda case: case.each(case.variant.condition != NONE), "closed book")
 REFUSABLE = AnswerScope(
-    lambda case: ~case.labels.answerable | case.each(case.variant.condition in WITHOUT_EVIDENCE),
+    lambda case: ~case.labels.answerable | case.each(case.variant.condition in (MISSING_GOLD, IRRELEVANT_ONLY)),
     "answerable, and its evidence was not removed",
 )
 
@@ -158,7 +159,7 @@ _BUILTIN: dict[str, AnswerKind] = {
     ),
     "packing_recall": AnswerKind(
         packing_recall,
-        (ANSWERABLE, AnswerScope(_in_condition("retrieved"), "the context was not retrieved")),
+        (ANSWERABLE, AnswerScope(_in_condition(RETRIEVED), "the context was not retrieved")),
         "share of the relevant retrieved chunks that reached the context",
         "relevant chunks in the context / relevant chunks retrieved",
         _HERE,

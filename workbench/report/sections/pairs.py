@@ -1,6 +1,7 @@
 """Pairs of configurations: the questions on which one is ahead, the causes of the other's misses, and the slices."""
 
 import itertools
+import re
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.pairwise import OTHER, OTHER_MEANING, Contrast, Part, contrast
@@ -90,5 +91,6 @@ def _slice(part: Part, scale: Scale) -> Row:
 
 def slice_name(label: str) -> str:
     """Describe a slice in words."""
-    field, equals, value = label.partition("=")
-    return f"{field}: {value}" if equals else "all questions"
+    # A value can contain an ampersand too, and rarely a field with its value.
+    parts = [part.partition("=") for part in re.split("&(?=[^&=]+=)", label)]
+    return ", ".join(f"{field}: {value}" for field, _, value in parts) if "=" in label else "all questions"

@@ -1,0 +1,55 @@
+"""The values of answer metrics by question, condition and perturbation."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from workbench.analysis.values import places
+from workbench.core.formatting import meant
+from workbench.errors import InputError
+from workbench.metrics.coverage import Floats
+from workbench.results.run_tables import Measure, RunTables
+from workbench.statistics.losses import mean_of_repeats
+
+
+def answer_measure(run: RunTables, metric: str) -> Measure:
+    """Return an answer metric of the run. Raises InputError if the run has none of this name."""
+    known = [name for name, measure in run.measures.items() if measure.family == "answers"]
+    if metric not in known:
+        fix = f"the run's answer metrics are {', '.join(known)}" if known else "add answering to the experiment"
+        raise InputError(f"the run {run.name} has no answer metric {metric!r}{meant(metric, known)}", fix)
+    return run.measures[metric]
+
+
+def perturbations(run: RunTables, configuration: str, metric: str) -> list[tuple[str, str]]:
+    """Return the conditions of a configuration's answers with their perturbations, empty for a condition without, in the order of the run."""
+    return list(dict.fromkeys((condition, variant) for condition, variant, _ in _repeats(run, configuration, metric)))
+
+
+def repeated_values(run: RunTables, configuration: str, metric: str, condition: str, perturbation: str = "") -> Floats:
+    """Return the value of each question in each repeat, NaN if unscored. Shape (repeats, questions), without repeats (0, questions)."""
+    rows = [
+        values
+        for (name, variant, _), values in _repeats(run, configuration, metric).items()
+        if (name, variant) == (condition, perturbation)
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(run.questions))
+
+
+def condition_values(run: RunTables, configuration: str, metric: str, condition: str, perturbation: str = "") -> Floats:
+    """Return the mean of each question over the repeats, NaN if unscored or without such a condition. Shape (questions,)."""
+    rows = repeated_values(run, configuration, metric, condition, perturbation)
+    return mean_of_repeats(rows)
+
+
+@lru_cache(maxsize=64)
+def _repeats(run: RunTables, configuration: str, metric: str) -> dict[tuple[str, str, int], Floats]:
+    """The values of each condition, perturbation and repeat. Shape (questions,) each."""
+    table = run.of("queries", configuration)
+    values: dict[tuple[str, str, int], Floats] = {}
+    keys = ["condition", "variant", "repeat"]
+    for (condition, variant, repeat), rows in table[table["metric"] == metric].groupby(keys, sort=False):  # type: ignore[misc]
+        row = np.full(len(run.questions), np.nan)
+        row[places(run, rows["query_id"])] = rows["value"].to_numpy(np.float64)
+        values[str(condition), str(variant), int(repeat)] = row
+    return values
