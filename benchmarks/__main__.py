@@ -37,6 +37,7 @@ BENCHMARKS = {
     "scaling": "workers, and the cost of each stage as a corpus grows",
     "hostile": "files made to be slow, read and split",
     "screening": "how often screening keeps the true best",
+    "calls": "2,000 calls of a chat model at once, against the ideal time",
     "checks": "what checking stored results adds to a warm re-run",
 }
 _FINE = ("done", "left out")

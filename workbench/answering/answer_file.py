@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.context.conditions import CONDITIONS, PERTURBATIONS, RETRIEVED
 from workbench.core.display import excerpt
 from workbench.core.formatting import meant
 from workbench.datasets.draft import DatasetDraft
@@ -66,7 +67,7 @@ def _answer(row: Mapping[str, Any], where: str) -> RecordedAnswer:
         where,
         row.get("query_id"),
         row.get("query"),
-        row.get("condition", "retrieved"),
+        row.get("condition", RETRIEVED),
         row.get("variant", ""),
         row["answer"],
         tuple(dict.fromkeys(row.get("citations", ()))),
@@ -112,7 +113,19 @@ def _fault(row: Mapping[str, Any]) -> str:
             return f"has {_shown(value)} as {key}; write {_CHECKS[key][1]}"
     if "query_id" not in row and "query" not in row:
         return f"names no question; write its id as query_id or its text as query, for example {_EXAMPLE}"
-    return "" if "answer" in row else f"has no answer; write for example {_EXAMPLE}"
+    return _variant_fault(row) if "answer" in row else f"has no answer; write for example {_EXAMPLE}"
+
+
+def _variant_fault(row: Mapping[str, Any]) -> str:
+    """Return why no run has the condition and perturbation of a line, or an empty text."""
+    condition, variant = row.get("condition", RETRIEVED), row.get("variant", "")
+    if condition not in CONDITIONS:
+        return f"has the condition {condition!r}{meant(condition, CONDITIONS)}; conditions are {', '.join(CONDITIONS)}"
+    known = PERTURBATIONS.get(condition, ())
+    if variant and variant not in known:
+        choose = f"those of {condition} are {', '.join(known)}" if known else f"{condition} has none; leave it out"
+        return f"has the variant {variant!r}{meant(variant, known)}; {choose}"
+    return ""
 
 
 def _shown(value: object) -> str:

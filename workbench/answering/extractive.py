@@ -103,7 +103,7 @@ class _Comparison:
         if not texts:
             return np.zeros(0)
         cosines = np.stack([self._texts[text] for text in texts]) @ self._questions[question]
-        return np.round(np.clip(cosines, 0, 1).astype(np.float64), _DECIMALS)
+        return np.asarray(np.round(np.clip(cosines, 0, 1).astype(np.float64), _DECIMALS), dtype=np.float64)
 
     def recalls(self, question: str, texts: Sequence[str]) -> Floats:
         """Return the share of a question's words that each text contains, 0 for a question without words."""

@@ -1,4 +1,4 @@
-"""Prompts: text files with a message for the system, one for the user, and one for questions without passages."""
+"""Prompts: text files with a message for the system, one for the user, and one that asks without passages."""
 
 import functools
 import re
@@ -18,24 +18,28 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _SECTIONS = ("system", "user", "closed book")
 # The placeholders that each section must have, and the only ones that it may have.
 _PLACEHOLDERS = {"system": (), "user": ("passages", "question"), "closed book": ("question",)}
+# In place of passages where retrieval found none.
+_NO_PASSAGES = "(no passages)"
 _BACKTICKS = re.compile(r"`{3,}")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A message for the system, which may be empty, one for the user, and one for the user if a question has no passages."""
+    """A message for the system, which may be empty, one for the user, and one for questions that are asked without passages."""
 
     system: str
     user: str
     closed_book: str = "{question}"
 
     def messages(self, question: str, passages: Sequence[Passage]) -> tuple[Message, ...]:
-        """Return the messages for a question. Without passages, `closed_book` is the only one."""
-        if not passages:
-            return (Message("user", _filled(self.closed_book, question=question)),)
+        """Return the messages for a question with its passages, of which there may be none."""
         fenced = "\n\n".join(fence(number, passage.text) for number, passage in enumerate(passages, 1))
-        user = Message("user", _filled(self.user, question=question, passages=fenced))
+        user = Message("user", _filled(self.user, question=question, passages=fenced or _NO_PASSAGES))
         return (Message("system", self.system), user) if self.system else (user,)
+
+    def closed_book_messages(self, question: str) -> tuple[Message, ...]:
+        """Return the messages that ask for what the model knows by itself."""
+        return (Message("user", _filled(self.closed_book, question=question)),)
 
 
 def fence(number: int, text: str) -> str:

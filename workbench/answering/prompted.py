@@ -10,6 +10,7 @@ from workbench.answering.base import AnswerRequest, AnswerResources, GeneratedAn
 from workbench.answering.citations import citations_in
 from workbench.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.answering.refusals import is_refusal
+from workbench.context.conditions import NONE
 from workbench.llm.base import CallFailure, ChatCall, Reply
 from workbench.llm.client import ChatClient
 from workbench.llm.session import ask_all
@@ -41,19 +42,38 @@ class PromptedGenerator(Generator):
         """Raise InputError if the prompt is not usable, or a package, a file or a key that the model needs is missing."""
         self._prompt()
         self.client().check()
+        count("", self.vocabulary)
 
     def identity(self) -> dict[str, Any]:
-        """Return what determines an answer: the contents of the prompt, the settings of the call and the model."""
-        prompt = self._prompt()
-        call = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-        sent = {"prompt": [prompt.system, prompt.user, prompt.closed_book], **call, "refusal_phrases": list(self.refusal_phrases)}
-        return {"kind": self.kind, "version": self.version, **sent, "client": self.client().identity()}
+        """Return what determines an answer and its cost: the contents of the prompt, the settings of the call, the model and its prices."""
+        prompt, client = self._prompt(), self.client()
+        return {
+            "kind": self.kind,
+            "version": self.version,
+            "prompt": [prompt.system, prompt.user, prompt.closed_book],
+            "call": [self.temperature, self.max_tokens, self.seed],
+            "refusal_phrases": list(self.refusal_phrases),
+            "client": client.identity(),
+            "prices": [client.price_input, client.price_output],
+        }
+
+    @property
+    def most_output_tokens(self) -> int:
+        """Return the most tokens of an answer."""
+        return self.max_tokens
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """Return the prices of a million tokens of prompts and of answers, 0 for a model on this machine, None if they are not known."""
+        client = self.client()
+        if client.price_input is None or client.price_output is None:
+            return None if client.billed else (0.0, 0.0)
+        return client.price_input, client.price_output
 
     def overhead(self, question: str) -> int:
         """Return the tokens of the prompt with a question and no passage."""
-        prompt = self._prompt()
-        texts = [text for text in (prompt.system, prompt.user.replace("{passages}", ""), question) if text]
-        return sum(count(text, self.vocabulary) for text in texts) + 2 * _MESSAGE_TOKENS
+        messages = self._prompt().messages(question, ())
+        return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)
 
     def passage_overhead(self, number: int) -> int:
         """Return the tokens of a passage's number and fences."""
@@ -63,7 +83,9 @@ class PromptedGenerator(Generator):
         """Return the call that answers a request."""
         repeat = request.variant.repeat
         seed = None if self.seed is None else self.seed + repeat
-        messages = self._prompt().messages(request.query.text, request.passages)
+        prompt, question = self._prompt(), request.query.text
+        closed_book = request.variant.condition == NONE
+        messages = prompt.closed_book_messages(question) if closed_book else prompt.messages(question, request.passages)
         return ChatCall(messages, self.max_tokens, self.temperature, seed, repeat=repeat)
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, GeneratedAnswer]]:

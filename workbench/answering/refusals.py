@@ -1,7 +1,7 @@
 """Recognise refusals in the text of an answer, in English and German."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from workbench.chunking.text.sentences import sentences
 
@@ -10,6 +10,9 @@ _WORDS = 4
 _FIXED = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "„": '"'})
 # A message of a program that an answer quotes is not the answer's own refusal.
 _QUOTED = re.compile(r'"[^"]*"')
+# "While the passages do not name X, they name Y" answers.
+_CONCESSION = re.compile(r"^(?:while|although|though|even though|obwohl|auch wenn|zwar)\b[^,]*,")
+_CONTRAST = re.compile(r"(?:however|but|nevertheless|nonetheless|that said|still|jedoch|allerdings|aber|dennoch|trotzdem)\b")
 
 # Each pattern is one way to refuse. `within(n)` is a gap within a clause.
 _SOURCE = (
@@ -50,16 +53,19 @@ _ENGLISH = (
     r"\bcan(?:not|'t) be (?:read|answered|determined|found|settled|inferred|established)\b",
     rf"{_NONE}{_within(60)}\b{_SOURCE}\b{_within(60)}\b(?:{_SUPPLY}s?|about|that|which|describing)\b",
     rf"{_NONE}{_within(60)}\b(?:is|are) {_SUPPLIED}\b{_within(40)}\b{_SOURCE}\b",
+    rf"\bno (?:page|passage|document|text|source|section|article)\b{_within(40)}\b{_SUPPLY}s?\b",
+    r"\b(?:i|we) (?:have|see|find|found) nothing (?:\w+ )?(?:on|about)\b",
     rf"\b(?:there(?:'s| is| are)|i (?:can )?(?:see|find|have)) (?:nothing|no \w+){_within(60)}\b(?:about|{_SOURCE})\b",
     rf"\b(?:missing from|absent from|missing in|outside)\b{_within(30)}\b{_SOURCE}\b",
     rf"\b{_SOURCE}\b{_within(40)}\b(?:is|are) silent\b",
     r"\b(?:not enough|insufficient|no relevant|no sufficient) (?:information|context|evidence|detail)",
     r"\b(?:it is|it's) not possible to (?:answer|say|tell|determine)\b",
+    r"^(?:unknown|not (?:specified|mentioned|stated|given|provided|available|known|found)|no answer|n/a|unbekannt|keine (?:angabe|antwort)|k\. ?a)\.?$",
     r"\b(?:unanswerable|no answer (?:is )?(?:found|given|available|possible))\b",
 )
 _QUELLE = (
     r"(?:seiten?|passagen?|textstellen?|dokumenten?|kontext|texte?n?|(?:text)?auszügen?|quellen?|unterlagen|abschnitten?|informationen|angaben|"
-    r"handbuch)"
+    r"handbuch|material(?:ien)?)"
 )
 _KEIN = r"\b(?:nicht|nichts|keine?n?|keinerlei|nirgends|weder)\b"
 _BEANTWORTEN = (
@@ -79,19 +85,16 @@ _PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_GER
 def is_refusal(text: str, phrases: Iterable[str] = ()) -> bool:
     """Return whether an answer refuses, by its first sentence of four words or more.
 
-    A text that answers first, and says later what it cannot answer, is no refusal. One of `phrases` anywhere makes the text a refusal; capitals
-    and the number of blanks do not matter.
+    A text that answers first, and says later what it cannot answer, is no refusal; nor is one that goes on with an answer after a word such as
+    "however". One of `phrases` anywhere makes the text a refusal; capitals and the number of blanks do not matter.
     """
     plain = _plain(text)
-    return any(_plain(phrase) in plain for phrase in phrases) or any(map(_PATTERN.search, _first(text)))
-
-
-def _first(text: str) -> Iterator[str]:
-    """Yield the short sentences at the beginning and the first longer one, without what they quote."""
-    for start, end in sentences(text):
-        yield (sentence := _QUOTED.sub('""', _plain(text[start:end])))
-        if len(sentence.split()) >= _WORDS:
-            return
+    if any(_plain(phrase) in plain for phrase in phrases):
+        return True
+    parts = [_plain(text[start:end]) for start, end in sentences(text)]
+    opening = next((number for number, part in enumerate(parts, 1) if len(part.split()) >= _WORDS), len(parts))
+    refuses = any(_PATTERN.search(_CONCESSION.sub("", _QUOTED.sub('""', part))) for part in parts[:opening])
+    return refuses and not any(map(_CONTRAST.match, parts[opening:]))
 
 
 def _plain(text: str) -> str:

@@ -128,7 +128,9 @@ def _publish(outcome: "Outcome", remember: bool = True) -> None:
 
 @click.command()
 @_experiment_options
-@click.option("--pilot", "ask", is_flag=True, help="Also ask each model 20 questions and estimate the tokens and the cost of all; this costs calls.")
+@click.option(
+    "--pilot", "ask", is_flag=True, help="Also ask each model 20 questions and estimate the tokens and the cost of all; this costs calls."
+)
 def plan(experiment: ExperimentArguments, ask: bool) -> None:
     """Print which results a sweep would compute and reuse, the tokens to embed, the most that answers cost, and the expected minutes.
 

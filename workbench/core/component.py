@@ -75,6 +75,10 @@ class Component(BaseModel):
         fields = self.model_dump(mode="json", exclude_defaults=True)
         return {"kind": self.kind} | {name: _settings(getattr(self, name), value) for name, value in fields.items()}
 
+    def recorded_settings(self) -> dict[str, Any]:
+        """Return every field as a run records it, with values that the environment gives."""
+        return self.model_dump(mode="json")
+
     def _repr_html_(self) -> str:
         rows = [{"setting": name, "value": str(value)} for name, value in self.model_dump(mode="json").items() if name != "kind"]
         return table_html(type(self).__name__, rows)

@@ -3,16 +3,14 @@
 import functools
 import os
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from workbench.embedding.base import Role
 from workbench.embedding.remote_base import RemoteEmbedder
 from workbench.errors import ModelError, RunError
+from workbench.models.server import ollama_address
 
 if TYPE_CHECKING:
     from openai import OpenAI
-
-_PORT = 11434
 
 
 class OllamaEmbedder(RemoteEmbedder):
@@ -25,7 +23,7 @@ class OllamaEmbedder(RemoteEmbedder):
     @property
     def address(self) -> str:
         """Return `base_url`, or OLLAMA_HOST as Ollama reads it, or http://localhost:11434."""
-        return _address(self.base_url or os.environ.get("OLLAMA_HOST") or "localhost")
+        return ollama_address(self.base_url or os.environ.get("OLLAMA_HOST") or "localhost")
 
     def identity(self, role: Role) -> dict[str, Any]:
         """Return everything that determines a vector. The weights are identified by their digest, on any server."""
@@ -44,21 +42,6 @@ class OllamaEmbedder(RemoteEmbedder):
         if not isinstance(answer, dict):
             raise RunError(f"{self.label} did not answer as Ollama does", "give the address of an Ollama server as embedding.base_url")
         return answer
-
-
-def _address(host: str) -> str:
-    """Convert a host in any form of OLLAMA_HOST (`0.0.0.0`, `:8080`, `box:8080`, `https://box`) to an address."""
-    schemed = host if "://" in host else f"http://{host}"
-    parts = urlsplit(schemed.rstrip("/"))
-    try:
-        name, port = parts.hostname, parts.port
-    except ValueError:
-        return schemed
-    # A server binds to these to listen everywhere, but they are no address to call.
-    name = "localhost" if name in (None, "0.0.0.0", "::") else f"[{name}]" if name and ":" in name else name
-    usual = _PORT if "://" not in host or parts.scheme == "http" else 443
-    signed = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-    return f"{parts.scheme}://{signed}{name}:{port or usual}{parts.path}"
 
 
 @functools.cache

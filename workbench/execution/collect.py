@@ -139,7 +139,7 @@ def _pickles(configurations: Sequence[Configuration]) -> dict[str, list[str]]:
 
 def _settings(configuration: Configuration) -> dict[str, Any]:
     """Return the fields of each stage's component, or None for embedding without an embedder."""
-    settings = {stage: component.model_dump(mode="json") for stage, component in configuration.components.items()}
+    settings = {stage: component.recorded_settings() for stage, component in configuration.components.items()}
     return dict.fromkeys(("chunking", "embedding", "retrieval")) | settings
 
 

@@ -66,7 +66,7 @@ class PlannedConfiguration:
     named_code: tuple[str, ...] = ()
     pairs: int = 0
     rerank_seconds: tuple[float, float] = (0.0, 0.0)
-    bound: CallBound = CallBound()
+    bound: CallBound = field(default_factory=CallBound)
 
     @property
     def tokens(self) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.embedding.registry import chunk_encoder
 from workbench.execution.answering.answers_table import answer_timings, answers_table
+from workbench.execution.answering.tables import answer_metrics_table, answer_queries_table
 from workbench.execution.result import Result
 from workbench.execution.slice_fields import slice_fields
 from workbench.metrics.coverage import Union
@@ -80,7 +81,8 @@ def metrics_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return each metric's mean over all queries and each slice, and how well scores separate answerable questions."""
     metadata = [slice_fields(query) for query in context.dataset.queries]
     means = summarise(result.scores_table, weighted(query_clusters(context.labels), context.average), metadata, context.slices)
-    return pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
+    ranked = pd.concat([means, _separation(context, result)], ignore_index=True).assign(condition=RETRIEVED)
+    return joined([ranked, answer_metrics_table(context, result)])
 
 
 def _separation(context: RunContext, result: Result) -> pd.DataFrame:
@@ -102,9 +104,15 @@ def _separation(context: RunContext, result: Result) -> pd.DataFrame:
 def queries_table(context: RunContext, result: Result) -> pd.DataFrame:
     """Return every metric of every query."""
     scores = result.scores_table
-    return scores[["metric", "value", "state", "reason"]].assign(
+    ranked = scores[["metric", "value", "state", "reason"]].assign(
         query_id=context.query_ids[scores["query"]], condition=RETRIEVED, variant="", repeat=0
     )
+    return joined([ranked, answer_queries_table(context, result)])
+
+
+def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Concatenate tables without empty ones, whose columns have no types."""
+    return pd.concat([part for part in parts if len(part)] or [parts[0]], ignore_index=True)
 
 
 def hits_table(context: RunContext, result: Result) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from workbench.context.context_packing import ContextPacking
 from workbench.embedding.registry import EMBEDDERS
 from workbench.experiment.naming import named
 from workbench.experiment.validate import Settings, component, is_mapping, unknown, usable
+from workbench.llm.defaults import provider_of
 from workbench.pipeline.configuration import Configuration
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
@@ -145,9 +146,14 @@ def _choices(place: str, swept: Any, default: Settings, faults: list[str]) -> li
     return alternatives(swept, default) if number <= MOST_CONFIGURATIONS else []
 
 
+def _usual(stage: str) -> Settings:
+    """Return the settings of a stage that an experiment leaves out. The environment can name a provider of answers."""
+    return {"kind": "chat"} if stage == "answering" and provider_of({}) else DEFAULTS[stage]
+
+
 def _axis(stage: str, pipeline: Settings, sweep: Settings, faults: list[str]) -> list[Settings]:
     """Return the settings of each alternative of a stage."""
-    usual = DEFAULTS[stage]
+    usual = _usual(stage)
     default, swept = pipeline.get(stage, usual), sweep.get(stage, pipeline.get(stage, usual))
     if stage in (*OPTIONAL, "answering"):
         default, swept = _optional(default), [_optional(item) for item in as_list(swept)]

@@ -33,6 +33,16 @@ class ChatClient(Component, ABC):
     def label(self) -> str:
         """Describe the model for errors."""
 
+    @property
+    def billed(self) -> bool:
+        """Return whether calls may cost money."""
+        return False
+
+    @property
+    def longest_call(self) -> float:
+        """Return the seconds after which a call has ended with certainty."""
+        return 3600
+
     @abstractmethod
     def identity(self) -> dict[str, Any]:
         """Return everything that determines a reply besides the call, as canonical JSON: provider, model and version."""

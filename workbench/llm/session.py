@@ -1,16 +1,25 @@
 """Make many calls at once, within a budget, through the cache of calls."""
 
+import asyncio
+import contextlib
+import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench.core.formatting import plural
+from workbench.errors import InputError
 from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.cached_replies import call_key, reply_of, value_of
+from workbench.llm.claims import CallClaims
 from workbench.llm.client import ChatClient
+from workbench.llm.tokens import most_prompt_tokens, most_tokens
 
 if TYPE_CHECKING:
     from workbench.storage.call_cache import CallCache
+
+Outcome = Reply | CallFailure
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,138 @@ class CallResources:
 def ask_all(client: ChatClient, calls: Sequence[ChatCall], resources: CallResources) -> Iterator[tuple[int, Reply | CallFailure]]:
     """Yield the outcome of each call with its place, as they finish; cached replies first. A reply is in the cache before it is yielded.
 
-    Equal calls are made once. Raises ModelError for a fault that all calls share; replies that were finished before are in the cache.
+    Equal calls are made once. Calls run in a thread while the caller works on outcomes, and end if the caller stops.
+
+    Raises
+    ------
+    ModelError
+        For a fault that all calls share, such as a wrong key. Replies that were finished before are in the cache.
+    InputError
+        If the budget limits money, and the client has no prices.
     """
-    raise NotImplementedError
+    if resources.budget.limits.usd is not None and client.billed and client.cost(0, 0) is None:
+        fix = f"set {client.stage}.price_input and {client.stage}.price_output, in USD for a million tokens"
+        raise InputError(f"the limit of {resources.budget.limits.usd} USD needs the prices of {client.label}", fix)
+    places: dict[str, list[int]] = {}
+    identity = client.identity()
+    for place, call in enumerate(calls):
+        places.setdefault(call_key(identity, call), []).append(place)
+    claims = CallClaims(resources.cache, max(1, client.concurrency // 4), client.longest_call)
+    cached = claims.cached(list(places))
+    for key, value in cached.items():
+        yield from ((place, reply_of(value, client)) for place in places[key])
+    if missing := {key: calls[spots[0]] for key, spots in places.items() if key not in cached}:
+        for key, outcome in _Session(client, missing, claims, resources.budget).outcomes():
+            yield from ((place, outcome) for place in places[key])
+
+
+class _Session:
+    """Calls by their keys that are made at once, on an event loop in a thread."""
+
+    def __init__(self, client: ChatClient, calls: Mapping[str, ChatCall], claims: CallClaims, budget: CallBudget) -> None:
+        self._client, self._calls, self._claims, self._budget = client, calls, claims, budget
+        # Outcomes that are not in the cache yet, then those for the caller; None after the last, or the error that ended all.
+        self._finished: list[tuple[str, Outcome]] = []
+        self._delivered: queue.SimpleQueue[tuple[str, Outcome] | BaseException | None] = queue.SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+
+    def outcomes(self) -> Iterator[tuple[str, Outcome]]:
+        """Start the thread and yield the outcome of each key. However this ends, the thread has ended, and finished replies are cached."""
+        thread = threading.Thread(target=self._run, name="calls", daemon=True)
+        thread.start()
+        try:
+            while (item := self._delivered.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+        finally:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._cancel)
+            thread.join()
+
+    def _cancel(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._make_all())
+        except asyncio.CancelledError:  # the caller has stopped
+            self._delivered.put(None)
+        except BaseException as error:  # raised again in the caller's thread
+            self._delivered.put(error)
+        else:
+            self._delivered.put(None)
+
+    async def _make_all(self) -> None:
+        workers = min(self._client.concurrency, len(self._calls))
+        # Claimed calls wait here for a worker; None ends a worker.
+        self._ready: asyncio.Queue[str | None] = asyncio.Queue(max(1, workers // 4))
+        self._changed = asyncio.Event()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._write())
+                group.create_task(self._claim(workers))
+                for _ in range(workers):
+                    group.create_task(self._work())
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            self._keep(self._finished)
+            self._deliver(len(self._finished))
+            await self._client.close()
+
+    async def _claim(self, workers: int) -> None:
+        async for key, value in self._claims.claim(list(self._calls)):
+            if value is None:
+                await self._ready.put(key)
+            else:
+                self._finish(key, reply_of(value, self._client))
+        for _ in range(workers):
+            await self._ready.put(None)
+
+    async def _work(self) -> None:
+        while (key := await self._ready.get()) is not None:
+            call = self._calls[key]
+            outcome: Outcome | None = self._budget.start()
+            if outcome is None:
+                outcome = await self._client.ask(call)
+                self._budget.finish(*_spent(call, outcome, self._client))
+            self._finish(key, outcome)
+
+    def _finish(self, key: str, outcome: Outcome) -> None:
+        self._finished.append((key, outcome))
+        self._changed.set()
+
+    async def _write(self) -> None:
+        """Commit finished replies, all that there are at once, and deliver them."""
+        left = len(self._calls)
+        while left:
+            await self._changed.wait()
+            self._changed.clear()
+            batch = list(self._finished)
+            await asyncio.to_thread(self._keep, batch)
+            self._deliver(len(batch))
+            left -= len(batch)
+
+    def _keep(self, batch: Sequence[tuple[str, Outcome]]) -> None:
+        replies = [(key, outcome) for key, outcome in batch if isinstance(outcome, Reply) and not outcome.cached]
+        self._claims.keep({key: value_of(reply) for key, reply in replies})
+
+    def _deliver(self, how_many: int) -> None:
+        """Hand the first finished outcomes to the caller, and their keys to other processes."""
+        for key, outcome in self._finished[:how_many]:
+            self._claims.release(key)
+            self._delivered.put((key, outcome))
+        del self._finished[:how_many]
+
+
+def _spent(call: ChatCall, outcome: Outcome, client: ChatClient) -> tuple[int, float]:
+    """Return the tokens and the cost of a call, by a generous estimate where the server has not counted."""
+    reply = outcome if isinstance(outcome, Reply) else Reply("")
+    if isinstance(outcome, CallFailure) and outcome.kind not in ("reply", "refusal"):
+        return 0, 0.0
+    read = most_prompt_tokens(call) if reply.input_tokens is None else reply.input_tokens
+    written = most_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
+    return read + written, client.cost(read, written) or 0.0

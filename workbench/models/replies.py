@@ -1,19 +1,24 @@
 """Limit the size of a server's replies, which clients read into memory as a whole."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
-from httpx2 import Response, SyncByteStream
+from httpx2 import AsyncByteStream, Response, SyncByteStream
 
 # Vectors of 2,048 texts have about half of this.
 LARGEST_REPLY = 128 * 2**20
+LARGEST_ANSWER = 10 * 2**20
 
 
 class ReplyTooLargeError(OSError):
-    """A reply is larger than `LARGEST_REPLY`."""
+    """A reply is larger than its limit in bytes."""
+
+    def __init__(self, limit: int = LARGEST_REPLY) -> None:
+        super().__init__(limit)
+        self.limit = limit
 
     def __str__(self) -> str:
         """State the limit."""
-        return f"more than {LARGEST_REPLY // 2**20} MB in one reply"
+        return f"more than {self.limit // 2**20} MB in one reply"
 
 
 class _Limited(SyncByteStream):
@@ -32,7 +37,32 @@ class _Limited(SyncByteStream):
         self._stream.close()
 
 
+class _LimitedAnswer(AsyncByteStream):
+    def __init__(self, stream: AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        received = 0
+        async for part in self._stream:
+            received += len(part)
+            if received > LARGEST_ANSWER:
+                raise ReplyTooLargeError(LARGEST_ANSWER)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
 def limit(response: Response) -> None:
     """Let reading a reply raise ReplyTooLargeError after `LARGEST_REPLY` bytes. For a client's event hook `response`."""
     assert isinstance(response.stream, SyncByteStream)
     response.stream = _Limited(response.stream)
+
+
+async def limit_answer(response: Response) -> None:
+    """Let reading a chat model's reply raise ReplyTooLargeError after `LARGEST_ANSWER` bytes. For an asynchronous client's event hook."""
+    assert isinstance(response.stream, AsyncByteStream)
+    # A compressed reply of a few bytes could unpack to gigabytes. It was not asked for.
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ReplyTooLargeError(LARGEST_ANSWER)
+    response.stream = _LimitedAnswer(response.stream)

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 T = TypeVar("T")
-_TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
+# How servers say that an input is beyond the window.
+TOO_LONG = re.compile(r"context.{0,10}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|large)", re.IGNORECASE)
 _MESSAGE = 200
+_OLLAMA_PORT = 11434
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
@@ -116,7 +118,7 @@ class ServedModel(Component, ABC):
             return ModelError(f"{self.label} redirects to another address ({status})", f"write that address as {self.stage}.base_url")
         if status == 404:
             return ModelError(f"{self.label} was not found (404: {detail})", f"check {self.stage}.model and {self.stage}.base_url")
-        if status not in (None, 429) and _TOO_LONG.search(detail):
+        if status not in (None, 429) and TOO_LONG.search(detail):
             return ModelError(f"{self.label} refused an input as too long ({status}: {detail})", self.shorten)
         if status is not None and status < 500 and status not in (408, 409, 429):
             return ModelError(f"{self.label} refused the request ({status}: {detail})", f"check the settings of {self.stage}")
@@ -145,6 +147,21 @@ class KeyedModel(ServedModel, ABC):
             fix = f"set {self.api_key_env}, or name another variable in {self.stage}.api_key_env"
             raise ModelError(f"{self.label} needs a key, and {self.api_key_env} is not set", fix)
         return key
+
+
+def ollama_address(host: str) -> str:
+    """Convert a host in any form of OLLAMA_HOST (`0.0.0.0`, `:8080`, `box:8080`, `https://box`) to an address."""
+    schemed = host if "://" in host else f"http://{host}"
+    parts = urlsplit(schemed.rstrip("/"))
+    try:
+        name, port = parts.hostname, parts.port
+    except ValueError:
+        return schemed
+    # A server binds to these to listen everywhere, but they are no address to call.
+    name = "localhost" if name in (None, "0.0.0.0", "::") else f"[{name}]" if name and ":" in name else name
+    usual = _OLLAMA_PORT if "://" not in host or parts.scheme == "http" else 443
+    signed = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+    return f"{parts.scheme}://{signed}{name}:{port or usual}{parts.path}"
 
 
 @functools.cache

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from workbench.core.registry import Registry
 from workbench.pipeline.stage import Stage
 from workbench.pipeline.stages.answering.answer_scores import AnswerScoresStage
+from workbench.pipeline.stages.answering.answers import AnswersStage
+from workbench.pipeline.stages.answering.contexts import ContextsStage
 from workbench.pipeline.stages.chunk_faults import ChunkFaultsStage
 from workbench.pipeline.stages.chunks import ChunksStage
 from workbench.pipeline.stages.explanations import ExplanationsStage
@@ -34,6 +36,8 @@ _BUILTIN: dict[str, Stage] = {
         ScoresStage(),
         ExplanationsStage(),
         ChunkFaultsStage(),
+        ContextsStage(),
+        AnswersStage(),
         AnswerScoresStage(),
     )
 }

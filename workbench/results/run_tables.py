@@ -225,7 +225,7 @@ def retrieved_values(queries: pd.DataFrame) -> pd.DataFrame:
     columns = ["configuration", "metric", "query_id", "value"]
     if rows.empty or rows["repeat"].max() == 0:
         return rows[columns]
-    return rows[columns].groupby(columns[:3], sort=False, as_index=False)["value"].mean()
+    return rows[columns].groupby(columns[:3], sort=False)["value"].mean().reset_index()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

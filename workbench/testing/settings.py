@@ -1,4 +1,4 @@
-"""The laws of components with settings: chunkers, embedders, rerankers, retrievers and rewriters."""
+"""The laws of components with settings: chunkers, embedders, generators, rerankers, retrievers and rewriters."""
 
 import json
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import ValidationError
 
+from workbench.answering.base import Generator
 from workbench.chunking.base import Chunker
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder
@@ -15,7 +16,7 @@ from workbench.retrieval.base import Retriever
 from workbench.rewriting.base import Rewriter
 from workbench.testing.law import law
 
-Component = Chunker | Embedder | Reranker | Retriever | Rewriter
+Component = Chunker | Embedder | Generator | Reranker | Retriever | Rewriter
 
 
 @law

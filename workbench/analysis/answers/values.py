@@ -48,8 +48,8 @@ def _repeats(run: RunTables, configuration: str, metric: str) -> dict[tuple[str,
     table = run.of("queries", configuration)
     values: dict[tuple[str, str, int], Floats] = {}
     keys = ["condition", "variant", "repeat"]
-    for (condition, variant, repeat), rows in table[table["metric"] == metric].groupby(keys, sort=False):  # type: ignore[misc]
+    for (condition, variant, repeat), rows in table[table["metric"] == metric].groupby(keys, sort=False):
         row = np.full(len(run.questions), np.nan)
         row[places(run, rows["query_id"])] = rows["value"].to_numpy(np.float64)
-        values[str(condition), str(variant), int(repeat)] = row
+        values[str(condition), str(variant), int(str(repeat))] = row
     return values

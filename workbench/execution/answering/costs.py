@@ -24,7 +24,9 @@ class CallBound:
 
     def __str__(self) -> str:
         money = "cost unknown without prices" if self.usd is None else f"{number(self.usd, 2)} USD"
-        return f"{plural(self.calls, 'call')}, {count(self.input_tokens)} tokens of prompts, {count(self.output_tokens)} of answers, {money}"
+        return (
+            f"{plural(self.calls, 'call')}, {count(self.input_tokens)} tokens of prompts, {count(self.output_tokens)} of answers, {money}"
+        )
 
 
 def bounds_of(graph: Graph, configurations: Sequence[Configuration]) -> Mapping[str, CallBound]:

@@ -125,7 +125,7 @@ def _answers(entry: Entry, queries: int, planted: Mapping[int, Mapping[str, Any]
         errors=errors,
         citations=[json.loads(text) for text in rows["citations"].fillna("[]")],
         confidence=rows["confidence"].to_numpy(np.float64),
-        correct=rows["correct"].astype("boolean").astype("Float64").astype("float64").to_numpy(np.float64),
+        correct=rows["correct"].to_numpy(np.float64, na_value=np.nan),
         outcomes=outcomes,
     )
 

@@ -1,0 +1,63 @@
+"""Small cases of answers for the tests of answer metrics."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.metrics.answers.case import AnswerCase, AnswerLabels, Answers, Contexts
+from workbench.records import Need, Passage, Query, Span, Variant
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its context and its answer. `needs` and `passages` are (doc_id, start, end)."""
+
+    text: str = ""
+    expected: tuple[str, ...] = ("Paris",)
+    answerable: bool = True
+    refused: bool = False
+    error: str = ""
+    reason: str = ""
+    citations: tuple[int, ...] = ()
+    correct: float = np.nan
+    outcome: str = ""
+    needs: tuple[tuple[tuple[str, int, int], ...], ...] = ()
+    passages: tuple[tuple[str, int, int], ...] = ()
+    planted: dict[int, str] = field(default_factory=dict)
+    gold: bool = True
+    relevant: int = 1
+    packing_recall: float = 1.0
+
+
+def unit_vectors(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Unit vectors that depend on the text alone."""
+    rows = [np.frombuffer(hashlib.blake2b(text.encode(), digest_size=32).digest(), dtype=np.int8).astype(np.float64) for text in texts]
+    return np.array([row / np.linalg.norm(row) for row in rows], dtype=np.float32).reshape(len(texts), -1)
+
+
+def case_of(*asked: Asked, variant: Variant = Variant(), verbatim: bool = False) -> AnswerCase:  # noqa: B008  # frozen
+    """The case of these questions."""
+    labels = AnswerLabels(
+        [Query(f"q{n}", "?", one.answerable, one.expected[0], answer_variants=one.expected[1:]) for n, one in enumerate(asked)],
+        [[Need(f"q{n}", tuple(Span(*span) for span in need)) for need in one.needs] for n, one in enumerate(asked)],
+    )
+    contexts = Contexts(
+        [[Passage(*span, text="", planted=one.planted.get(n, "")) for n, span in enumerate(one.passages)] for one in asked],
+        [one.reason for one in asked],
+        np.array([one.gold for one in asked], dtype=np.bool_),
+        np.array([one.relevant for one in asked], dtype=np.float64),
+        np.array([one.packing_recall for one in asked], dtype=np.float64),
+    )
+    answers = Answers(
+        [one.text for one in asked],
+        np.array([one.refused for one in asked], dtype=np.bool_),
+        [one.error for one in asked],
+        [one.citations for one in asked],
+        np.full(len(asked), np.nan),
+        np.array([one.correct for one in asked], dtype=np.float64),
+        [one.outcome for one in asked],
+    )
+    return AnswerCase(variant, labels, contexts, answers, unit_vectors, verbatim)

@@ -1,0 +1,41 @@
+"""Citations in the text of an answer."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.answering.citations import citations_in
+
+
+@pytest.mark.parametrize(
+    ("text", "passages", "unknown"),
+    [
+        ("A berth [1]. A pilot [3].", (0, 2), 0),
+        ("[1, 2] and [1,3;2]", (0, 1, 2), 0),
+        ("[1][3]", (0, 2), 0),
+        ("[1-3]", (0, 1, 2), 0),
+        ("[2–3]", (1, 2), 0),
+        ("[Passage 2 and 3]", (1, 2), 0),
+        ("[2 und 3]", (1, 2), 0),
+        ("[3], then [1], then [3]", (2, 0), 0),
+        ("[3-1]", (2,), 0),
+        ("[4] and [0] and [4]", (), 2),
+        ("the war [1914-1918]", (), 1),
+        ("[2-9]", (1, 2), 1),
+        ("[x], [1a], (1), [], [ ], [1.5] and [123456]", (), 0),
+        ("", (), 0),
+    ],
+)
+def test_numbers_in_brackets_are_passages_from_0(text: str, passages: tuple[int, ...], unknown: int) -> None:
+    assert citations_in(text, 3) == (passages, unknown)
+
+
+def test_without_passages_every_citation_is_unknown() -> None:
+    assert citations_in("[1]", 0) == ((), 1)
+
+
+@given(st.text(alphabet="[]0123456789,-– ;a"), st.integers(0, 5))
+def test_any_text_gives_distinct_numbers_of_passages(text: str, passages: int) -> None:
+    found = citations_in(text, passages)
+    assert len(set(found.passages)) == len(found.passages)
+    assert all(number in range(passages) for number in found.passages)

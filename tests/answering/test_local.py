@@ -1,0 +1,39 @@
+"""Answers of a GGUF file in this process."""
+
+from pathlib import Path
+
+import pytest
+
+from workbench.answering.base import AnswerRequest, AnswerResources
+from workbench.answering.local import LocalGenerator
+from workbench.embedding.embed import MemoryVectorCache
+from workbench.errors import ModelError
+from workbench.llm.session import CallResources
+from workbench.records import Passage, Query, Variant
+
+PASSAGES = (Passage("d", 0, 40, "The harbour master of Tallow is called Ines Moraga."),)
+REQUEST = AnswerRequest(Query("q1", "What is the harbour master of Tallow called?"), PASSAGES, Variant("gold"))
+
+
+def test_a_file_answers_from_the_passages(gguf: Path) -> None:
+    generator = LocalGenerator(path=str(gguf), prompt="short-1", max_tokens=24, context_window=1024, threads=1)
+    resources = AnswerResources(MemoryVectorCache(), CallResources())
+    ((_, answer),) = generator.answer([REQUEST], resources)
+    assert "Moraga" in answer.text
+    assert answer.model == gguf.name
+    assert answer.output_tokens is not None
+    assert answer.output_tokens <= 24
+
+
+def test_the_identity_has_the_content_of_the_file_and_the_window(gguf: Path, tmp_path: Path) -> None:
+    link = tmp_path / "renamed.gguf"
+    link.symlink_to(gguf)
+    identity = LocalGenerator(path=str(gguf)).identity()
+    assert LocalGenerator(path=str(link), threads=1).identity() == identity
+    assert LocalGenerator(path=str(gguf), context_window=2048).identity() != identity
+
+
+def test_a_missing_file_is_found_before_anything_is_asked() -> None:
+    pytest.importorskip("xllamacpp")
+    with pytest.raises(ModelError, match=r"nowhere.gguf"):
+        LocalGenerator(path="nowhere.gguf").check()

@@ -1,0 +1,59 @@
+"""Finished runs of answers whose faults are known."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.datasets.formats.golden import write_golden
+from workbench.datasets.sources import GoldenSource
+from workbench.execution.collect import collect
+from workbench.execution.local import run_experiment
+from workbench.experiment.read import experiment_of
+from workbench.results.run_tables import RunTables
+
+HANDBOOK = Path("experiments/handbook")
+RECORDED = HANDBOOK / "recorded" / "answers.jsonl"
+QUESTIONS = 45
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A part of the handbook's questions with recorded answers, in a folder."""
+
+    folder: Path
+    query_ids: tuple[str, ...]
+
+    def run(self, rows: Callable[[], Iterator[dict[str, Any]]] | None = None, **changes: object) -> RunTables:
+        """Answer from these rows, by default from the answers recorded with the handbook."""
+        path = RECORDED
+        if rows is not None:
+            path = self.folder / f"{changes['name']}.jsonl"
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+        settings: dict[str, object] = {
+            "name": "recorded",
+            "dataset": {"kind": "golden", "path": str(self.folder / "data")},
+            "pipeline": {"retrieval": {"kind": "bm25", "k": 5}, "answering": {"kind": "recorded", "path": str(path)}},
+            "conditions": ["gold", "retrieved", "injection"],
+            "metrics": ["recall@5", "labelled_correctness", "token_f1", "refusal_rate", "over_refusal_rate"],
+        }
+        return collect(run_experiment(experiment_of(settings | changes, "here"), self.folder / "outputs", lambda _: None))
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    folder = tmp_path_factory.mktemp("recorded")
+    dataset = GoldenSource(path=str(HANDBOOK)).load()
+    answered = {json.loads(line)["query_id"] for line in RECORDED.read_text("utf-8").splitlines()}
+    chosen = tuple(query.query_id for query in dataset.queries if query.query_id in answered)[:QUESTIONS]
+    write_golden(dataset.subset(chosen), folder / "data")
+    return Recorded(folder, chosen)
+
+
+@pytest.fixture(scope="session")
+def handbook_run(recorded: Recorded) -> RunTables:
+    conditions = ["gold", "retrieved", "missing_gold", "counterfactual", "injection"]
+    return recorded.run(conditions=conditions, slices=[["type", "domain"]])

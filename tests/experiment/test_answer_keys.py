@@ -1,0 +1,95 @@
+"""The keys of an experiment that ask for answers, and their faults."""
+
+from typing import Any
+
+import pytest
+
+from workbench.answering.extractive import ExtractiveGenerator
+from workbench.errors import ExperimentError
+from workbench.experiment.read import ExperimentSpec, experiment_of
+from workbench.llm.session import CallLimits
+
+DATASET = {"kind": "golden", "path": "experiments/handbook"}
+CHUNKING = [{"kind": "fixed", "size": [64, 128]}]
+
+
+def read(**settings: Any) -> ExperimentSpec:
+    return experiment_of({"name": "x", "dataset": DATASET, "sweep": {"chunking": CHUNKING}} | settings, "x.yaml")
+
+
+def faults(**settings: Any) -> tuple[str, ...]:
+    with pytest.raises(ExperimentError) as raised:
+        read(**settings)
+    return raised.value.faults
+
+
+def test_an_experiment_that_does_not_ask_for_answers_has_none() -> None:
+    spec = read()
+    assert [(each.context, each.answering) for each in spec.configurations] == [(None, None)] * 2
+    assert not any(metric.of_answers for metric in spec.metrics)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"conditions": ["gold", "retrieved"]}, {"repeats": 2}, {"limits": {"calls": 9}}, {"pipeline": {"context": {"budget": 500}}}],
+)
+def test_any_key_of_answers_lets_the_extractive_generator_answer(settings: dict[str, Any]) -> None:
+    spec = read(**settings)
+    assert {each.answering for each in spec.configurations} == {ExtractiveGenerator()}
+    assert [each.name for each in spec.configurations] == ["fixed-64-0", "fixed-128-0"]
+    assert {"token_f1", "refusal_rate"} <= {metric.name for metric in spec.metrics}
+
+
+def test_context_and_answering_are_axes_of_the_sweep() -> None:
+    sweep = {
+        "retrieval": [{"kind": "bm25"}],
+        "context": [{"budget": [500, 1000]}, {"order": "ends"}],
+        "answering": ["none", {"kind": "extractive", "sentences": [1, 2]}],
+    }
+    names = [each.name for each in read(sweep=sweep).configurations]
+    assert len(names) == 7
+    assert names[:3] == ["fixed-256-0-none", "fixed-256-0-budget500-sentences1", "fixed-256-0-budget1000-sentences1"] or names
+
+
+def test_variants_are_conditions_times_perturbations_times_repeats() -> None:
+    spec = read(conditions=["counterfactual", "gold", "retrieved"], repeats=2)
+    assert [str(variant) for variant in spec.variants] == [
+        "gold",
+        "gold#1",
+        "retrieved",
+        "retrieved#1",
+        "counterfactual/before",
+        "counterfactual/before#1",
+        "counterfactual/after",
+        "counterfactual/after#1",
+    ]
+
+
+def test_limits_and_crossed_slices_are_read() -> None:
+    spec = read(limits={"calls": 10, "tokens": 1000}, slices=[["type", "domain"]])
+    assert spec.limits == CallLimits(10, 1000)
+    assert spec.slices == (("type", "domain"),)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"conditions": ["gold"]}, "conditions lacks retrieved, in which configurations are compared; add it"),
+        ({"conditions": ["retrieved", "golden"]}, "no condition 'golden'; did you mean 'gold'?"),
+        ({"conditions": 3}, "conditions is 3, not a list of names"),
+        ({"conditions": ["retrieved", "injection"]}, "injection is compared with gold, which is missing; add gold"),
+        ({"repeats": 0}, "repeats is 0, not a whole number from 1 to 100"),
+        ({"repeats": True}, "repeats is True, not a whole number"),
+        ({"limits": 5}, "limits is 5, not a mapping; write for example limits: {calls: 1000, usd: 5}"),
+        ({"limits": {"calls": 0}}, "limits calls is 0"),
+        ({"limits": {"dollars": 1}}, "limits has no parameter 'dollars'"),
+        ({"slices": [["type"]]}, "slices is [['type']], not a list of lists of two to 4 fields"),
+        ({"metrics": ["recall@5", "token_f1"]}, "metric token_f1 is of answers, and nothing is answered; add answering"),
+        ({"pipeline": {"answering": {"kind": "extractve"}}}, "answering has no kind 'extractve'; did you mean 'extractive'?"),
+        ({"pipeline": {"context": {"order": "best"}}}, "context 'packed' order is 'best'"),
+    ],
+)
+def test_a_wrong_value_is_one_line_with_its_fix(settings: dict[str, Any], fault: str) -> None:
+    found = faults(**settings)
+    assert len(found) == 1
+    assert fault in found[0]

@@ -1,0 +1,106 @@
+from html import unescape
+
+import numpy as np
+import pytest
+
+from tests.answer_cases import Asked, case_of
+from workbench.errors import InputError
+from workbench.metrics.answers.evaluate import answer_values
+from workbench.metrics.answers.registry import ANSWER_KINDS
+from workbench.metrics.names import Metric
+from workbench.metrics.registry import KINDS
+from workbench.records import Variant
+
+EVERY = [
+    Asked("Paris", citations=(0,), needs=((("d", 0, 9),),), passages=(("d", 0, 9),), correct=1.0, outcome="kept"),
+    Asked("London", ("Paris", "Lutetia"), citations=(0,), correct=0.0, gold=False, relevant=0, packing_recall=np.nan),
+    Asked("", error="the server is down"),
+    Asked("", reason="no altered copy is possible"),
+    Asked("I do not know", ("",), answerable=False, refused=True, gold=False, relevant=0),
+]
+VARIANTS = [
+    Variant(),
+    Variant("none"),
+    Variant("gold"),
+    Variant("missing_gold"),
+    Variant("injection", "override"),
+    Variant("counterfactual", "after"),
+]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("name", ANSWER_KINDS)
+def test_each_question_has_a_value_or_a_reason(name: str, variant: Variant) -> None:
+    kind = ANSWER_KINDS[name]
+    table = answer_values(case_of(*EVERY, variant=variant), kind)
+    assert table["query"].tolist() == list(range(len(EVERY)))
+    assert table["value"].notna().equals(table["state"] == "scored")
+    assert (table["reason"] == "").equals(table["state"] == "scored")
+    assert set(table["state"]) <= {"scored", "unscored", "not_applicable"}
+    if kind.proportion:
+        assert table["value"].dropna().between(0, 1).all()
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("name", ANSWER_KINDS)
+def test_questions_do_not_affect_each_other(name: str, variant: Variant) -> None:
+    whole = answer_values(case_of(*EVERY, variant=variant), ANSWER_KINDS[name])
+    for place, asked in enumerate(EVERY):
+        alone = answer_values(case_of(asked, variant=variant), ANSWER_KINDS[name]).iloc[0]
+        assert alone["state"] == whole["state"][place]
+        assert alone["value"] == pytest.approx(whole["value"][place], nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ANSWER_KINDS)
+def test_a_condition_that_does_not_apply_comes_before_every_other_reason(name: str) -> None:
+    table = answer_values(case_of(Asked("", reason="why", error="failed")), ANSWER_KINDS[name])
+    assert table[["state", "reason"]].iloc[0].tolist() == ["not_applicable", "why"]
+
+
+def test_a_failed_answer_is_unscored_and_never_0() -> None:
+    table = answer_values(case_of(Asked("", error="the server is down"), Asked("")), ANSWER_KINDS["token_f1"])
+    assert table["state"].tolist() == ["unscored", "scored"]
+    assert table["reason"][0] == "the server is down"
+    assert np.isnan(table["value"][0])
+
+
+def test_a_metric_of_contexts_does_not_mind_a_failed_answer() -> None:
+    case = case_of(Asked("", error="the server is down", packing_recall=0.5))
+    assert answer_values(case, ANSWER_KINDS["packing_recall"])["value"].tolist() == [0.5]
+
+
+def test_unanswerable_questions_and_those_without_expected_answer_say_so() -> None:
+    case = case_of(Asked("x", answerable=False), Asked("x", ("",)))
+    assert answer_values(case, ANSWER_KINDS["exact_match"])["reason"].tolist() == ["unanswerable", "no expected answer"]
+
+
+def test_labels_of_recorded_answers_are_values() -> None:
+    case = case_of(Asked("x", correct=1.0), Asked("x", correct=0.0), Asked("x"))
+    table = answer_values(case, ANSWER_KINDS["labelled_correctness"])
+    assert table["value"].tolist()[:2] == [1, 0]
+    assert table["reason"][2] == "no label"
+
+
+@pytest.mark.parametrize("name", ANSWER_KINDS)
+def test_a_name_of_an_answer_metric_is_parsed_without_a_cut(name: str) -> None:
+    metric = Metric.parse(name)
+    assert str(metric) == name
+    assert (metric.family, metric.of_answers, metric.bounded_by_k) == ("answers", True, False)
+    assert metric.answer_kind is ANSWER_KINDS[name]
+    assert name not in KINDS
+    with pytest.raises(InputError, match="takes no cut"):
+        Metric.parse(f"{name}@5")
+    with pytest.raises(InputError, match="reads answers, not rankings"):
+        _ = metric.ranking_kind
+    assert ANSWER_KINDS[name].definition in unescape(metric._repr_html_())
+
+
+def test_a_misspelt_answer_metric_is_suggested() -> None:
+    for text, meant in (("token-f1", "token_f1"), ("f1", "token_f1"), ("exact match", "exact_match"), ("refusal_rat", "refusal_rate")):
+        with pytest.raises(InputError, match=f"did you mean {meant}\\?"):
+            Metric.parse(text)
+
+
+def test_over_refusal_is_the_only_fault() -> None:
+    assert [name for name, kind in ANSWER_KINDS.items() if not kind.higher_is_better] == ["over_refusal_rate"]
+    assert [name for name, kind in ANSWER_KINDS.items() if not kind.proportion] == ["answer_similarity"]

@@ -1,0 +1,138 @@
+"""Make the context of a question under a condition, or say why the condition does not apply to it."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.context.answer_words import holds_answer
+from workbench.context.assembly import PackedContext, PromptTokens, pack_context
+from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY, MISSING_GOLD, NONE, RETRIEVED
+from workbench.context.context_packing import ContextPacking
+from workbench.context.delivered_slices import DeliveredSlices
+from workbench.context.gold import gold_passages
+from workbench.context.question_labels import QuestionLabels
+from workbench.records import Passage
+
+UNANSWERABLE, UNLABELLED = "the question is unanswerable", "the question has no relevant document"
+NO_CHUNK = "no chunk contains any of the evidence"
+NO_ROOM = "the evidence alone is as long as the retrieved context"
+NO_DISTRACTOR = "no chunk without evidence was retrieved, and the question has no hard negative"
+ALL_EVIDENCE = "every retrieved chunk contains evidence"
+ANSWER_REMAINS = "a retrieved chunk without labelled evidence contains the expected answer"
+ALL_RELEVANT = "every document is relevant or contains the expected answer"
+
+
+@dataclass(frozen=True)
+class MadeContext:
+    """A context, or the `reason` why the condition does not apply to the question."""
+
+    packed: PackedContext = field(default_factory=PackedContext)
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class ContextMaker:
+    """Everything that the contexts of a configuration are made of.
+
+    `prompt` counts the prompt of a question. `ranking` has the passages that retrieval delivers for each question, best first; it is empty
+    for conditions without a ranking. Retrieval delivers at most `k` passages or `tokens` tokens, None for no limit, which conditions without
+    a ranking keep to. `findable` has the documents that each question's filter allows, None for all.
+    """
+
+    slices: DeliveredSlices
+    labels: Sequence[QuestionLabels]
+    packing: ContextPacking
+    prompt: Callable[[str], PromptTokens]
+    ranking: Sequence[Sequence[Passage]] = ()
+    k: int | None = None
+    tokens: int | None = None
+    findable: Callable[[int], npt.NDArray[np.bool_] | None] = lambda _: None
+
+    def make(self, condition: str, query: int) -> MadeContext:
+        """Make the context of the question at a position."""
+        return self._makers[condition](query)
+
+    @cached_property
+    def _makers(self) -> dict[str, Callable[[int], MadeContext]]:
+        return {
+            NONE: lambda query: MadeContext(self._packed(query, ())),
+            GOLD: self._gold,
+            GOLD_DISTRACTORS: self._gold_distractors,
+            RETRIEVED: lambda query: MadeContext(self._packed(query, self.ranking[query])),
+            MISSING_GOLD: self._missing_gold,
+            IRRELEVANT_ONLY: self._irrelevant,
+        }
+
+    def _packed(self, query: int, candidates: Sequence[Passage], tokens: int | None = None) -> PackedContext:
+        return pack_context(candidates, self.packing, self.prompt(self.labels[query].query.text), tokens=tokens)
+
+    def _unlabelled(self, query: int) -> str:
+        labels = self.labels[query]
+        if not labels.query.answerable:
+            return UNANSWERABLE
+        return "" if labels.needs or labels.relevant else UNLABELLED
+
+    def _gold(self, query: int) -> MadeContext:
+        if reason := self._unlabelled(query):
+            return MadeContext(reason=reason)
+        passages = gold_passages(self.labels[query], self.slices, self.k)
+        return MadeContext(self._packed(query, passages)) if passages else MadeContext(reason=NO_CHUNK)
+
+    def _gold_distractors(self, query: int) -> MadeContext:
+        gold, labels = self._gold(query), self.labels[query]
+        if gold.reason:
+            return gold
+        prompt = self.prompt(labels.query.text)
+        room = self._packed(query, self.ranking[query]).total - prompt.overhead
+        evidence = gold_passages(labels, self.slices, self.k)
+        negatives = (passage for doc_id in labels.negatives for passage in self.slices.of_document(doc_id))
+        distractors = [passage for passage in (*self.ranking[query], *negatives) if not labels.is_evident(passage)]
+        if not distractors:
+            return MadeContext(reason=NO_DISTRACTOR)
+        packed = self._packed(query, [*evidence, *_filling(distractors, None, room, prompt)], room)
+        return MadeContext(packed) if max(packed.ranks, default=0) > len(evidence) else MadeContext(reason=NO_ROOM)
+
+    def _missing_gold(self, query: int) -> MadeContext:
+        labels = self.labels[query]
+        if reason := self._unlabelled(query):
+            return MadeContext(reason=reason)
+        packed = self._packed(query, [passage for passage in self.ranking[query] if not labels.is_evident(passage)])
+        if any(holds_answer(passage.text, labels.answers) for passage in packed.passages):
+            return MadeContext(reason=ANSWER_REMAINS)
+        return MadeContext(packed) if packed.passages else MadeContext(reason=ALL_EVIDENCE)
+
+    def _irrelevant(self, query: int) -> MadeContext:
+        prompt = self.prompt(self.labels[query].query.text)
+        room = self.packing.budget - prompt.overhead if self.tokens is None else self.tokens
+        packed = self._packed(query, list(_filling(self._drawn(query), self.k, room, prompt)), self.tokens)
+        return MadeContext(packed) if packed.passages else MadeContext(reason=ALL_RELEVANT)
+
+    def _drawn(self, query: int) -> Iterator[Passage]:
+        """Yield the slices of documents that are not relevant, in an order drawn by the question's id."""
+        labels, findable = self.labels[query], self.findable(query)
+        for row in np.random.default_rng(seed(labels.query.query_id)).permutation(len(self.slices)).tolist():
+            passage = self.slices.passage(row)
+            hidden = findable is not None and not findable[self.slices.doc[row]]
+            if not (
+                hidden or passage.doc_id in labels.relevant or labels.is_evident(passage) or holds_answer(passage.text, labels.answers)
+            ):
+                yield passage
+
+
+def seed(query_id: str) -> int:
+    """Return the seed of everything that is drawn for a question."""
+    return int.from_bytes(hashlib.blake2b(query_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _filling(passages: Iterable[Passage], k: int | None, room: int, prompt: PromptTokens) -> Iterator[Passage]:
+    """Yield passages until k of them or the room is used up, so that no further ones are tokenised."""
+    for passage in islice(passages, k):
+        if room <= 0:
+            return
+        room -= prompt.count(passage.text)
+        yield passage

@@ -1,0 +1,81 @@
+"""The distinct slices that the chunks of a configuration deliver, as passages of their documents."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from workbench.context.packing import Ints
+from workbench.context.question_labels import missing_characters
+from workbench.records import Document, Passage
+
+
+@dataclass(frozen=True, eq=False)
+class DeliveredSlices:
+    """The s slices, sorted by document and start: `doc`, `start`, `end` (s). `first` (documents + 1) is the row of each document's first."""
+
+    documents: Sequence[Document]
+    doc: Ints
+    start: Ints
+    end: Ints
+    first: Ints
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], chunks: pd.DataFrame) -> "DeliveredSlices":
+        """Read a chunk table with `doc`, `delivered_start`, `delivered_end`."""
+        columns = [chunks[name].to_numpy(np.int64) for name in ("doc", "delivered_start", "delivered_end")]
+        doc, start, end = np.unique(np.stack(columns, axis=1).reshape(-1, 3), axis=0).T
+        return cls(documents, doc, start, end, np.searchsorted(doc, np.arange(len(documents) + 1)).astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {document.doc_id: place for place, document in enumerate(self.documents)}
+
+    def passage(self, row: int) -> Passage:
+        """Return one slice as a passage."""
+        return passage_of(self.documents[self.doc[row]], int(self.start[row]), int(self.end[row]))
+
+    def around(self, span: Passage) -> list[Passage]:
+        """Return the slices that share a character with a span, by start."""
+        place = self._places[span.doc_id]
+        rows = slice(self.first[place], self.first[place + 1])
+        shared = np.flatnonzero((self.start[rows] < span.end) & (span.start < self.end[rows])) + self.first[place]
+        return [self.passage(row) for row in shared.tolist()]
+
+    def of_document(self, doc_id: str) -> list[Passage]:
+        """Return the slices of a document, by start."""
+        place = self._places[doc_id]
+        return [self.passage(row) for row in range(self.first[place], self.first[place + 1])]
+
+
+def passage_of(document: Document, start: int, end: int) -> Passage:
+    """Return a slice of a document as a passage."""
+    return Passage(document.doc_id, start, end, document.text[start:end], document.title)
+
+
+def fewest_covering(span: Passage, slices: Sequence[Passage]) -> list[Passage]:
+    """Return the fewest slices that contain what they can of a span, without blanks. `slices` share characters with it and are sorted by start.
+
+    Of several slices that contain all of it, this is the one with the most text on both sides.
+    """
+    whole = [each for each in slices if missing_characters(span, [each]) == 0]
+    if whole:
+        return [max(whole, key=lambda each: min(span.start - each.start, each.end - span.end))]
+    chosen: list[Passage] = []
+    for each in slices:
+        # An earlier choice is not needed if its neighbours meet without it.
+        while len(chosen) > 1 and _meet(chosen[-2], each, span):
+            chosen.pop()
+        if not chosen or each.end > chosen[-1].end:
+            chosen.append(each)
+    return chosen
+
+
+def _meet(one: Passage, other: Passage, span: Passage) -> bool:
+    gap = span.text[max(one.end - span.start, 0) : max(other.start - span.start, 0)]
+    return not gap.strip()

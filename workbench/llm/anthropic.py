@@ -1,0 +1,71 @@
+"""Ask Anthropic's models, or a server that offers /v1/messages, such as llama.cpp."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.served import ServedClient, sent_headers
+from workbench.llm.tokens import count_of
+from workbench.models.server import KeyedModel
+
+ANTHROPIC_ADDRESS = "https://api.anthropic.com"
+_LENGTH = ("max_tokens", "model_context_window_exceeded")
+
+
+class AnthropicClient(ServedClient, KeyedModel):
+    """A model behind `/v1/messages`, which has neither seeds nor log-probabilities. A server on this machine needs no key."""
+
+    package: ClassVar[str] = "anthropic"
+    extra: ClassVar[str] = "anthropic"
+    unsupported: ClassVar[frozenset[str]] = frozenset({"seed", "top_logprobs"})
+
+    kind: Literal["anthropic"] = "anthropic"
+    api_key_env: str = Field(
+        default="ANTHROPIC_API_KEY", description="The environment variable with the key; a server on this machine needs no key."
+    )
+
+    @property
+    def address(self) -> str:
+        """Return `base_url`, or ANTHROPIC_BASE_URL, or Anthropic's address, without `/v1`."""
+        return (self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_ADDRESS).rstrip("/").removesuffix("/v1")
+
+    @property
+    def billed(self) -> bool:
+        """Return whether the server is on another machine."""
+        return not self.local
+
+    def _endpoint(self) -> tuple[str, Mapping[str, str]]:
+        import anthropic
+
+        client = anthropic.Anthropic(base_url=self.address, api_key=self._key() or "none")
+        return f"{self.address}/v1/messages", sent_headers({**client.default_headers, **client.auth_headers})
+
+    def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
+        system = "\n\n".join(message.content for message in call.messages if message.role == "system")
+        messages = [{"role": message.role, "content": message.content} for message in call.messages if message.role != "system"]
+        body: dict[str, Any] = {"model": self.model, "max_tokens": call.max_tokens, "messages": messages}
+        if system:
+            body["system"] = system
+        if call.temperature is not None and "temperature" not in refused:
+            body["temperature"] = call.temperature
+        if call.schema is not None and "schema" not in refused:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": dict(call.schema)}}
+        return body
+
+    def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
+        if answer.get("stop_reason") == "refusal":
+            return CallFailure("the provider's safety filter refused the answer", "refusal")
+        text = "".join(block["text"] for block in answer["content"] if block["type"] == "text")
+        usage = answer.get("usage") or {}
+        cached = [count_of(usage.get(name)) or 0 for name in ("cache_creation_input_tokens", "cache_read_input_tokens")]
+        counted = count_of(usage.get("input_tokens"))
+        return Reply(
+            text,
+            "length" if answer.get("stop_reason") in _LENGTH else "stop",
+            str(answer.get("model") or ""),
+            None if counted is None else counted + sum(cached),
+            count_of(usage.get("output_tokens")),
+        )

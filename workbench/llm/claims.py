@@ -1,0 +1,89 @@
+"""Divide calls among processes that share a cache, so that each call is made by one of them."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.storage.call_cache import CallCache
+    from workbench.storage.key_locks import KeyLocks
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+
+
+class CallClaims:
+    """Locks on the keys of calls. A claimed key is locked until it is released, or until this process ends.
+
+    Keys are claimed in blocks, shortly before their calls, so that other processes get their share. Without a cache, every key is claimed.
+    """
+
+    def __init__(self, cache: "CallCache | None", block: int, longest_wait: float) -> None:
+        self.cache, self._block, self._longest_wait = cache, block, longest_wait
+        self._locks = _locks_of(cache) if cache is not None else None
+
+    def cached(self, keys: Sequence[str]) -> Mapping[str, Any]:
+        """Return the cached values of those keys that have one."""
+        return self.cache.get(keys) if self.cache is not None else {}
+
+    def keep(self, values: Mapping[str, Any]) -> None:
+        """Commit values to the cache."""
+        if self.cache is not None and values:
+            self.cache.put(values)
+
+    def release(self, key: str) -> None:
+        """Free a key for other processes, once its value is in the cache or its call has failed."""
+        if self._locks is not None:
+            self._locks.unlock(key)
+
+    async def claim(self, keys: Sequence[str]) -> AsyncIterator[tuple[str, Any]]:
+        """Yield each key with the value that another process has cached meanwhile, or None if the key was claimed.
+
+        Keys that other processes have come last: their values are awaited, or they are claimed once those processes fail or end.
+        """
+        elsewhere: list[str] = []
+        for block in _blocks(keys, self._block):
+            claimed = [key for key in block if self._try(key)]
+            elsewhere += [key for key in block if key not in claimed]
+            async for item in self._looked_up(claimed):
+                yield item
+        pause, deadline = _FIRST_PAUSE, time.monotonic() + self._longest_wait
+        while elsewhere:
+            found = await asyncio.to_thread(self.cached, elsewhere)
+            late = time.monotonic() > deadline
+            # A process that was stopped has its locks for ever: its calls are made again.
+            free = itertools.islice((key for key in elsewhere if key not in found and (late or self._try(key))), self._block)
+            claimed = list(free)
+            for key, value in found.items():
+                yield key, value
+            async for item in self._looked_up(claimed):
+                yield item
+            progress = {*found, *claimed}
+            elsewhere = [key for key in elsewhere if key not in progress]
+            pause = _FIRST_PAUSE if progress else min(pause * 2, _LONGEST_PAUSE)
+            if progress:
+                deadline = time.monotonic() + self._longest_wait
+            elif elsewhere:
+                await asyncio.sleep(pause)
+
+    def _try(self, key: str) -> bool:
+        return self._locks is None or self._locks.try_lock(key)
+
+    async def _looked_up(self, claimed: Sequence[str]) -> AsyncIterator[tuple[str, Any]]:
+        """Yield claimed keys with the values that were cached before they were locked, which frees them, or None."""
+        found = await asyncio.to_thread(self.cached, claimed) if self.cache is not None and claimed else {}
+        for key in found:
+            self.release(key)
+        for key in claimed:
+            yield key, found.get(key)
+
+
+def _locks_of(cache: "CallCache") -> "KeyLocks":
+    from workbench.storage.key_locks import KeyLocks
+
+    return KeyLocks(cache.path.with_suffix(".locks"))
+
+
+def _blocks(keys: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [keys[start : start + size] for start in range(0, len(keys), size)]

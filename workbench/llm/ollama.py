@@ -1,0 +1,82 @@
+"""Ask models of an Ollama server through its own /api/chat, whose window can be set, unlike that of its /v1."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.served import ServedClient
+from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens
+from workbench.models.server import ollama_address
+
+_SMALLEST_WINDOW = 4096
+
+
+class OllamaClient(ServedClient):
+    """A model pulled with `ollama pull`.
+
+    Each call requests a window for its prompt and answer, at most `context_window`. Ollama cuts a prompt beyond its window without an error,
+    so the tokens that it has read are compared with the prompt's length: a cut prompt is a failure.
+    """
+
+    package: ClassVar[str] = "httpx2"
+    extra: ClassVar[str] = "ollama"
+
+    kind: Literal["ollama"] = "ollama"
+
+    @property
+    def address(self) -> str:
+        """Return `base_url`, or OLLAMA_HOST as Ollama reads it, or http://localhost:11434."""
+        return ollama_address(self.base_url or os.environ.get("OLLAMA_HOST") or "localhost")
+
+    @property
+    def _replacement(self) -> str:
+        return f"ollama pull {self.model}"
+
+    def _endpoint(self) -> tuple[str, Mapping[str, str]]:
+        return f"{self.address}/api/chat", {"content-type": "application/json"}
+
+    def _window(self, call: ChatCall) -> int:
+        """Return the window to request: a power of two, since Ollama loads the model again for another one."""
+        needed = most_prompt_tokens(call) + call.max_tokens
+        return min(self.context_window or needed * 2, max(_SMALLEST_WINDOW, 1 << (needed - 1).bit_length()))
+
+    def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
+        messages = [{"role": message.role, "content": message.content} for message in call.messages]
+        options: dict[str, Any] = {"num_ctx": self._window(call), "num_predict": call.max_tokens}
+        if call.temperature is not None and "temperature" not in refused:
+            options["temperature"] = call.temperature
+        if call.seed is not None and "seed" not in refused:
+            options["seed"] = call.seed
+        body: dict[str, Any] = {"model": self.model, "messages": messages, "stream": False, "options": options}
+        if call.schema is not None and "schema" not in refused:
+            body["format"] = dict(call.schema)
+        if call.top_logprobs is not None and "top_logprobs" not in refused:
+            body |= {"logprobs": True, "top_logprobs": call.top_logprobs}
+        return body
+
+    def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
+        text = answer["message"]["content"]
+        if not isinstance(text, str) or answer.get("done") is False:
+            raise TypeError("no complete answer")
+        read, window = count_of(answer.get("prompt_eval_count")), int(body["options"]["num_ctx"])
+        if cut := cut_prompt(call, read, window):
+            return CallFailure(cut, "window")
+        return Reply(
+            text,
+            "length" if answer.get("done_reason") == "length" else "stop",
+            str(answer.get("model") or ""),
+            read,
+            count_of(answer.get("eval_count")),
+            logprobs=first_alternatives(answer.get("logprobs") or []),
+        )
+
+
+def cut_prompt(call: ChatCall, read: int | None, window: int) -> str | None:
+    """Return the reason why the server has not read the whole prompt, or None. `read` are the tokens that it has counted."""
+    fewest = fewest_prompt_tokens(call)
+    if fewest >= window:
+        return f"the prompt has at least {fewest:,} tokens, and the window {window:,}; raise answering.context_window or lower the budget"
+    if read is not None and (read >= window or read < fewest):
+        return f"the server cut the prompt: it read {read:,} tokens of at least {max(fewest, read):,} with a window of {window:,}"
+    return None

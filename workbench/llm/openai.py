@@ -1,0 +1,77 @@
+"""Ask any server that offers OpenAI's /v1/chat/completions: OpenAI itself, vLLM, llama.cpp and others."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.served import ServedClient, sent_headers
+from workbench.llm.tokens import count_of, first_alternatives
+from workbench.models.server import KeyedModel
+
+OPENAI_ADDRESS = "https://api.openai.com/v1"
+
+
+class OpenAIClient(ServedClient, KeyedModel):
+    """A model behind `/chat/completions`. A server on this machine needs no key.
+
+    Examples
+    --------
+    >>> OpenAIClient(model="gpt-5-mini", base_url="http://localhost:8000/v1").label
+    "answering 'openai': gpt-5-mini at http://localhost:8000/v1"
+    """
+
+    package: ClassVar[str] = "openai"
+
+    kind: Literal["openai"] = "openai"
+
+    @property
+    def address(self) -> str:
+        """Return `base_url`, or OPENAI_BASE_URL, or OpenAI's address."""
+        return (self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_ADDRESS).rstrip("/")
+
+    @property
+    def billed(self) -> bool:
+        """Return whether the server is on another machine."""
+        return not self.local
+
+    def _endpoint(self) -> tuple[str, Mapping[str, str]]:
+        import openai
+
+        client = openai.OpenAI(base_url=self.address, api_key=self._key() or "none")
+        return f"{self.address}/chat/completions", sent_headers({**client.default_headers, **client.auth_headers})
+
+    def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
+        messages = [{"role": message.role, "content": message.content} for message in call.messages]
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        # OpenAI's reasoning models know the new name only, most compatible servers only the old one.
+        new_name = "max_tokens" in refused or self.address == OPENAI_ADDRESS
+        body["max_completion_tokens" if new_name else "max_tokens"] = call.max_tokens
+        if call.temperature is not None and "temperature" not in refused:
+            body["temperature"] = call.temperature
+        if call.seed is not None and "seed" not in refused:
+            body["seed"] = call.seed
+        if call.schema is not None and "schema" not in refused:
+            schema = {"name": "reply", "strict": True, "schema": dict(call.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if call.top_logprobs is not None and "top_logprobs" not in refused:
+            body |= {"logprobs": True, "top_logprobs": call.top_logprobs}
+        return body
+
+    def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
+        choice = answer["choices"][0]
+        message, finish = choice["message"], choice.get("finish_reason")
+        if message.get("refusal") or finish == "content_filter":
+            return CallFailure("the provider's safety filter refused the answer", "refusal")
+        text, usage = message["content"] or "", answer.get("usage") or {}
+        if not isinstance(text, str):
+            raise TypeError("an answer that is no text")
+        tokens = (logprobs.get("content") or []) if (logprobs := choice.get("logprobs")) else []
+        return Reply(
+            text,
+            "length" if finish == "length" else "stop",
+            str(answer.get("model") or ""),
+            count_of(usage.get("prompt_tokens")),
+            count_of(usage.get("completion_tokens")),
+            logprobs=first_alternatives(tokens),
+        )

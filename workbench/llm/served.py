@@ -1,0 +1,218 @@
+"""The base of clients whose model is on a server: one connection pool per event loop, retries, and learning what the model supports."""
+
+import asyncio
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from weakref import WeakKeyDictionary
+
+from pydantic import Field
+
+from workbench.core.environment import advice
+from workbench.core.formatting import plural
+from workbench.errors import ModelError
+from workbench.llm.base import CallFailure, ChatCall, Reply
+from workbench.llm.client import ChatClient
+from workbench.llm.rejections import error_text, refused_parameter, rejection
+from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
+from workbench.models.server import ServedModel
+from workbench.printable import printable
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient, Response
+
+_DETAIL = 200
+# What each model on each server has refused, in this process.
+_refused: dict[tuple[str, str], frozenset[str]] = {}
+
+
+@dataclass(frozen=True)
+class _Setback:
+    """A failed try that may be repeated, after the server's `wait` if it named one."""
+
+    failure: CallFailure
+    status: int | None = None
+    wait: float | None = None
+
+
+@dataclass(frozen=True)
+class _Connection:
+    """An HTTP client, with the address and the headers of requests."""
+
+    http: "AsyncClient"
+    address: str
+    headers: Mapping[str, str]
+
+
+_connections: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[ServedClient, _Connection]]" = WeakKeyDictionary()
+
+
+class ServedClient(ServedModel, ChatClient, ABC):
+    """A chat model on a server. A call has `retries` + 1 tries, each with `timeout` seconds in total, so that no reply can drip for hours.
+
+    A parameter that the model refuses is left out of later calls and named in `Reply.dropped`.
+    """
+
+    stage: ClassVar[str] = "answering"
+    returns: ClassVar[str] = "answer"
+    shorten: ClassVar[str] = "lower the token budget of the context"
+    package: ClassVar[str]
+    # Parameters that the provider has for no model.
+    unsupported: ClassVar[frozenset[str]] = frozenset()
+
+    timeout: float = Field(default=120, gt=0, le=3600, description="Seconds that a try may take in total.")
+
+    @property
+    def longest_call(self) -> float:
+        """Return the seconds that all tries and the waits between them take at most."""
+        return (self.retries + 1) * (self.timeout + 1.1 * LONGEST_WAIT)
+
+    @abstractmethod
+    def _endpoint(self) -> tuple[str, Mapping[str, str]]:
+        """Return the address and the headers of requests, with the key."""
+
+    @abstractmethod
+    def _body(self, call: ChatCall, refused: frozenset[str]) -> dict[str, Any]:
+        """Return the body of a request, without refused parameters."""
+
+    @abstractmethod
+    def _read(self, answer: Mapping[str, Any], call: ChatCall, body: Mapping[str, Any]) -> Reply | CallFailure:
+        """Read the answer to a good request. Raises KeyError, TypeError, IndexError or ValueError if it is none."""
+
+    def check(self) -> None:
+        """Raise ModelError if the package or the key is missing."""
+        if find_spec(self.package) is None:
+            raise ModelError(f"{self.stage} {self.kind!r} needs the package {self.package}", advice(self.extra))
+        self._key()
+
+    def identity(self) -> dict[str, Any]:
+        """Return provider, address and model. A server's change to another model under the same name goes unnoticed."""
+        return {"provider": self.kind, "version": self.version, "address": self.address, "model": self.model}
+
+    async def ask(self, call: ChatCall) -> Reply | CallFailure:
+        """Make a call, with retries. Raises ModelError for a wrong key, an unknown or retired model, or an address that redirects."""
+        tries = 0
+        while True:
+            outcome = await self._try(call)
+            if isinstance(outcome, Reply | CallFailure):
+                return outcome
+            if outcome is None:
+                continue
+            tries += 1
+            if tries > self.retries or (outcome.wait or 0) > LONGEST_WAIT:
+                return replace(outcome.failure, reason=f"{self.label} failed {plural(tries, 'time')}: {outcome.failure.reason}")
+            await asyncio.sleep(back_off(tries, outcome.status, outcome.wait))
+
+    async def close(self) -> None:
+        """Close the connections that the running event loop has opened."""
+        if connection := _connections.get(asyncio.get_running_loop(), {}).pop(self, None):
+            await connection.http.aclose()
+
+    def _refused(self) -> frozenset[str]:
+        return self.unsupported | _refused.get((self.address, self.model), frozenset())
+
+    def _connection(self) -> _Connection:
+        opened = _connections.setdefault(asyncio.get_running_loop(), {})
+        if self not in opened:
+            self.check()
+            from workbench.llm.transport import asynchronous_client
+
+            http = asynchronous_client(self.local, self.address.startswith("https:"))
+            opened[self] = _Connection(http, *self._endpoint())
+        return opened[self]
+
+    async def _try(self, call: ChatCall) -> Reply | CallFailure | _Setback | None:
+        """Make one request. Return None if the next one leaves out a parameter that this one had."""
+        connection, refused = self._connection(), self._refused()
+        body = self._body(call, refused)
+        from workbench.llm.transport import failed_request, post
+
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(self.timeout):
+                response = await post(connection.http, connection.address, connection.headers, body)
+        except TimeoutError:
+            return _Setback(CallFailure(f"no complete answer within {self.timeout:g} seconds", "timeout"))
+        except Exception as error:
+            failure, again = failed_request(error)
+            return _Setback(failure) if again else failure
+        if response.status_code >= 300:
+            return self._rejected(response, call, refused)
+        return self._reply(response.content, call, body, time.perf_counter() - started)
+
+    def _reply(self, content: bytes, call: ChatCall, body: Mapping[str, Any], seconds: float) -> Reply | CallFailure:
+        try:
+            answer = json.loads(content)
+        except UnicodeDecodeError:
+            return CallFailure("the reply is not valid UTF-8", "reply")
+        except (ValueError, RecursionError):
+            what = "HTML" if content.lstrip()[:1] == b"<" else "no valid JSON"
+            return CallFailure(f"the reply is {what}", "reply")
+        try:
+            outcome = self._read(answer, call, body)
+        except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+            return CallFailure(f"the reply has no {self.returns} ({type(error).__name__})", "reply")
+        return outcome if isinstance(outcome, CallFailure) else self._complete(outcome, call, seconds)
+
+    def _complete(self, reply: Reply, call: ChatCall, seconds: float) -> Reply | CallFailure:
+        """Add what all providers share to a reply, or return why its text cannot be used."""
+        if not reply.text.strip():
+            why = " because it used all of its tokens" if reply.finish_reason == "length" else ""
+            return CallFailure(f"the answer is empty{why}", "reply")
+        if any("\ud800" <= character <= "\udfff" for character in reply.text):
+            return CallFailure("the answer contains half of a surrogate pair, which is no text", "reply")
+        dropped = set(self._refused() & asked_parameters(call)) - {"max_tokens"}
+        if call.top_logprobs is not None and reply.logprobs is None:
+            dropped.add("top_logprobs")
+        cost = self.cost(reply.input_tokens, reply.output_tokens)
+        return replace(reply, seconds=seconds, cost=cost, dropped=tuple(sorted(dropped)), model=reply.model or self.model)
+
+    def _rejected(self, response: "Response", call: ChatCall, refused: frozenset[str]) -> CallFailure | _Setback | None:
+        """Classify an error of the server. Raises ModelError for one that every call would get."""
+        status, key = response.status_code, self._key()
+        message = printable(error_text(response.content), [key])
+        if name := refused_parameter(status, message, asked_parameters(call) - refused):
+            _refused[self.address, self.model] = _refused.get((self.address, self.model), frozenset()) | {name}
+            return None
+        detail = " ".join(message.split())[:_DETAIL]
+        why = rejection(status, message)
+        if status < 400 or status in (401, 403, 404, 410) or why in ("model", "credit"):
+            self._stop(status, detail, why == "credit")
+        if why == "window":
+            return CallFailure(f"the prompt is longer than the model's window ({status}: {detail})", "window")
+        if worth_retrying(status):
+            return _Setback(CallFailure(f"{status}: {detail}"), status, requested_wait(response.headers))
+        if why == "refusal":
+            return CallFailure(f"the provider's safety filter refused the prompt ({detail})", "refusal")
+        return CallFailure(f"the server refused the request ({status}: {detail})", "request")
+
+    def _stop(self, status: int, detail: str, credit: bool) -> NoReturn:
+        if credit:
+            raise ModelError(f"{self.label} has no credit left ({status}: {detail})", "check the account; finished replies are kept")
+        if status in (400, 404, 410, 422):
+            raise ModelError(f"{self.label} was not found ({status}: {detail})", self._replacement)
+        raise self._failed(status, detail)
+
+    @property
+    def _replacement(self) -> str:
+        return f"the model may be retired: check {self.stage}.model and {self.stage}.base_url"
+
+
+def asked_parameters(call: ChatCall) -> set[str]:
+    """Return the names of the parameters that a call sets."""
+    named = {"temperature": call.temperature, "seed": call.seed, "schema": call.schema, "top_logprobs": call.top_logprobs}
+    return {"max_tokens"} | {name for name, value in named.items() if value is not None}
+
+
+def sent_headers(headers: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers of a provider's client without those that it leaves out."""
+    return {name: value for name, value in headers.items() if isinstance(value, str)}
+
+
+def forget_refusals() -> None:
+    """Forget which parameters models have refused, such as after a server's update."""
+    _refused.clear()

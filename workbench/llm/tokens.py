@@ -1,0 +1,42 @@
+"""Tokens of chat models: estimates without their vocabulary, and what replies say about tokens."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.llm.base import ChatCall
+
+# The role and the separators of a message.
+_A_MESSAGE = 8
+# Hardly any text in any language has more bytes of UTF-8 in a token, or so few, on average.
+_MOST_BYTES, _FEWEST_BYTES = 6.0, 2.5
+
+
+def most_prompt_tokens(call: ChatCall) -> int:
+    """Return a generous estimate of the tokens of a prompt, without the model's vocabulary."""
+    return sum(most_tokens(message.content) for message in call.messages) + _A_MESSAGE * (len(call.messages) + 1)
+
+
+def most_tokens(text: str) -> int:
+    """Return a generous estimate of the tokens of a text."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / _FEWEST_BYTES)
+
+
+def fewest_prompt_tokens(call: ChatCall) -> int:
+    """Return the fewest tokens that the prompt can have in a usual vocabulary. Runs of spaces can be one token."""
+    size = sum(len(" ".join(message.content.split()).encode("utf-8", "replace")) for message in call.messages)
+    return math.floor(size / _MOST_BYTES)
+
+
+def count_of(value: Any) -> int | None:
+    """Return a server's count, or None if it is no count."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def first_alternatives(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float] | None:
+    """Return the log-probability of each alternative of the first token, or None if the reply has none."""
+    if not tokens:
+        return None
+    first = tokens[0]
+    alternatives = {str(each["token"]): float(each["logprob"]) for each in reversed(first.get("top_logprobs") or [])}
+    return {token: value for token, value in alternatives.items() if not math.isnan(value)} or None

@@ -1,0 +1,69 @@
+"""Numbers in a text, in digits or in words, and the same number written with another value."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+
+_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+WORDS = {word: Decimal(value) for value, word in enumerate(_UNITS.split())} | {
+    word: Decimal(10 * (place + 2)) for place, word in enumerate(_TENS.split())
+}
+_WORD_OF = {value: word for word, value in WORDS.items()}
+# Not a part of an identifier (S1, C-2), of a version (1.5.9), of a time (15:30) or of a telephone number (+353 91 555).
+_NUMBER = re.compile(
+    rf"(?<![\w.,:+/-])(?<!\d )(?:(?P<digits>\d{{1,3}}(?:,\d{{3}})+|\d+)(?P<fraction>\.\d+)?(?P<ordinal>st|nd|rd|th)?(?![\w:/]|[.,]\d|-\d| \d)"
+    rf"|(?P<word>(?i:{'|'.join(WORDS)}))(?![\w-]))"
+)
+_CURRENCY = re.compile(r"[€$£]\s?$")
+_UNIT = re.compile(r"[ \u00a0-]?(%|[^\W\d_]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberInText:
+    """A number at [start, end) of a text. `unit` is the currency before it, else the word or sign after it, in lower case and singular."""
+
+    start: int
+    end: int
+    text: str
+    value: Decimal
+    unit: str
+
+    @property
+    def others(self) -> list[Decimal]:
+        """Return other values of the same form, the most plausible first: a year near it, else half as much again, double, half, triple."""
+        whole = "." not in self.text
+        if whole and 1900 <= self.value <= 2100 and "," not in self.text and not self.unit:
+            return [self.value + step for step in (-2, 2, -3, 3)]
+        found = [self.value * Decimal(factor) for factor in ("1.5", "2", "0.5", "3", "4", "5")]
+        return [value.to_integral(ROUND_CEILING) for value in found if value > 1] if whole else found
+
+    def rewritten(self, value: Decimal) -> str:
+        """Return another value in the form of this number: in a word, with separators of thousands, decimals or an ordinal's ending."""
+        if self.text.casefold() in WORDS and value in _WORD_OF:
+            word = _WORD_OF[value]
+            return word.capitalize() if self.text[0].isupper() else word
+        decimals = max(-int(self.value.as_tuple().exponent), 0) if "." in self.text else 0
+        digits = f"{value:{',' if ',' in self.text else ''}.{decimals}f}"
+        return digits + (_ordinal(int(value)) if self.text[-2:] in ("st", "nd", "rd", "th") and self.text[0].isdigit() else "")
+
+
+def numbers_in(text: str) -> Iterator[NumberInText]:
+    """Yield the numbers of a text in order."""
+    for match in _NUMBER.finditer(text):
+        value = WORDS[match["word"].casefold()] if match["word"] else Decimal(match["digits"].replace(",", "") + (match["fraction"] or ""))
+        yield NumberInText(match.start(), match.end(), match.group(), value, _unit(text, match.start(), match.end()))
+
+
+def _unit(text: str, start: int, end: int) -> str:
+    if before := _CURRENCY.search(text[:start]):
+        return before.group()[0]
+    after = _UNIT.match(text, end)
+    return after[1].casefold().removesuffix("s") if after else ""
+
+
+def _ordinal(value: int) -> str:
+    if value % 100 in (11, 12, 13):
+        return "th"
+    return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")

@@ -1,0 +1,228 @@
+"""Make the contexts in which a configuration answers the questions."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from workbench.answering.base import Generator
+from workbench.context.assembly import PromptTokens
+from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, NONE, RANKED, RETRIEVED
+from workbench.context.context_packing import ContextPacking
+from workbench.context.contexts import ContextMaker
+from workbench.context.delivered_slices import DeliveredSlices, passage_of
+from workbench.context.question_labels import QuestionLabels, question_labels
+from workbench.core.fingerprint import fingerprint
+from workbench.errors import RunError
+from workbench.metrics.case import Case
+from workbench.metrics.delivery import delivered
+from workbench.models.tokenizers import Ints, tokenise, vocabulary_digest
+from workbench.perturb.injection import attack_texts
+from workbench.perturb.planting import PlantedContext, plant
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
+from workbench.pipeline.stage import Inputs, Node, Stage
+from workbench.pipeline.stages.reranked import final_hits
+from workbench.pipeline.stages.scores import retrieved
+from workbench.records import Passage, Variant
+from workbench.storage.result_store import Draft, Entry
+
+_PASSAGES = {
+    "query": "int64",
+    "number": "int64",
+    "doc_id": "str",
+    "start": "int64",
+    "end": "int64",
+    "text": "str",
+    "title": "str",
+    "planted": "str",
+    "tokens": "int64",
+}
+_CUTS = {"query": "int64", "rank": "int64", "doc_id": "str", "start": "int64", "end": "int64", "reason": "str"}
+_CONTEXTS = {
+    "query": "int64",
+    "reason": "str",
+    "tokens": "int64",
+    "gold": "bool",
+    "packing_recall": "float64",
+    "relevant": "int64",
+    "planted": "str",
+}
+_RANKING = ("hits", "reranked", "neighbours")
+# The passages whose surroundings in a prompt are part of a key.
+_PROBED = 50
+
+
+class ContextsStage(Stage):
+    """The contexts of all questions under the condition and the perturbation of a variant, which its repeats share.
+
+    Table `contexts`, a row for each question: `reason` (why the condition does not apply, or empty), `tokens` of the prompt, `gold` (whether the
+    passages contain all evidence), `packing_recall` (the share of the delivered passages with evidence that reached the context; NaN without any
+    or in another condition than `retrieved`), `relevant` (the number of passages with evidence), `planted` (a record as JSON, or empty).
+    Table `passages`: query, number (from 0, in the order of the prompt), doc_id, start, end, text, title, planted, tokens. Table `cuts`: query,
+    rank, doc_id, start, end, reason of candidates, or of their ends, that are not in the context.
+    """
+
+    name = "contexts"
+    inputs = ("corpus", "questions", "labels", "expected", "chunks", *_RANKING)
+    setting = "context"
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        """Return whether the configuration answers."""
+        return configuration.answering is not None
+
+    def variant(self, variant: Variant) -> Variant:
+        """Return the condition and the perturbation."""
+        return replace(variant, repeat=0)
+
+    def inputs_of(self, variant: Variant) -> tuple[str, ...]:
+        """Return the inputs without the ranking, the chunks or the expected answers where the condition does not need them."""
+        if variant.condition == NONE:
+            return ("questions", "labels")
+        unused = {"expected"} if variant.condition == RETRIEVED else set(() if variant.condition in RANKED else _RANKING)
+        return tuple(name for name in self.inputs if name not in unused)
+
+    def identity(self, configuration: Configuration, variant: Variant) -> Any:
+        """Return the settings of packing, the condition, and the texts of its attacks."""
+        attacks = attack_texts(variant.perturbation) if variant.condition == INJECTION else ()
+        return [configuration.context.identity() if configuration.context else None, str(variant), *attacks]
+
+    def demands(self, node: Node, run: RunContext) -> Any:
+        """Return the tokens of the generator's prompts, and what limits passages that are not retrieved."""
+        generator = _generator(node.configuration)
+        prompts = [vocabulary_digest(generator.vocabulary), fingerprint(_overheads(generator, run)), _around(generator)]
+        condition, evidence = node.variant.condition, {need.query_id for need in run.dataset.needs}
+        limited = condition in RANKED | {IRRELEVANT_ONLY} or any(
+            query.query_id not in evidence for query in run.dataset.queries if query.answerable
+        )
+        limits = list(node.configuration.delivery()) if condition != NONE and limited else []
+        return [prompts, limits, run.filters.identity if run.filters and condition == IRRELEVANT_ONLY else None]
+
+    def compute(self, inputs: Inputs, draft: Draft) -> None:
+        """Make the context of every question."""
+        variant, maker = inputs.node.variant, _maker(inputs)
+        made = [_made(maker, variant, query) for query in range(len(maker.labels))]
+        about = (_about(maker, variant, query, context) for query, context in enumerate(made))
+        draft.table("contexts", _table(about, _CONTEXTS))
+        draft.table("passages", _table((row for query, context in enumerate(made) for row in _passage_rows(query, context)), _PASSAGES))
+        draft.table("cuts", _table((row for query, context in enumerate(made) for row in _cut_rows(query, context)), _CUTS))
+
+
+def passages_of(entry: Entry) -> dict[int, tuple[Passage, ...]]:
+    """Return the passages of each question to which the condition applies, in the order of the prompt."""
+    about, rows = entry.table("contexts"), entry.table("passages")
+    found: dict[int, list[Passage]] = {query: [] for query in about.loc[about["reason"] == "", "query"].tolist()}
+    columns = ["query", "doc_id", "start", "end", "text", "title", "planted"]
+    for query, *values in rows.sort_values(["query", "number"], kind="stable")[columns].itertuples(index=False, name=None):
+        found[query].append(Passage(*values))
+    return {query: tuple(passages) for query, passages in found.items()}
+
+
+def _generator(configuration: Configuration) -> Generator:
+    if configuration.answering is None or configuration.context is None:
+        raise RunError(f"{configuration.name} answers no question", "run the sweep again")
+    return configuration.answering
+
+
+@lru_cache(maxsize=8)
+def _overheads(generator: Generator, run: RunContext) -> tuple[int, ...]:
+    """Return the tokens of each question's prompt without passages."""
+    return tuple(generator.overhead(query.text) for query in run.dataset.queries)
+
+
+@lru_cache(maxsize=8)
+def _around(generator: Generator) -> list[int]:
+    return [generator.passage_overhead(number + 1) for number in range(_PROBED)]
+
+
+def _maker(inputs: Inputs) -> ContextMaker:
+    configuration, run, condition = inputs.configuration, inputs.run, inputs.node.variant.condition
+    generator, packing = _generator(configuration), configuration.context
+    overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(generator, run), strict=True))
+
+    def starts(texts: Sequence[str]) -> list[Ints]:
+        return [tokens.starts for tokens in tokenise(texts, generator.vocabulary)]
+
+    return ContextMaker(
+        slices=_slices(run, inputs.entry("chunks") if condition != NONE else None),
+        labels=_labels(run),
+        packing=packing or ContextPacking(),
+        prompt=lambda question: PromptTokens(starts, overheads[question], generator.passage_overhead),
+        ranking=_ranking(run, configuration, inputs.entry("chunks"), final_hits(inputs.entries)) if condition in RANKED else (),
+        k=configuration.delivery().k,
+        tokens=configuration.delivery().tokens,
+        findable=lambda query: _findable(run, query),
+    )
+
+
+@lru_cache(maxsize=2)
+def _labels(run: RunContext) -> list[QuestionLabels]:
+    return question_labels(run.dataset, [(query.answer, *query.answer_variants) for query in run.dataset.queries])
+
+
+@lru_cache(maxsize=2)
+def _slices(run: RunContext, chunks: Entry | None) -> DeliveredSlices:
+    empty = pd.DataFrame(columns=["doc", "delivered_start", "delivered_end"], dtype="int64")
+    return DeliveredSlices.of(run.dataset.documents, chunks.table("chunks") if chunks else empty)
+
+
+@lru_cache(maxsize=2)
+def _ranking(run: RunContext, configuration: Configuration, chunks: Entry, hits: Entry) -> list[list[Passage]]:
+    """Return the passages that retrieval delivers for each question, cached since several conditions start from them."""
+    case = Case(run.labels, retrieved(chunks, hits, configuration.retrieval.evaluated), run.spans)
+    text, documents = delivered(case, configuration.delivery()), run.dataset.documents
+    ranking: list[list[Passage]] = [[] for _ in run.dataset.queries]
+    for query, (doc, start, end) in zip(text.query.tolist(), run.labels.places(text.starts, text.ends), strict=True):
+        ranking[query].append(passage_of(documents[doc], start, end))
+    return ranking
+
+
+def _findable(run: RunContext, query: int) -> npt.NDArray[np.bool_] | None:
+    number = int(run.filters.numbers[query]) if run.filters else -1
+    return run.filters.masks[number] if run.filters and number >= 0 else None
+
+
+def _made(maker: ContextMaker, variant: Variant, query: int) -> PlantedContext:
+    twin = CLEAN_TWINS.get(variant.condition)
+    clean = maker.make(twin or variant.condition, query)
+    if clean.reason or twin is None:
+        return PlantedContext(clean.packed, reason=clean.reason)
+    labels = maker.labels[query]
+    return plant(variant, clean.packed, labels, maker.packing.budget, maker.prompt(labels.query.text))
+
+
+def _about(maker: ContextMaker, variant: Variant, query: int, made: PlantedContext) -> dict[str, Any]:
+    labels, packed = maker.labels[query], made.packed
+    genuine = [passage for passage in packed.passages if passage.planted != COUNTERFACTUAL]
+    relevant = [passage for passage in genuine if labels.is_evident(passage)]
+    candidates = list(filter(labels.is_evident, maker.ranking[query])) if variant.condition == RETRIEVED else []
+    return {
+        "query": query,
+        "reason": made.reason,
+        "tokens": packed.total,
+        "gold": labels.query.answerable and labels.is_complete(genuine),
+        "packing_recall": len(relevant) / len(candidates) if candidates else float("nan"),
+        "relevant": len(relevant),
+        "planted": json.dumps(made.planted.record(), ensure_ascii=False) if made.planted else "",
+    }
+
+
+def _passage_rows(query: int, made: PlantedContext) -> Iterator[dict[str, Any]]:
+    for number, (passage, tokens) in enumerate(zip(made.packed.passages, made.packed.tokens, strict=True)):
+        place = {"doc_id": passage.doc_id, "start": passage.start, "end": passage.end, "text": passage.text, "title": passage.title}
+        yield {"query": query, "number": number, **place, "planted": passage.planted, "tokens": tokens}
+
+
+def _cut_rows(query: int, made: PlantedContext) -> Iterator[dict[str, Any]]:
+    for cut in made.packed.cuts:
+        place = {"doc_id": cut.passage.doc_id, "start": cut.passage.start, "end": cut.passage.end}
+        yield {"query": query, "rank": cut.rank, **place, "reason": cut.reason}
+
+
+def _table(rows: Iterator[dict[str, Any]], columns: dict[str, str]) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=list(columns)).astype(columns)
