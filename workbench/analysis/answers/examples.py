@@ -15,6 +15,8 @@ from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.answers.values import condition_values, perturbations, repeated_values
 from workbench.analysis.questions.passages import Piece, Stretch, marked, passage_of
 from workbench.context.conditions import CLEAN_TWINS, CONDITIONS, GOLD, GOLD_DISTRACTORS, PERTURBATIONS, RETRIEVED
+from workbench.core.formatting import meant
+from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
 
@@ -88,8 +90,11 @@ def worst_losses(run: RunTables, configuration: str, most: int) -> list[Answered
 
 
 def question_in_conditions(run: RunTables, configuration: str, query_id: str, only: Sequence[str] = CONDITIONS) -> AnsweredQuestion:
-    """Return a question in all conditions of a configuration's answers, or in `only` some."""
-    place = run.questions["query_id"].tolist().index(query_id)
+    """Return a question in all conditions of a configuration's answers, or in `only` some. Raises InputError for an unknown question."""
+    known = run.questions["query_id"].tolist()
+    if query_id not in known:
+        raise InputError(f"the run {run.name} has no question {query_id!r}{meant(query_id, known)}", "see results.questions")
+    place = known.index(query_id)
     question = run.questions.iloc[place]
     losses, causes = _losses(run, configuration)
     rows = answers_of(run, configuration)

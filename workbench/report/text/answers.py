@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.condition_scores import answer_score, condition_mean, condition_scores
-from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss, decompose
+from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
+from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, NONE, RETRIEVED
 from workbench.core.formatting import count, listed, number, plural, signed
@@ -27,26 +28,20 @@ MEANINGS = {
 PLACES = {"before": "altered copy before the evidence", "after": "altered copy after the evidence"}
 
 
-def decomposition_of(run: RunTables, configuration: str) -> Decomposition | None:
-    """Decompose the answer score of a configuration. None without the condition `gold` or a score under it."""
-    score = answer_score(run)
-    if score is None or condition_mean(run, configuration, str(score), GOLD) is None:
-        return None
-    mean = condition_mean(run, configuration, str(score), GOLD)
-    return decompose(run, configuration, str(score)) if mean and mean.n else None
-
-
 def does_it_hold(findings: Findings) -> Answer | None:
     """Say how the answers of the first configuration that answers depend on the context. None for a run without answers."""
-    run = findings.run
-    if not answering(run):
-        return None
-    name, score = answering(run)[0], answer_score(run)
+    names = answering(findings.run)
+    return hold_answer(findings.run, names[0]) if names else None
+
+
+def hold_answer(run: RunTables, configuration: str) -> Answer:
+    """Say how the answers of a configuration depend on the context. Only losses that are significant together are claimed."""
+    score, missing = answer_score(run), missing_sentence(run, configuration)
     if score is None:
-        return Answer(QUESTION, f"{name} answers, but no metric of the run scores an answer's content.", missing_sentence(run, name))
-    parts = decomposition_of(run, name)
+        return Answer(QUESTION, f"{configuration} answers, but no metric of the run scores an answer's content.", missing)
+    parts = decomposition_of(run, configuration)
     if parts is None:
-        return Answer(QUESTION, _retrieved_only(run, name, str(score)), missing_sentence(run, name))
+        return Answer(QUESTION, _retrieved_only(run, configuration, str(score)), missing)
     sentences = [_levels(run, parts), *loss_sentences(parts)]
     return Answer(QUESTION, " ".join(sentences), " ".join(detail_sentences(run, parts)))
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from workbench.analysis.answers.answered import answering, is_verbatim
 from workbench.analysis.answers.attack_outcomes import OUTCOMES, AttackOutcomes, attack_outcomes
 from workbench.analysis.answers.decomposition import Decomposition
+from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, PERTURBATIONS
 from workbench.core.formatting import count, listed, plural
 from workbench.report.cells import count_cell, gap_cell, mean_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
-from workbench.report.text.answers import PLACES, decomposition_of
+from workbench.report.text.answers import PLACES
 
 _COUNTERFACTUAL = (
     "The answer keeps the original value, reports a conflict (or has both values), or adopts the altered one; “neither” has none of the two, refusals "

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from workbench.analysis.answers.answered import answering
 from workbench.analysis.answers.condition_scores import ConditionScore, answer_score, condition_mean, condition_scores
 from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
+from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.core.formatting import plural, shortened
 from workbench.report.cells import NAME_LENGTH, Scale, count_cell, described, digits_for, gap_cell, key_of, mean_cell, text, words
 from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
-from workbench.report.text.answers import MEANINGS, QUESTION, decomposition_of, detail_sentences, does_it_hold
+from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
 from workbench.results.run_tables import Measure, RunTables
 
 _MOST_REASONS = 4
