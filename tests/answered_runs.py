@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from tests.made_runs import Made
 from workbench.analysis.answers.answered import VERBATIM
 from workbench.analysis.values import clusters, metadata
 from workbench.context.conditions import CONDITIONS, variants_of
+from workbench.execution.collect import collect
 from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.records import Variant
 from workbench.results.run_tables import RunTables, conform
@@ -196,3 +199,21 @@ def _timings(run: RunTables) -> pd.DataFrame:
     values = {"latency_answer_p50": 320.0, "latency_answer_p95": 900.0, "tokens_answer_input": 5e4, "tokens_answer_output": 2e3}
     rows = [{"configuration": name, "name": key, "value": value} for name in run.names for key, value in values.items()]
     return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="session")
+def unanswered(made: Made) -> RunTables:
+    """Two configurations of 120 questions about 12 documents, without answers."""
+    return collect(made.ran(2))
+
+
+@pytest.fixture(scope="session")
+def answered_run(unanswered: RunTables) -> RunTables:
+    """Answers in every condition, twice, with confidences and some failures."""
+    return answered(unanswered, Planted(repeats=2, failed=0.02, confident=True))
+
+
+@pytest.fixture(scope="session")
+def copied_run(unanswered: RunTables) -> RunTables:
+    """Answers that are copied from the context."""
+    return answered(unanswered, Planted(verbatim=True))
