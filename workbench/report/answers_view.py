@@ -54,7 +54,7 @@ class AnswersView:
         if not found:
             return show(Prose("Without the condition gold, losses cannot be separated."))
         own = found.get(self.name)
-        return show(losses_figure(own) if own and own.losses else None, decomposition_table(self.run, found))
+        return show(losses_figure(own) if own else None, decomposition_table(self.run, found))
 
     def attacks(self) -> Shown:
         """The outcomes and losses under attack."""
@@ -70,13 +70,13 @@ class AnswersView:
 
     def question(self, query_id: str) -> Shown:
         """Show one question in every condition. Raises InputError if the run has no such question."""
-        return show(question_fold(self.run, question_in_conditions(self.run, self.name, query_id), opened=True))
+        return show(question_fold(self.run, self.name, question_in_conditions(self.run, self.name, query_id), opened=True))
 
     def every_answer(self, conditions: Sequence[str] = (RETRIEVED,), most: int = _MOST) -> Shown:
         """Show the answer to every question in some conditions beside its context, up to `most` questions."""
         ids = self.run.questions["query_id"].tolist()
         chosen = [question_in_conditions(self.run, self.name, query_id, conditions) for query_id in ids[:most]]
-        blocks: list[Block] = [question_fold(self.run, each) for each in chosen]
+        blocks: list[Block] = [question_fold(self.run, self.name, each) for each in chosen]
         rest = [Prose(f"The first {count(most)} of {plural(len(ids), 'question')}.")] if len(ids) > most else []
         return show(*rest, *blocks)
 

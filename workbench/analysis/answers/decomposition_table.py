@@ -1,6 +1,7 @@
 """The decomposition of answers as a table, for analysis in a notebook."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -24,6 +25,7 @@ _READINGS = {
 _TESTED = ["low_adjusted", "high_adjusted", "p", "p_adjusted", "detectable", "reading"]
 
 
+@lru_cache(maxsize=64)
 def decomposition_of(run: RunTables, configuration: str, metric: str = "") -> Decomposition | None:
     """Decompose a metric of a configuration's answers, by default the answer score. None without a score with perfect context."""
     name = metric or str(answer_score(run) or "")

@@ -171,7 +171,8 @@ def _planted(original: str, text: str) -> list[Stretch]:
     words, before = _WORDS.findall(text), _WORDS.findall(original)
     ends = np.cumsum([0, *map(len, words)]).tolist()
     changes = difflib.SequenceMatcher(None, before, words, autojunk=False).get_opcodes()
-    return [(ends[low], ends[high], "planted") for tag, _, _, low, high in changes if tag in ("replace", "insert")]
+    places = [(ends[low], ends[high]) for tag, _, _, low, high in changes if tag in ("replace", "insert")]
+    return [(high - len(text[low:high].lstrip()), high, "planted") for low, high in places]
 
 
 @lru_cache(maxsize=4)

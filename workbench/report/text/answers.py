@@ -8,7 +8,7 @@ from workbench.analysis.answers.decomposition import REMAINING, Decomposition, L
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, NONE, RETRIEVED
-from workbench.core.formatting import count, listed, number, plural, signed
+from workbench.core.formatting import count, listed, number, plural
 from workbench.report.model import Answer
 from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading
@@ -104,7 +104,7 @@ def _retrieved_only(run: RunTables, name: str, metric: str) -> str:
 
 def _claim(losses: Sequence[Loss]) -> str:
     shown, others = [loss for loss in losses if loss.significant], [loss for loss in losses if not loss.significant]
-    texts = [f"{_cause(loss)} {_size(loss)}" for loss in shown]
+    texts = [f"{_size(loss)} {_cause(loss)}" for loss in shown]
     sentence = f"It loses {listed(texts)}." if texts else ""
     hidden = f"No loss {listed([f'{_cause(loss)} is shown ({_size(loss)})' for loss in others]).replace(' and ', ', nor one ')}."
     return " ".join(filter(None, [sentence, hidden if others else ""]))
@@ -124,7 +124,7 @@ def _cause(loss: Loss) -> str:
 
 
 def _size(loss: Loss) -> str:
-    return f"{signed(loss.difference.value)} {loss.simultaneous.bounds()}"
+    return f"{number(loss.difference.value)} {loss.simultaneous.bounds()}"
 
 
 def _closed_book(parts: Decomposition) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from workbench.analysis.answers.answered import answering, is_verbatim
 from workbench.analysis.answers.attack_outcomes import OUTCOMES, AttackOutcomes, attack_outcomes
-from workbench.analysis.answers.decomposition import Decomposition
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, PERTURBATIONS
 from workbench.core.formatting import count, listed, plural
-from workbench.report.cells import count_cell, gap_cell, mean_cell, words
+from workbench.report.cells import count_cell, mean_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table
+from workbench.report.sections.answers.conditions import loss_cell
 from workbench.report.text.answers import PLACES
 
 _COUNTERFACTUAL = (
@@ -89,17 +89,12 @@ def _costs(findings: Findings, names: Sequence[str]) -> Table | None:
         return None
     metric = next(iter(parts.values())).metric
     columns = [words("configuration"), *(Column(perturbation, note=condition) for condition, perturbation in present)]
-    rows = [Row([Cell(name), *(_loss_cell(each, *key) for key in present)]) for name, each in parts.items()]
+    rows = [Row([Cell(name), *(loss_cell(each.loss(*key)) for key in present)]) for name, each in parts.items()]
     return Table(f"Loss of {metric} under each attack", columns, rows, _COST)
 
 
 def _attack_keys() -> list[tuple[str, str]]:
     return [(condition, perturbation) for condition in CLEAN_TWINS for perturbation in PERTURBATIONS[condition]]
-
-
-def _loss_cell(parts: Decomposition, condition: str, perturbation: str) -> Cell:
-    loss = parts.loss(condition, perturbation)
-    return gap_cell(loss.simultaneous if loss else None)
 
 
 def _bad_cell(found: AttackOutcomes) -> Cell:

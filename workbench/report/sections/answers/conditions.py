@@ -9,8 +9,20 @@ from workbench.analysis.answers.decomposition import REMAINING, Decomposition, L
 from workbench.analysis.answers.decomposition_table import decomposition_of
 from workbench.analysis.findings import Findings
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
-from workbench.core.formatting import plural, shortened
-from workbench.report.cells import NAME_LENGTH, Scale, count_cell, described, digits_for, gap_cell, key_of, mean_cell, text, words
+from workbench.core.formatting import listed, plural, shortened
+from workbench.report.cells import (
+    NAME_LENGTH,
+    Scale,
+    count_cell,
+    described,
+    digits_for,
+    gap_cell,
+    key_of,
+    mean_cell,
+    text,
+    value_cell,
+    words,
+)
 from workbench.report.figures import plots
 from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
 from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
@@ -37,8 +49,8 @@ def conditions(findings: Findings) -> Section | None:
     parts = {name: found for name in names if (found := decomposition_of(run, name))}
     details = detail_sentences(run, parts[names[0]]) if names[0] in parts else [answer.detail] if answer.detail else []
     blocks: list[Block] = [Prose(answer.sentence), *([Lines(details)] if details else []), condition_table(run, names[0])]
-    if measure and names[0] in parts and parts[names[0]].losses:
-        blocks.append(losses_figure(parts[names[0]]))
+    figure = losses_figure(parts[names[0]]) if names[0] in parts else None
+    blocks += [figure] if figure else []
     blocks += [decomposition_table(run, parts)] if parts else []
     blocks += _folded(run, names, measure)
     return Section(QUESTION, "answers", blocks, "Answers")
@@ -67,27 +79,37 @@ def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> T
     rows = []
     for name, each in parts.items():
         retrieved = condition_mean(run, name, metric, RETRIEVED)
-        losses = [_loss_cell(each.loss(condition)) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
+        losses = [loss_cell(each.loss(condition)) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
         means = [mean_cell(mean) if mean else Cell("–", sort=math.nan) for mean in (retrieved, each.remaining, each.closed_book)]
         rows.append(Row([Cell(name), mean_cell(each.gold), means[0], *losses, *means[1:]]))
     return Table(f"Where {metric} is lost", columns, rows, _LOSSES)
 
 
-def losses_figure(parts: Decomposition) -> Figure:
-    """Plot the losses of a configuration with simultaneous intervals. Solid points are significant."""
-    rows = [plots.IntervalRow(loss.name, loss.simultaneous, loss.significant) for loss in parts.losses]
-    digits = digits_for(
-        bound for loss in parts.losses for bound in (loss.simultaneous.value, loss.simultaneous.low, loss.simultaneous.high)
-    )
-    cells = [Row([Cell(loss.name), gap_cell(loss.simultaneous), count_cell(loss.difference.n)]) for loss in parts.losses]
+def losses_figure(parts: Decomposition) -> Figure | None:
+    """Plot the losses of a configuration with simultaneous intervals. Solid points are significant. Returns None if no answer changes."""
+    shown = [loss for loss in parts.losses if not loss.comparison.identical]
+    if not shown:
+        return None
+    rows = [plots.IntervalRow(loss.name, loss.simultaneous, loss.significant) for loss in shown]
+    digits = digits_for(bound for loss in shown for bound in (loss.simultaneous.value, loss.simultaneous.low, loss.simultaneous.high))
+    cells = [Row([Cell(loss.name), loss_cell(loss), count_cell(loss.difference.n)]) for loss in parts.losses]
     columns = [words("loss through"), Column(f"loss of {parts.metric}", note="simultaneous interval"), Column("questions")]
     table = Table(f"Losses of {parts.configuration}", columns, cells)
+    same = [loss.name for loss in parts.losses if loss.comparison.identical]
     caption = (
         f"The loss of {parts.metric} of {parts.configuration} against perfect context, on the same questions. A solid point is a loss after correction for "
-        f"all {plural(len(rows), 'loss', 'losses')}; a ring is not shown to be one."
+        f"all {plural(len(parts.losses), 'loss', 'losses')}; a ring is not shown to be one."
+        f"{f' Without any change of the score: {listed(same)}.' if same else ''}"
     )
     drawing = plots.differences(rows, f"loss of {parts.metric}", digits)
     return Figure("answer-losses", described(table), caption, drawing, table)
+
+
+def loss_cell(loss: Loss | None) -> Cell:
+    """A loss with its simultaneous interval, or a dash for None."""
+    if loss is not None and loss.comparison.identical:
+        return value_cell(0.0, note="equal on all")
+    return gap_cell(loss.simultaneous if loss else None)
 
 
 def _score_cells(row: ConditionScore, measure: Measure | None, scale: Scale) -> list[Cell]:
@@ -106,10 +128,6 @@ def reasons_text(row: ConditionScore) -> str:
     found = [*failed, *apart]
     more = f"; {len(found) - _MOST_REASONS} more reasons" if len(found) > _MOST_REASONS else ""
     return f"{'; '.join(found[:_MOST_REASONS])}{more}" or "–"
-
-
-def _loss_cell(loss: Loss | None) -> Cell:
-    return gap_cell(loss.simultaneous if loss else None)
 
 
 def _folded(run: RunTables, names: Sequence[str], measure: Measure | None) -> list[Block]:

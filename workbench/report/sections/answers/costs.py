@@ -15,9 +15,20 @@ from workbench.results.run_tables import RunTables
 from workbench.statistics.repeats import RepeatVariance
 
 _COSTS = (
-    "Means over the answers to retrieved contexts; the last column is the price of all answers of all conditions. Times are those of the calls when they were "
+    "Means over the answers to retrieved contexts; prices of all answers are over all conditions. Values that no configuration has are left out. Times are those of the calls when they were "
     "made, so answers from the cache have the time of their first call. Money is in the currency of the prices in the experiment; without prices there is none."
 )
+# The title and the note of each value of `AnswerCosts`, and the digits of prices.
+_COLUMNS = {
+    "p50": ("ms", "median"),
+    "p95": ("ms", "p95"),
+    "context": ("context", "tokens"),
+    "input": ("prompt", "tokens"),
+    "output": ("answer", "tokens"),
+    "cost": ("price", "per answer"),
+    "total": ("price", "all answers"),
+}
+_TIMES, _PRICES = ("p50", "p95"), {"cost": 6, "total": 4}
 _REPEATS = (
     "Every question was answered {repeats} times. The deviation between repeats is that of one answer around its question's mean, the deviation between "
     "questions that of the questions' means. If the first is not small beside the second, a single answer says little about its question."
@@ -35,20 +46,24 @@ def answer_costs_section(findings: Findings) -> Section | None:
 
 
 def _table(run: RunTables, names: Sequence[str]) -> Table:
-    columns = [words("configuration"), Column("ms", note="median"), Column("ms", note="p95"), Column("context", note="tokens")]
-    columns += [
-        Column("prompt", note="tokens"),
-        Column("answer", note="tokens"),
-        Column("price", note="per answer"),
-        Column("price", note="all answers"),
+    costs = {name: answer_costs(run, name) for name in names}
+    known = [column for column in _COLUMNS if any(not math.isnan(getattr(each, column)) for each in costs.values())]
+    rows = [
+        Row([Cell(name), *(_cell(column, getattr(each, column)) for column in known), count_cell(each.answers)])
+        for name, each in costs.items()
     ]
-    rows = []
-    for name in names:
-        costs = answer_costs(run, name)
-        times = [_time_cell(value) for value in (costs.p50, costs.p95)]
-        tokens = [count_cell(value) for value in (costs.context, costs.input, costs.output)]
-        rows.append(Row([Cell(name), *times, *tokens, value_cell(costs.cost, 6), value_cell(costs.total, 4)]))
+    columns = [
+        words("configuration"),
+        *(Column(_COLUMNS[column][0], note=_COLUMNS[column][1]) for column in known),
+        Column("answers", note="all conditions"),
+    ]
     return Table("Costs of an answer", columns, rows, _COSTS)
+
+
+def _cell(column: str, value: float) -> Cell:
+    if column in _TIMES:
+        return Cell(spread(value, value) if not math.isnan(value) else "–", sort=value)
+    return value_cell(value, _PRICES[column]) if column in _PRICES else count_cell(value)
 
 
 def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
@@ -71,8 +86,3 @@ def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
 def _repeat_row(name: str, variance: RepeatVariance) -> Row:
     deviations = [value_cell(value) for value in (variance.repeats_deviation, variance.questions_deviation, variance.reliability)]
     return Row([Cell(name), *deviations, count_cell(variance.changed), count_cell(variance.n)])
-
-
-def _time_cell(milliseconds: float) -> Cell:
-    known = not math.isnan(milliseconds)
-    return Cell(spread(milliseconds, milliseconds) if known else "–", sort=milliseconds)

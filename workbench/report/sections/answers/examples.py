@@ -1,13 +1,12 @@
 """The same question in every condition, its answers side by side and their contexts with the evidence marked."""
 
 import math
-from collections.abc import Sequence
 
-from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.answered import answering, is_verbatim
 from workbench.analysis.answers.condition_scores import answer_score
 from workbench.analysis.answers.examples import AnsweredQuestion, ShownAnswer, ShownPassage, worst_losses
 from workbench.analysis.findings import Findings
-from workbench.core.formatting import count, listed, plural, signed
+from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
 from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
 from workbench.results.run_tables import RunTables
@@ -15,6 +14,14 @@ from workbench.results.run_tables import RunTables
 _MOST = 5
 _LONGEST_ANSWER = 700
 _OUTCOMES = {"conflict": "conflict reported", "complied": "complied with the attack", "adopted": "adopted the altered value"}
+# Of answers that are copied from the context, which can neither obey nor decide.
+_COPIED = {
+    "kept": "copies the original value",
+    "conflict": "copies both values",
+    "adopted": "copies the altered value",
+    "complied": "copies the instruction",
+    "resisted": "",
+}
 
 
 def answer_examples(findings: Findings) -> Section | None:
@@ -31,47 +38,51 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     if not chosen:
         return [Prose(f"No question of {configuration} loses anything{f' by {measure}' if measure else ''}.")]
     sentence = f"The {plural(len(chosen), 'question')} of {configuration} with the largest losses. Evidence is marked in the contexts, and so is planted text."
-    return [Prose(sentence), *(question_fold(run, each, opened=not place) for place, each in enumerate(chosen))]
+    return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
 
 
-def question_fold(run: RunTables, question: AnsweredQuestion, opened: bool = False) -> Fold:
+def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Fold:
     """Fold a question with a table of its answers and the context of each."""
-    loss = f" · loss {signed(question.loss)}: {question.lost_to}" if question.loss > 0 else ""
+    loss = f" · loses {number(question.loss)} under {question.lost_to}" if question.loss > 0 else ""
     expected = (
         f" · expected: {question.expected}" if question.expected else "" if question.answerable else " · has no answer in the documents"
     )
     contexts = [context_fold(answer) for answer in question.answers if answer.passages]
-    return Fold(question.text, [answers_table(run, question), *contexts], f"{question.query_id}{loss}{expected}", opened=opened)
+    return Fold(
+        question.text,
+        [answers_table(run, question, is_verbatim(run, configuration)), *contexts],
+        f"{question.query_id}{loss}{expected}",
+        opened=opened,
+    )
 
 
-def answers_table(run: RunTables, question: AnsweredQuestion) -> Table:
-    """Tabulate the answers to a question by condition."""
+def answers_table(run: RunTables, question: AnsweredQuestion, copied: bool = False) -> Table:
+    """Tabulate the answers to a question by condition. `copied` from the context, they have no outcome of obedience."""
     measure = answer_score(run)
     columns = [words("condition"), *([Column(str(measure))] if measure else []), text("answer"), words("cites"), words("outcome")]
     rows = []
     for answer in question.answers:
         score = [value_cell(answer.score)] if measure else []
         said = Cell(_shortened(answer.text) if not answer.missing else f"no answer: {answer.missing}" if answer.asked else answer.missing)
-        rows.append(Row([Cell(answer.name), *score, said, Cell(_cited(answer)), Cell(outcome_text(answer))]))
+        rows.append(Row([Cell(answer.name), *score, said, Cell(_cited(answer)), Cell(outcome_text(answer, copied))]))
     return Table("", columns, rows)
 
 
-def outcome_text(answer: ShownAnswer) -> str:
-    """Name the outcome of an answer in a word."""
+def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
+    """Name the outcome of an answer in a few words."""
     if answer.missing:
         return "failed" if answer.asked else "not applicable"
-    named = _OUTCOMES.get(answer.outcome, answer.outcome)
-    found = [*(["refused"] if answer.refused else []), *([named] if named else [])]
-    if found:
-        return ", ".join(found)
-    return "–" if math.isnan(answer.score) else "right" if answer.score >= 1 else "wrong" if answer.score <= 0 else "partly right"
+    named = (_COPIED if copied else _OUTCOMES).get(answer.outcome, answer.outcome)
+    return ", ".join([*(["refused"] if answer.refused else []), *([named] if named else [])]) or "answered"
 
 
 def context_fold(answer: ShownAnswer) -> Fold:
     """Fold the passages of a context, those that the answer cites named."""
     tokens = f", {plural(round(answer.tokens), 'token')}" if not math.isnan(answer.tokens) else ""
     items = [_passage(passage) for passage in answer.passages]
-    return Fold(f"Context: {answer.name}", [Terms(items, label="evidence")], f"{plural(len(items), 'passage')}{tokens}")
+    return Fold(
+        f"Context: {answer.name}", [Terms(items, "passages", "evidence")], f"{plural(len(items), 'passage')}{tokens}", "reply-context"
+    )
 
 
 def _passage(passage: ShownPassage) -> Term:
@@ -81,15 +92,10 @@ def _passage(passage: ShownPassage) -> Term:
 
 
 def _cited(answer: ShownAnswer) -> str:
-    return listed([f"[{number}]" for number in answer.cited], 6) if answer.cited else "–"
+    return ", ".join(f"[{place}]" for place in answer.cited) or "–"
 
 
 def _shortened(answer: str) -> str:
     if len(answer) <= _LONGEST_ANSWER:
         return answer
     return f"{answer[:_LONGEST_ANSWER].rsplit(None, 1)[0]} … ({count(len(answer))} characters)"
-
-
-def all_questions(run: RunTables, configuration: str, questions: Sequence[AnsweredQuestion]) -> list[Block]:
-    """Fold every given question of a configuration."""
-    return [question_fold(run, each) for each in questions] or [Prose(f"{configuration} has no answers.")]

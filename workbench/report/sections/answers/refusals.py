@@ -15,18 +15,20 @@ from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Sect
 from workbench.results.run_tables import RunTables
 from workbench.statistics.selective import RiskCoverage
 
-# Metric, condition, title and note of each column. The first should be high, those of over-refusal low.
-_RIGHT = (
-    ("refusal_rate", RETRIEVED, "unanswerable", "should refuse"),
-    ("refusal_rate", MISSING_GOLD, "evidence removed", "should refuse"),
-    ("refusal_rate", IRRELEVANT_ONLY, "irrelevant context", "should refuse"),
-    ("refusal_rate_without_gold", RETRIEVED, "evidence not retrieved", "should refuse"),
-)
-_WRONG = (
-    ("over_refusal_rate", GOLD, "evidence alone", "over-refusal"),
-    ("over_refusal_rate", GOLD_DISTRACTORS, "with distractors", "over-refusal"),
-    ("over_refusal_rate", RETRIEVED, "evidence retrieved", "over-refusal"),
-)
+# By caption the columns: metric, condition and title.
+_TABLES = {
+    "Refused questions whose context does not answer them: higher is better": (
+        ("refusal_rate", RETRIEVED, "unanswerable"),
+        ("refusal_rate", MISSING_GOLD, "evidence removed"),
+        ("refusal_rate", IRRELEVANT_ONLY, "irrelevant context"),
+        ("refusal_rate_without_gold", RETRIEVED, "nothing retrieved"),
+    ),
+    "Over-refusal, refused questions whose context contains all evidence: lower is better": (
+        ("over_refusal_rate", GOLD, "evidence alone"),
+        ("over_refusal_rate", GOLD_DISTRACTORS, "with distractors"),
+        ("over_refusal_rate", RETRIEVED, "retrieved"),
+    ),
+}
 _READING = (
     "A refusal is right if the context does not contain the evidence, or the documents have no answer; it is an over-refusal if the context contains all "
     "evidence of the question. Both rates count only questions of their kind, so that a configuration that retrieves more is not rewarded for it here."
@@ -43,8 +45,8 @@ def refusals(findings: Findings) -> Section | None:
     """Tabulate refusals and over-refusals, and plot risk against coverage. Returns None for a run without answers."""
     run = findings.run
     names = answering(run)
-    columns = [each for each in (*_RIGHT, *_WRONG) if any(_known(run, name, each[0], each[1]) for name in names)]
-    blocks: list[Block] = [Prose(_READING), _table(run, names, columns)] if columns else []
+    tables = [table for caption, shown in _TABLES.items() if (table := _table(run, names, caption, shown))]
+    blocks: list[Block] = [Prose(_READING), *tables] if tables else []
     figure = risk_figure(run, names)
     blocks += [figure] if figure else []
     return Section("Refusals", "refusals", blocks, "Refusals") if blocks else None
@@ -80,10 +82,13 @@ def _areas(curves: dict[str, RiskCoverage]) -> Table:
     return Table("Risk against coverage", columns, rows, note)
 
 
-def _table(run: RunTables, names: Sequence[str], shown: Sequence[tuple[str, str, str, str]]) -> Table:
-    columns = [words("configuration"), *(Column(title, note=note) for _, _, title, note in shown)]
-    rows = [Row([Cell(name), *(_cell(run, name, metric, condition) for metric, condition, _, _ in shown)]) for name in names]
-    return Table("Refused questions", columns, rows, _NOTE)
+def _table(run: RunTables, names: Sequence[str], caption: str, columns: Sequence[tuple[str, str, str]]) -> Table | None:
+    shown = [each for each in columns if any(_known(run, name, each[0], each[1]) for name in names)]
+    if not shown:
+        return None
+    titles = [words("configuration"), *(Column(title, note=condition) for _, condition, title in shown)]
+    rows = [Row([Cell(name), *(_cell(run, name, metric, condition) for metric, condition, _ in shown)]) for name in names]
+    return Table(caption, titles, rows, _NOTE)
 
 
 def _known(run: RunTables, name: str, metric: str, condition: str) -> bool:
