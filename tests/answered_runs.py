@@ -48,6 +48,7 @@ class Planted:
     failed: float = 0.0
     confident: bool = False
     unanswerable: int = 4
+    seed: int = 0
 
 
 def answered(run: RunTables, planted: Planted = Planted()) -> RunTables:
@@ -105,7 +106,9 @@ class _Maker:
         self.evidence = spans.reindex(self.questions["query_id"]).to_dict("records")
 
     def rows(self, variant: Variant) -> pd.DataFrame:
-        rng = np.random.default_rng([self.seed, CONDITIONS.index(variant.condition), len(variant.perturbation), variant.repeat])
+        rng = np.random.default_rng(
+            [self.planted.seed, self.seed, CONDITIONS.index(variant.condition), len(variant.perturbation), variant.repeat]
+        )
         return pd.DataFrame([self._row(variant, place, rng) for place in range(len(self.questions))])
 
     def _row(self, variant: Variant, place: int, rng: np.random.Generator) -> dict[str, Any]:

@@ -37,7 +37,8 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     chosen, measure = worst_losses(run, configuration, most), answer_score(run)
     if not chosen:
         return [Prose(f"No question of {configuration} loses anything{f' by {measure}' if measure else ''}.")]
-    sentence = f"The {plural(len(chosen), 'question')} of {configuration} with the largest losses. Evidence is marked in the contexts, and so is planted text."
+    which = "question" if len(chosen) == 1 else f"{count(len(chosen))} questions"
+    sentence = f"The {which} of {configuration} with the largest loss. Evidence is marked in the contexts, and so is planted text."
     return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
 
 
@@ -65,7 +66,7 @@ def answers_table(run: RunTables, question: AnsweredQuestion, copied: bool = Fal
         score = [value_cell(answer.score)] if measure else []
         said = Cell(_shortened(answer.text) if not answer.missing else f"no answer: {answer.missing}" if answer.asked else answer.missing)
         rows.append(Row([Cell(answer.name), *score, said, Cell(_cited(answer)), Cell(outcome_text(answer, copied))]))
-    return Table("", columns, rows)
+    return Table("Answers by condition", columns, rows)
 
 
 def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
