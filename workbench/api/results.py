@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.decomposition_table import decomposition_table
 from workbench.analysis.findings import Findings, findings
 from workbench.analysis.parts_table import parts_table
 from workbench.analysis.questions.miss_causes import cause_meanings
@@ -13,6 +15,7 @@ from workbench.api.plots import Plots
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
+from workbench.report.answers_view import AnswersView
 from workbench.report.comparison import ComparisonView
 from workbench.report.configuration import ConfigurationView
 from workbench.report.render.html import write_report
@@ -80,6 +83,11 @@ class Results:
     def questions(self) -> pd.DataFrame:
         """The questions with their answers and metadata."""
         return self.tables.questions.copy()
+
+    @property
+    def answers(self) -> pd.DataFrame:
+        """Every answer in every condition, with its context. Empty if the run answers no questions."""
+        return self.tables.answers.copy()
 
     @property
     def failures(self) -> dict[str, str]:
@@ -176,6 +184,24 @@ class Results:
         """
         return parts_table(self.tables)
 
+    def decomposition(self, metric: str = "") -> pd.DataFrame:
+        """Separate what answers lose through retrieval, distractors and each attack, by a metric of answers.
+
+        Returns
+        -------
+        A DataFrame with a row for each configuration and `part`: the score with `perfect context`, the losses against it on the same questions
+        (`retrieval`, `distractors`, `counterfactual/before`, `injection/override` …), what is `remaining` lost with perfect context, and
+        the `closed book` score. `value` has its own 95 % interval `low` to `high`; losses also have bounds that hold for all losses of the configuration
+        (`low_adjusted`, `high_adjusted`), `p`, `p_adjusted`, the `detectable` loss and a `reading`: `loss`, `gain`, `no loss shown` or
+        `too few data for a claim`. The default metric is the run's first of an answer's content. Empty without answers to perfect contexts.
+
+        Examples
+        --------
+        >>> results.decomposition().columns[:4].tolist()
+        ['configuration', 'metric', 'part', 'value']
+        """
+        return decomposition_table(self.tables, metric)
+
     def causes(self, configuration: str) -> pd.DataFrame:
         """List what a configuration misses and why.
 
@@ -251,6 +277,29 @@ class Results:
         'Shown'
         """
         return ConfigurationView(self.tables, self._known(name))
+
+    def answer_view(self, configuration: str = "") -> AnswersView:
+        """Show the answers of the run, and those of one configuration beside their contexts, as the answers notebook does.
+
+        The default is the first configuration of the ranking that answers.
+
+        Raises
+        ------
+        InputError: the run has no answers, or no such configuration.
+
+        Examples
+        --------
+        >>> results.answer_view()
+        Traceback (most recent call last):
+        workbench.errors.InputError: the run sizes has no answers; add answering to the pipeline of the experiment and sweep again
+        """
+        names = answering(self.tables)
+        if not names:
+            raise InputError(f"the run {self.name} has no answers", "add answering to the pipeline of the experiment and sweep again")
+        name = self._known(configuration) if configuration else names[0]
+        if name not in names:
+            raise InputError(f"{name} has no answers", f"choose one of {', '.join(names)}")
+        return AnswersView(self.tables, name)
 
     def _repr_html_(self) -> str:
         return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()

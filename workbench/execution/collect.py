@@ -16,6 +16,7 @@ from workbench.datasets.repeats import repeats
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.execution import tables
+from workbench.execution.answering.answers_table import context_slices
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
@@ -49,9 +50,7 @@ def collect(outcome: Outcome) -> RunTables:
         "questions": lambda _: tables.questions_table(dataset, context.labels),
         "judgements": lambda _: tables.judgements_table(dataset),
         "evidence": lambda _: tables.evidence_table(dataset),
-        "passages": lambda _: tables.passages_table(
-            dataset, context.labels, [result.entry("explanations").table("context") for result in outcome.results]
-        ),
+        "passages": lambda _: tables.passages_table(dataset, context.labels, _shown(outcome)),
     }
     sources |= {name: partial(_joined, outcome, name) for name in tables.CONFIGURATION_TABLES if _has(outcome, name)}
     if screening is not None:
@@ -60,6 +59,12 @@ def collect(outcome: Outcome) -> RunTables:
         )
     # Convert to the form that is read back: JSON has no tuples.
     return RunTables(json.loads(json.dumps(manifest(outcome), allow_nan=False)), sources)
+
+
+def _shown(outcome: Outcome) -> list[pd.DataFrame]:
+    """Return the slices of documents that the report shows, each table with the columns `doc`, `start` and `end`."""
+    hits = [result.entry("explanations").table("context") for result in outcome.results]
+    return [*hits, *(context_slices(outcome.context, result) for result in outcome.results)]
 
 
 def _has(outcome: Outcome, table: str) -> bool:

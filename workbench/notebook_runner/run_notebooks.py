@@ -1,4 +1,4 @@
-"""Execute a run's notebooks, one per configuration and then their comparison, two at a time if cores and memory allow."""
+"""Execute a run's notebooks, one per configuration, then their comparison and their answers, two at a time if cores and memory allow."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +53,10 @@ def notebook_jobs(run: RunTables) -> list[NotebookJob]:
     # Relative to the notebook, so that a copied run shows its own results.
     parameters, source = {"results": ".."}, notebook_path("configuration")
     jobs = [NotebookJob(source, name, parameters | {"configuration": name}, [run.digest(name)]) for name in run.names]
-    return [*jobs, NotebookJob(notebook_path("comparison"), "comparison", parameters, [run.digest()])]
+    jobs.append(NotebookJob(notebook_path("comparison"), "comparison", parameters, [run.digest()]))
+    if len(run.answers):
+        jobs.append(NotebookJob(notebook_path("answers"), "answers", parameters, [run.digest()]))
+    return jobs
 
 
 def at_once() -> int:

@@ -1,4 +1,4 @@
-"""The passages of a run, with delivered and missed evidence marked."""
+"""The passages of a run, with delivered and missed evidence and planted text marked."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Literal
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
-Role = Literal["plain", "delivered", "missed"]
+Role = Literal["plain", "delivered", "missed", "planted"]
 Stretch = tuple[int, int, Role]
 
 # Characters of plain text to keep beside a mark, and in a text without marks.

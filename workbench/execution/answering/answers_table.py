@@ -27,6 +27,13 @@ def answers_table(context: RunContext, result: Result) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else empty(SCHEMAS["answers"])
 
 
+def context_slices(context: RunContext, result: Result) -> pd.DataFrame:
+    """Return the slices `doc, start, end` of all passages of all conditions, whose text a report shows. Empty without answers."""
+    passages = [contexts.table("passages")[["doc_id", "start", "end"]] for _, contexts, _ in _entries(context, result)]
+    slices = pd.concat(passages, ignore_index=True).drop_duplicates() if passages else pd.DataFrame(columns=["doc_id", "start", "end"])
+    return slices.assign(doc=pd.Index(context.doc_ids).get_indexer(pd.Index(slices["doc_id"])))
+
+
 def _entries(context: RunContext, result: Result) -> Iterator[tuple[Variant, Entry, Entry]]:
     """Yield the contexts and the answers of each variant."""
     if result.configuration.answering is None:

@@ -16,6 +16,11 @@ from workbench.core.files import write_text
 from workbench.report.model import Report
 from workbench.report.render.svg import inline_svg
 from workbench.report.sections.answerable import answerable
+from workbench.report.sections.answers.attacks import attacks
+from workbench.report.sections.answers.conditions import conditions
+from workbench.report.sections.answers.costs import answer_costs_section
+from workbench.report.sections.answers.examples import answer_examples
+from workbench.report.sections.answers.refusals import refusals
 from workbench.report.sections.cards import cards
 from workbench.report.sections.costs import costs, curves, sizes
 from workbench.report.sections.differences import differences
@@ -44,6 +49,11 @@ _SECTIONS = (
     answerable,
     pairs,
     drill_section,
+    conditions,
+    attacks,
+    refusals,
+    answer_examples,
+    answer_costs_section,
     exploratory,
     cards,
     method,

@@ -59,6 +59,7 @@ _STYLES = {
     ".passage": f"white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.55;border-left:3px solid {LINE};padding:.1em 0 .1em .9em;max-width:52em",
     ".delivered": f"background-color:rgba(74,143,208,.25);border-bottom:2px solid {_BLUE}",
     ".missed": "background-color:transparent;border:1px dashed",
+    ".planted": "background-color:rgba(213,94,0,.2);border-bottom:2px solid #d55e00",
 }
 _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 * place:.2f})" for place in range(9)}
 

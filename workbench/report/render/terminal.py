@@ -4,6 +4,7 @@ from workbench.analysis.findings import findings
 from workbench.core.formatting import aligned
 from workbench.report.model import Table
 from workbench.report.sections.ranking import short_table
+from workbench.report.text.answers import answer_lines
 from workbench.report.text.delivery import delivery_notes
 from workbench.report.text.parts import part_answers
 from workbench.report.text.sentences import screened_sentence
@@ -32,6 +33,7 @@ def summary_lines(run: RunTables) -> list[str]:
         *([answer.margin.sentence] if conclusions.first else []),
         *tested,
         *(each.sentence for each in part_answers(conclusions)),
+        *answer_lines(conclusions),
     ]
 
 

@@ -21,13 +21,17 @@ def exploratory(findings: Findings) -> Section | None:
 def other_metrics(findings: Findings) -> list[Block]:
     """Compare the leader with the other configuration by every metric but the primary one, without tests."""
     first, comparator = findings.first, findings.comparator
-    metrics = [metric for metric in findings.run.measures.values() if str(metric) != str(findings.primary)]
-    if first is None or comparator is None or not metrics:
+    if first is None or comparator is None:
+        return []
+    # Without answers a configuration has no metrics of answers, and some apply in other conditions only.
+    shared = [name for name in findings.run.measures if name in first.means and name in comparator.means]
+    metrics = [name for name in shared if name != str(findings.primary)]
+    if not metrics:
         return []
     columns = [words("metric"), Column(first.name), Column(comparator.name), Column("difference"), Column("95 % interval", sorts=False)]
     caption = "Exploratory: intervals are of each difference by itself, nothing is tested or corrected"
     rows = []
-    for name in map(str, metrics):
+    for name in metrics:
         gap = difference(findings.run, name, first.name, comparator.name)
         values = [value_cell(standing.means[name].value) for standing in (first, comparator)]
         rows.append(Row([Cell(name), *values, *difference_cells(gap), count_cell(gap.n if gap else 0)]))

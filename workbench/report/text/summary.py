@@ -12,6 +12,7 @@ from workbench.attribution.causes import CAUSES
 from workbench.core.formatting import amount, count, listed, number, plural, share
 from workbench.report.model import Answer, Answered, Lead
 from workbench.report.text import verdict
+from workbench.report.text.answers import does_it_hold
 from workbench.report.text.delivery import delivery_notes
 from workbench.report.text.parts import part_answers
 from workbench.report.text.sentences import about_dataset, defined, time_text
@@ -62,8 +63,9 @@ def opening(findings: Findings) -> list[str]:
 
 
 def answered(findings: Findings) -> Answered:
-    """Answer the other questions, and for each part that is added whether it is worth it."""
-    return Answered([*list(answers(findings))[1:-1], *part_answers(findings)])
+    """Answer the other questions, for each part that is added whether it is worth it, and whether answers hold."""
+    held = does_it_hold(findings)
+    return Answered([*list(answers(findings))[1:-1], *part_answers(findings), *([held] if held else [])])
 
 
 def cost(findings: Findings) -> tuple[str, str]:

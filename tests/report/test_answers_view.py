@@ -1,0 +1,105 @@
+import html
+import re
+
+import pytest
+
+from tests.answered_runs import Planted, answered
+from workbench.analysis.answers.answered import answering
+from workbench.api.results import Results
+from workbench.errors import InputError
+from workbench.notebook_runner.notebooks import notebook_path, run_notebook
+from workbench.notebook_runner.run_notebooks import notebook_jobs
+from workbench.report.records import MIME
+from workbench.storage.result_store import Store
+
+PARTS = ("perfect context", "distractors", "retrieval", "counterfactual/before", "remaining", "closed book")
+
+
+def words(shown):
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", shown.html).split()))
+
+
+@pytest.fixture(scope="module")
+def results(answered_run, tmp_path_factory):
+    return Results(answered_run, tmp_path_factory.mktemp("answered"))
+
+
+@pytest.fixture(scope="module")
+def view(results):
+    return results.answer_view()
+
+
+def test_the_answers_are_a_table_that_a_caller_may_change(results):
+    table = results.answers
+    assert len(table) == 2 * 14 * 2 * 120
+    table["answer"] = ""
+    assert results.answers["answer"].any()
+
+
+def test_the_decomposition_has_a_row_for_each_part_of_each_configuration(results):
+    table = results.decomposition().set_index(["configuration", "part"])
+    for name in answering(results.tables):
+        assert set(PARTS) <= set(table.loc[name].index)
+        gold, remaining = table.loc[(name, "perfect context"), "value"], table.loc[(name, "remaining"), "value"]
+        assert gold + remaining == pytest.approx(1)
+        assert table.loc[(name, "retrieval"), "reading"] == "loss"
+        row = table.loc[(name, "retrieval")]
+        assert row["low_adjusted"] <= row["low"] < row["value"] < row["high"] <= row["high_adjusted"]
+
+
+def test_the_decomposition_without_answers_is_empty_and_the_view_says_what_to_add(unanswered, tmp_path):
+    results = Results(unanswered, tmp_path)
+    assert results.decomposition().empty
+    with pytest.raises(InputError, match="add answering to the pipeline"):
+        results.answer_view()
+
+
+def test_the_default_is_the_first_of_the_ranking_and_another_can_be_named(results, view):
+    first, second = answering(results.tables)
+    assert view.name == first
+    assert results.answer_view(second).name == second
+    with pytest.raises(InputError, match="did you mean"):
+        results.answer_view(f"{first}1")
+
+
+def test_every_part_of_the_view_shows_something(view):
+    for part in (view.overview, view.conditions, view.attacks, view.refusals, view.examples, view.costs):
+        assert len(words(part())) > 100
+    assert "injection/override" in view.decomposition().alt
+
+
+def test_every_answer_is_beside_its_context(view):
+    shown = view.every_answer(most=3)
+    assert "The first 3 of 120 questions." in words(shown)
+    assert shown.html.count("Context: retrieved") == 3
+    assert "Context: gold" not in shown.html
+    assert view.every_answer(["gold"], most=2).html.count("Context: gold") == 2
+
+
+def test_a_single_question_is_shown_in_every_condition(view):
+    text = words(view.question("q1-1"))
+    assert all(name in text for name in ("missing_gold", "counterfactual/after", "injection/exfiltration"))
+    with pytest.raises(InputError, match="no question 'q1'"):
+        view.question("q1")
+
+
+def test_without_perfect_context_or_attacks_the_view_says_so(unanswered, tmp_path):
+    view = Results(answered(unanswered, Planted(conditions=["retrieved"])), tmp_path).answer_view()
+    assert "losses cannot be separated" in words(view.decomposition())
+    assert "no attacks" in words(view.attacks())
+    assert "has answer_recall" in words(view.overview())
+
+
+def test_only_a_run_with_answers_has_an_answers_notebook(answered_run, unanswered):
+    assert [job.name for job in notebook_jobs(answered_run)][-2:] == ["comparison", "answers"]
+    assert [job.name for job in notebook_jobs(unanswered)][-1] == "comparison"
+
+
+def test_the_notebook_runs_on_a_written_run_and_ends_with_its_record(answered_run, tmp_path):
+    answered_run.write(tmp_path)
+    target = tmp_path / "notebooks" / "answers.ipynb"
+    assert run_notebook(Store(tmp_path / "store"), notebook_path("answers"), {"results": str(tmp_path)}, "made", target)
+    text = target.read_text("utf-8")
+    assert MIME in text
+    assert "answers under 8 conditions" in text
+    assert "Traceback" not in text

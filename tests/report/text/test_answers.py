@@ -1,0 +1,79 @@
+"""The sentences about answers: what they claim, and how often that is wrong."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.answered_runs import Planted, answered
+from workbench.analysis.answers.decomposition_table import decomposition_of
+from workbench.analysis.findings import findings
+from workbench.execution.collect import collect
+from workbench.report.render.markdown import summary_markdown
+from workbench.report.render.terminal import summary_lines
+from workbench.report.text.answers import QUESTION, does_it_hold, loss_sentences
+from workbench.report.text.summary import answered as first_screen
+
+LOSING = {"gold": 0.9, "gold_distractors": 0.9, "retrieved": 0.4}
+
+
+def held(run):
+    return does_it_hold(findings(run))
+
+
+def test_a_run_without_answers_has_no_such_question(unanswered):
+    assert held(unanswered) is None
+    assert QUESTION not in [answer.question for answer in first_screen(findings(unanswered)).items]
+    assert not any("with what it retrieves" in line for line in summary_lines(unanswered))
+
+
+def test_the_first_screen_the_terminal_and_the_summary_have_the_same_sentence(answered_run):
+    answer = first_screen(findings(answered_run)).items[-1]
+    assert answer.question == QUESTION
+    assert answer.sentence in summary_lines(answered_run)
+    assert re.sub(r"\W", "", answer.sentence) in re.sub(r"\W", "", summary_markdown(answered_run))
+
+
+def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
+    run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
+    sentence = held(run).sentence
+    assert re.search(r"It loses 0\.\d+ \[0\.\d+, 0\.\d+\] through retrieval\.", sentence)
+    assert re.search(r"No loss to distractors is shown \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]\)\.", sentence)
+
+
+def test_the_largest_loss_under_attack_is_named(answered_run):
+    assert re.search(
+        r"8 of 8 attacks cost answers; the largest loss is 0\.\d+ \[.*\] by counterfactual/(before|after)\.", held(answered_run).sentence
+    )
+
+
+def test_missing_answers_are_counted_with_their_reason(answered_run):
+    (line,) = [line for line in summary_lines(answered_run) if "missing and not scored" in line]
+    assert re.fullmatch(r"\d+ answers are missing and not scored: the server timed out \(60 s\) \(\d+\)\.", line)
+
+
+def test_without_perfect_context_no_loss_is_claimed(unanswered):
+    run = answered(unanswered, Planted(conditions=["retrieved"]))
+    assert held(run).sentence.endswith("without the condition gold its losses cannot be separated.")
+
+
+def test_too_few_questions_allow_no_claim(made):
+    run = answered(collect(made.ran(2, documents=2)), Planted(conditions=list(LOSING), right=LOSING))
+    assert "too few for a claim about losses" in held(run).sentence
+
+
+def test_if_every_call_failed_no_score_is_given(unanswered):
+    run = answered(unanswered, Planted(conditions=["gold", "retrieved"], failed=1.0))
+    assert held(run).sentence.startswith("No answer of ")
+    assert "240 answers are missing" in held(run).detail
+
+
+@pytest.mark.soak
+def test_a_loss_that_does_not_exist_is_claimed_in_at_most_5_per_cent_of_runs(unanswered):
+    same, claimed, worlds = {"gold": 0.7, "gold_distractors": 0.7, "retrieved": 0.7}, 0, 200
+    for world in range(worlds):
+        run = answered(unanswered, Planted(conditions=list(same), right=same, unanswerable=0, seed=world))
+        name = findings(run).standings.ranked[0].name
+        claimed += any(sentence.startswith("It loses") for sentence in loss_sentences(decomposition_of(run, name)))
+    # Three standard errors above 5 %.
+    assert claimed / worlds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / worlds)

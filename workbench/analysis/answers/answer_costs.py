@@ -1,0 +1,50 @@
+"""The time, tokens and money of the answers of a configuration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from workbench.analysis.answers.answered import answers_of
+from workbench.analysis.frontier import timings_of
+from workbench.results.run_tables import RETRIEVED, RunTables
+
+
+@dataclass(frozen=True)
+class AnswerCosts:
+    """The costs of an answer in the condition `retrieved`, each NaN if unknown.
+
+    `p50` and `p95` are milliseconds, `context`, `input` and `output` mean tokens of the passages, of the prompt and of the answer, `cost` the mean
+    price of an answer. `total` is the price of all answers of all conditions if each is paid once, `answers` their number.
+    """
+
+    p50: float
+    p95: float
+    context: float
+    input: float
+    output: float
+    cost: float
+    total: float
+    answers: int
+
+
+def answer_costs(run: RunTables, configuration: str) -> AnswerCosts:
+    """Return the costs of a configuration's answers."""
+    rows, timings = answers_of(run, configuration), timings_of(run, configuration)
+    given = rows[(rows["reason"] == "") & (rows["error"] == "")]
+    retrieved = given[given["condition"] == RETRIEVED]
+    return AnswerCosts(
+        p50=timings.get("latency_answer_p50", np.nan),
+        p95=timings.get("latency_answer_p95", np.nan),
+        context=_mean(retrieved["context_tokens"]),
+        input=_mean(retrieved["input_tokens"]),
+        output=_mean(retrieved["output_tokens"]),
+        cost=_mean(retrieved["cost"]),
+        total=float(given["cost"].sum()) if given["cost"].notna().any() else np.nan,
+        answers=len(given),
+    )
+
+
+def _mean(values: "pd.Series[float]") -> float:
+    known = values.dropna()
+    return float(known.mean()) if len(known) else np.nan

@@ -1,0 +1,77 @@
+"""The score of a configuration's answers in each condition, with refusals and the questions that are not scored."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pandas as pd
+
+from workbench.analysis.answers.answered import answers_of, question_share
+from workbench.analysis.standings import Mean, mean_of
+from workbench.context.conditions import CONDITIONS
+from workbench.results.run_tables import Measure, RunTables
+from workbench.statistics.intervals import Interval
+
+# Metrics of the answer's content, which a condition can lower. The first of a run is its answer score.
+_OF_CONTENT = ("labelled_correctness", "answer_recall", "token_f1", "exact_match", "answer_similarity")
+
+
+@dataclass(frozen=True)
+class ConditionScore:
+    """A configuration's answers in a condition.
+
+    `mean` is the answer score, None if it never applies. `refused` is the share of the given answers that are refusals, None without answers.
+    `asked` questions have a context, `inapplicable` (reason: questions) have none, and `failed` (reason: answers) were asked without an answer.
+    """
+
+    configuration: str
+    condition: str
+    mean: Mean | None
+    refused: Interval | None
+    asked: int
+    inapplicable: Mapping[str, int]
+    failed: Mapping[str, int]
+
+
+def answer_score(run: RunTables) -> Measure | None:
+    """Return the metric that the report compares answers by: the first metric of the answer's content in the run's order."""
+    return next((measure for measure in run.measures.values() if measure.family == "answers" and measure.name in _OF_CONTENT), None)
+
+
+@lru_cache(maxsize=64)
+def condition_scores(run: RunTables, configuration: str) -> tuple[ConditionScore, ...]:
+    """Return a row for each condition of a configuration's answers, in the order of `CONDITIONS`."""
+    answers = answers_of(run, configuration)
+    by_condition = dict(list(answers.groupby("condition", sort=False)))
+    present = [condition for condition in CONDITIONS if condition in by_condition]
+    return tuple(_score(run, configuration, condition, by_condition[condition]) for condition in present)
+
+
+def condition_mean(run: RunTables, configuration: str, metric: str, condition: str) -> Mean | None:
+    """Return the mean of an answer metric over all questions in a condition, None if it never applies there."""
+    return _means(run).get((configuration, condition, metric))
+
+
+def _score(run: RunTables, configuration: str, condition: str, rows: pd.DataFrame) -> ConditionScore:
+    measure = answer_score(run)
+    asked = rows[rows["reason"] == ""]
+    given = asked[asked["error"] == ""]
+    apart = rows[rows["reason"] != ""].drop_duplicates("query_id")
+    return ConditionScore(
+        configuration,
+        condition,
+        condition_mean(run, configuration, str(measure), condition) if measure else None,
+        question_share(run, given, given["refused"]),
+        asked["query_id"].nunique(),
+        dict(Counter(apart["reason"].tolist()).most_common()),
+        dict(Counter(asked.loc[asked["error"] != "", "error"].tolist()).most_common()),
+    )
+
+
+@lru_cache(maxsize=4)
+def _means(run: RunTables) -> Mapping[tuple[str, str, str], Mean]:
+    answers = [name for name, measure in run.measures.items() if measure.family == "answers"]
+    table = run.metrics
+    rows = table[(table["slice"] == "all") & table["metric"].isin(answers)]
+    return {(str(row["configuration"]), str(row["condition"]), str(row["metric"])): mean_of(row) for _, row in rows.iterrows()}

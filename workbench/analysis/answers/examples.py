@@ -1,0 +1,184 @@
+"""The same question in every condition: its contexts with the evidence and planted text marked, and its answers."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from workbench.analysis.answers.answered import answers_of
+from workbench.analysis.answers.condition_scores import answer_score
+from workbench.analysis.answers.values import condition_values, perturbations, repeated_values
+from workbench.analysis.questions.passages import Piece, Stretch, marked, passage_of
+from workbench.context.conditions import CLEAN_TWINS, CONDITIONS, GOLD, GOLD_DISTRACTORS, PERTURBATIONS, RETRIEVED
+from workbench.core.formatting import meant
+from workbench.errors import InputError
+from workbench.metrics.coverage import Floats
+from workbench.results.run_tables import RunTables
+
+_LOSING = (RETRIEVED, GOLD_DISTRACTORS, *CLEAN_TWINS)
+_WORDS = re.compile(r"\s*\S+|\s+$")
+
+
+@dataclass(frozen=True)
+class ShownPassage:
+    """A passage of a context by its `number` from 1. `cited`: whether the answer cites it. `planted` is what was planted in it, else empty."""
+
+    number: int
+    doc_id: str
+    start: int
+    end: int
+    cited: bool
+    planted: str
+    pieces: Sequence[Piece]
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """The first answer in a condition with its context. `score` is NaN without one.
+
+    `missing` is why there is no answer: the call failed (`asked`), or the question has no such context. `cited` are numbers of passages from 1.
+    """
+
+    condition: str
+    perturbation: str
+    score: float
+    text: str
+    refused: bool
+    outcome: str
+    missing: str
+    asked: bool
+    cited: Sequence[int]
+    tokens: float
+    passages: Sequence[ShownPassage]
+
+    @property
+    def name(self) -> str:
+        """Return the condition with its perturbation."""
+        return "/".join(filter(None, [self.condition, self.perturbation]))
+
+
+@dataclass(frozen=True)
+class AnsweredQuestion:
+    """A question with its expected answer and its answers in the order of the conditions.
+
+    `loss` is its largest loss of the answer score against perfect context, by the condition or attack `lost_to`. NaN and empty if unknown.
+    """
+
+    query_id: str
+    text: str
+    expected: str
+    answerable: bool
+    loss: float
+    lost_to: str
+    answers: Sequence[ShownAnswer]
+
+
+def worst_losses(run: RunTables, configuration: str, most: int) -> list[AnsweredQuestion]:
+    """Return up to `most` questions that lose something, the largest loss first.
+
+    Without a condition to compare with, these are the questions that are not answered perfectly, the lowest score first.
+    """
+    losses, _ = _losses(run, configuration)
+    order = np.argsort(-np.nan_to_num(losses, nan=-np.inf), kind="stable")
+    chosen = [place for place in order.tolist() if losses[place] > 0][:most]
+    return [question_in_conditions(run, configuration, str(run.questions["query_id"].iloc[place])) for place in chosen]
+
+
+def question_in_conditions(run: RunTables, configuration: str, query_id: str, only: Sequence[str] = CONDITIONS) -> AnsweredQuestion:
+    """Return a question in all conditions of a configuration's answers, or in `only` some. Raises InputError for an unknown question."""
+    known = run.questions["query_id"].tolist()
+    if query_id not in known:
+        raise InputError(f"the run {run.name} has no question {query_id!r}{meant(query_id, known)}", "see results.questions")
+    place = known.index(query_id)
+    question = run.questions.iloc[place]
+    losses, causes = _losses(run, configuration)
+    rows = answers_of(run, configuration)
+    chosen = rows[(rows["query_id"] == query_id) & (rows["repeat"] == 0) & rows["condition"].isin(only)]
+    answers = [_answer(run, configuration, place, row) for row in sorted(chosen.to_dict("records"), key=_reading_order)]
+    expected, answerable = str(question["answer"] or ""), bool(question["answerable"])
+    return AnsweredQuestion(query_id, str(question["text"]), expected, answerable, float(losses[place]), causes[place], answers)
+
+
+def _reading_order(row: dict[Any, Any]) -> tuple[int, int]:
+    families = PERTURBATIONS.get(row["condition"], ("",))
+    return CONDITIONS.index(row["condition"]), families.index(row["variant"])
+
+
+@lru_cache(maxsize=64)
+def _losses(run: RunTables, configuration: str) -> tuple[Floats, list[str]]:
+    """The largest loss of each question and its cause. Shape (questions,)."""
+    metric = str(answer_score(run) or "")
+    found = dict(_each_loss(run, configuration, metric)) if metric else {}
+    if not found:
+        return np.full(len(run.questions), np.nan), [""] * len(run.questions)
+    table = np.nan_to_num(np.array(list(found.values())), nan=-np.inf)
+    largest, names = table.argmax(axis=0), list(found)
+    worst = table.max(axis=0)
+    return np.where(np.isinf(worst), np.nan, worst), [names[place] for place in largest.tolist()]
+
+
+def _each_loss(run: RunTables, configuration: str, metric: str) -> Iterator[tuple[str, Floats]]:
+    present = perturbations(run, configuration, metric)
+    if (GOLD, "") not in present:
+        if (RETRIEVED, "") in present:
+            yield RETRIEVED, 1 - condition_values(run, configuration, metric, RETRIEVED)
+        return
+    gold = condition_values(run, configuration, metric, GOLD)
+    for condition, perturbation in present:
+        if condition in _LOSING:
+            name = "/".join(filter(None, [condition, perturbation]))
+            yield name, gold - condition_values(run, configuration, metric, condition, perturbation)
+
+
+def _answer(run: RunTables, configuration: str, place: int, row: dict[Any, Any]) -> ShownAnswer:
+    metric, cited = answer_score(run), [number + 1 for number in json.loads(row["citations"])]
+    scores = repeated_values(run, configuration, str(metric), row["condition"], row["variant"])[:1, place] if metric else np.zeros(0)
+    passages = [_passage(run, row["query_id"], number, each, number in cited) for number, each in enumerate(json.loads(row["passages"]), 1)]
+    return ShownAnswer(
+        row["condition"],
+        row["variant"],
+        float(scores[0]) if len(scores) else np.nan,
+        row["answer"],
+        bool(row["refused"]),
+        row["outcome"],
+        row["error"] or row["reason"],
+        not row["reason"],
+        cited,
+        float(row["context_tokens"]),
+        passages,
+    )
+
+
+def _passage(run: RunTables, query_id: str, number: int, slice_: dict[str, Any], cited: bool) -> ShownPassage:
+    doc_id, start, end = slice_["doc_id"], int(slice_["start"]), int(slice_["end"])
+    planted, original = slice_.get("planted", ""), passage_of(run, doc_id, start, end)
+    if planted:
+        pieces = marked(slice_["text"], 0, len(slice_["text"]), _planted(original[start:end], slice_["text"]))
+    else:
+        spans = _evidence(run).get(query_id, ())
+        evidence: list[Stretch] = [(low, high, "delivered") for document, low, high in spans if document == doc_id]
+        pieces = marked(original, start, end, evidence)
+    return ShownPassage(number, doc_id, start, end, cited, planted, pieces)
+
+
+def _planted(original: str, text: str) -> list[Stretch]:
+    """Return the stretches of a text, in whole words, that the original does not have."""
+    words, before = _WORDS.findall(text), _WORDS.findall(original)
+    ends = np.cumsum([0, *map(len, words)]).tolist()
+    changes = difflib.SequenceMatcher(None, before, words, autojunk=False).get_opcodes()
+    places = [(ends[low], ends[high]) for tag, _, _, low, high in changes if tag in ("replace", "insert")]
+    return [(high - len(text[low:high].lstrip()), high, "planted") for low, high in places]
+
+
+@lru_cache(maxsize=4)
+def _evidence(run: RunTables) -> dict[str, list[tuple[str, int, int]]]:
+    spans: dict[str, list[tuple[str, int, int]]] = {}
+    columns = (run.evidence[name].tolist() for name in ("query_id", "doc_id", "start", "end"))
+    for query_id, doc_id, start, end in zip(*columns, strict=True):
+        spans.setdefault(query_id, []).append((doc_id, start, end))
+    return spans

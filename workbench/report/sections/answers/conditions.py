@@ -1,0 +1,159 @@
+"""The answer score in each condition, and what is lost between them."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.condition_scores import ConditionScore, answer_score, condition_mean, condition_scores
+from workbench.analysis.answers.decomposition import REMAINING, Decomposition, Loss
+from workbench.analysis.answers.decomposition_table import decomposition_of
+from workbench.analysis.findings import Findings
+from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
+from workbench.core.formatting import listed, plural, shortened
+from workbench.report.cells import (
+    NAME_LENGTH,
+    Scale,
+    count_cell,
+    described,
+    digits_for,
+    gap_cell,
+    key_of,
+    mean_cell,
+    text,
+    value_cell,
+    words,
+)
+from workbench.report.figures import plots
+from workbench.report.model import Block, Cell, Column, Figure, Fold, Lines, Prose, Row, Section, Table
+from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold
+from workbench.results.run_tables import Measure, RunTables
+
+_MOST_REASONS = 4
+_NOTE = (
+    "Scores are the means over the scored questions, repeats and perturbations averaged within each question first, with 95 % intervals clustered by source "
+    "document. Conditions score different questions if one does not apply to all; the losses below compare the same questions."
+)
+_LOSSES = (
+    "A loss is perfect context minus the condition on the same questions; the intervals of a configuration's losses hold for all of them at once. "
+    f"What remains is 1 minus the score with perfect context: {REMAINING}. The closed-book share is the score without passages, which is no loss."
+)
+
+
+def conditions(findings: Findings) -> Section | None:
+    """Show the answer score by condition and its losses. Returns None for a run without answers."""
+    run = findings.run
+    names, answer = answering(run), does_it_hold(findings)
+    if not names or answer is None:
+        return None
+    measure = answer_score(run)
+    parts = {name: found for name in names if (found := decomposition_of(run, name))}
+    details = detail_sentences(run, parts[names[0]]) if names[0] in parts else [answer.detail] if answer.detail else []
+    blocks: list[Block] = [Prose(answer.sentence), *([Lines(details)] if details else []), condition_table(run, names[0])]
+    figure = losses_figure(parts[names[0]]) if names[0] in parts else None
+    blocks += [figure] if figure else []
+    blocks += [decomposition_table(run, parts)] if parts else []
+    blocks += _folded(run, names, measure)
+    return Section(QUESTION, "answers", blocks, "Answers")
+
+
+def condition_table(run: RunTables, configuration: str) -> Table:
+    """Tabulate one configuration by condition: its answer score, refusals, questions, and those without a score."""
+    rows, measure = condition_scores(run, configuration), answer_score(run)
+    scale = Scale.over([bound for row in rows if row.mean for bound in (row.mean.low, row.mean.value, row.mean.high)])
+    columns = [words("condition"), *([Column(str(measure), note="95 % interval"), scale.column()] if measure else [])]
+    columns += [Column("refused", note="share of the answers"), Column("scored", note="questions"), text("not scored")]
+    return Table(
+        f"{configuration} by condition",
+        columns,
+        [Row([Cell(row.condition, note=MEANINGS[row.condition]), *_score_cells(row, measure, scale)]) for row in rows],
+        _NOTE,
+    )
+
+
+def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> Table:
+    """Tabulate the answer score with perfect context, the losses, and what remains, of each configuration."""
+    metric = next(iter(parts.values())).metric
+    columns = [words("configuration"), Column("perfect context", note="95 % interval"), Column("retrieved", note="95 % interval")]
+    columns += [Column("retrieval loss", note="simultaneous"), Column("distractor loss", note="simultaneous")]
+    columns += [Column("remains lost", note=REMAINING), Column("closed book", note="95 % interval")]
+    rows = []
+    for name, each in parts.items():
+        retrieved = condition_mean(run, name, metric, RETRIEVED)
+        losses = [loss_cell(each.loss(condition)) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
+        means = [mean_cell(mean) if mean else Cell("–", sort=math.nan) for mean in (retrieved, each.remaining, each.closed_book)]
+        rows.append(Row([Cell(name), mean_cell(each.gold), means[0], *losses, *means[1:]]))
+    return Table(f"Where {metric} is lost", columns, rows, _LOSSES)
+
+
+def losses_figure(parts: Decomposition) -> Figure | None:
+    """Plot the losses of a configuration with simultaneous intervals. Solid points are significant. Returns None if no answer changes."""
+    shown = [loss for loss in parts.losses if not loss.comparison.identical]
+    if not shown:
+        return None
+    rows = [plots.IntervalRow(loss.name, loss.simultaneous, loss.significant) for loss in shown]
+    digits = digits_for(bound for loss in shown for bound in (loss.simultaneous.value, loss.simultaneous.low, loss.simultaneous.high))
+    cells = [Row([Cell(loss.name), loss_cell(loss), count_cell(loss.difference.n)]) for loss in parts.losses]
+    columns = [words("loss through"), Column(f"loss of {parts.metric}", note="simultaneous interval"), Column("questions")]
+    table = Table(f"Losses of {parts.configuration}", columns, cells)
+    same = [loss.name for loss in parts.losses if loss.comparison.identical]
+    caption = (
+        f"The loss of {parts.metric} of {parts.configuration} against perfect context, on the same questions. A solid point is a loss after correction for "
+        f"all {plural(len(parts.losses), 'loss', 'losses')}; a ring is not shown to be one."
+        f"{f' Without any change of the score: {listed(same)}.' if same else ''}"
+    )
+    drawing = plots.differences(rows, f"loss of {parts.metric}", digits)
+    return Figure("answer-losses", described(table), caption, drawing, table)
+
+
+def loss_cell(loss: Loss | None) -> Cell:
+    """A loss with its simultaneous interval, or a dash for None."""
+    if loss is not None and loss.comparison.identical:
+        return value_cell(0.0, note="equal on all")
+    return gap_cell(loss.simultaneous if loss else None)
+
+
+def _score_cells(row: ConditionScore, measure: Measure | None, scale: Scale) -> list[Cell]:
+    cells = []
+    if measure:
+        known = row.mean is not None and row.mean.n > 0
+        cells = [mean_cell(row.mean), scale.cell(row.mean)] if row.mean and known else [Cell("–", sort=math.nan), Cell("")]
+    cells.append(mean_cell(row.refused) if row.refused else Cell("–", sort=math.nan))
+    return [*cells, count_cell(row.mean.n if row.mean else 0), Cell(reasons_text(row))]
+
+
+def reasons_text(row: ConditionScore) -> str:
+    """Count the questions without such a context and the missing answers, by reason."""
+    apart = [f"{reason} ({plural(many, 'question')})" for reason, many in row.inapplicable.items()]
+    failed = [f"{reason} ({plural(many, 'answer')})" for reason, many in row.failed.items()]
+    found = [*failed, *apart]
+    more = f"; {len(found) - _MOST_REASONS} more reasons" if len(found) > _MOST_REASONS else ""
+    return f"{'; '.join(found[:_MOST_REASONS])}{more}" or "–"
+
+
+def _folded(run: RunTables, names: Sequence[str], measure: Measure | None) -> list[Block]:
+    if len(names) < 2:
+        return []
+    shown = [Fold("Every configuration by condition", [_map(run, names, measure)])] if measure else []
+    return [*shown, Fold("Refusals and questions without a score, of every configuration", [_all_rows(run, names)])]
+
+
+def _map(run: RunTables, names: Sequence[str], measure: Measure) -> Table:
+    present = [condition for condition in CONDITIONS if condition in run.manifest["conditions"]]
+    means = {name: [condition_mean(run, name, str(measure), condition) for condition in present] for name in names}
+    values = {name: [mean.value if mean else math.nan for mean in row] for name, row in means.items()}
+    known = [value for row in values.values() for value in row]
+    scale, digits, short = Scale.over(known), digits_for(known), shortened(names, NAME_LENGTH)
+    columns = [words("configuration"), *(Column(condition.replace("_", " "), "shade") for condition in present)]
+    rows = [Row([Cell(short[name]), *scale.shades(values[name], digits)]) for name in names]
+    return Table(f"{measure} of every configuration by condition; stronger colours are higher", columns, rows, key=key_of(short))
+
+
+def _all_rows(run: RunTables, names: Sequence[str]) -> Table:
+    columns = [words("configuration"), words("condition"), Column("refused", note="95 % interval"), Column("asked", note="questions")]
+    columns += [Column("scored", note="questions"), text("not scored")]
+    rows = []
+    for row in (each for name in names for each in condition_scores(run, name)):
+        refused = mean_cell(row.refused) if row.refused else Cell("–", sort=math.nan)
+        counts = [count_cell(row.asked), count_cell(row.mean.n if row.mean else 0)]
+        rows.append(Row([Cell(row.configuration), Cell(row.condition), refused, *counts, Cell(reasons_text(row))]))
+    return Table("Answers of every configuration and condition", columns, rows)

@@ -1,0 +1,88 @@
+"""What an answer costs in time, tokens and money, and how much repeats of a question differ."""
+
+import math
+from collections.abc import Sequence
+
+from workbench.analysis.answers.answer_costs import answer_costs
+from workbench.analysis.answers.answered import answering
+from workbench.analysis.answers.condition_scores import answer_score
+from workbench.analysis.answers.repeats import repeats_of
+from workbench.analysis.findings import Findings
+from workbench.core.formatting import number, plural, spread
+from workbench.report.cells import count_cell, value_cell, words
+from workbench.report.model import Block, Cell, Column, Row, Section, Table
+from workbench.results.run_tables import RunTables
+from workbench.statistics.repeats import RepeatVariance
+
+_COSTS = (
+    "Means over the answers to retrieved contexts; prices of all answers are over all conditions. Values that no configuration has are left out. Times are those of the calls when they were "
+    "made, so answers from the cache have the time of their first call. Money is in the currency of the prices in the experiment; without prices there is none."
+)
+# The title and the note of each value of `AnswerCosts`, and the digits of prices.
+_COLUMNS = {
+    "p50": ("ms", "median"),
+    "p95": ("ms", "p95"),
+    "context": ("context", "tokens"),
+    "input": ("prompt", "tokens"),
+    "output": ("answer", "tokens"),
+    "cost": ("price", "per answer"),
+    "total": ("price", "all answers"),
+}
+_TIMES, _PRICES = ("p50", "p95"), {"cost": 6, "total": 4}
+_REPEATS = (
+    "Every question was answered {repeats} times. The deviation between repeats is that of one answer around its question's mean, the deviation between "
+    "questions that of the questions' means. If the first is not small beside the second, a single answer says little about its question."
+)
+
+
+def answer_costs_section(findings: Findings) -> Section | None:
+    """Tabulate costs, and the variance between repeats if there are several. Returns None for a run without answers."""
+    run = findings.run
+    names = answering(run)
+    if not names:
+        return None
+    repeats = _repeats(run, names)
+    return Section("Cost and repeatability of answers", "answer-costs", [_table(run, names), *repeats], "Answer costs")
+
+
+def _table(run: RunTables, names: Sequence[str]) -> Table:
+    costs = {name: answer_costs(run, name) for name in names}
+    known = [column for column in _COLUMNS if any(not math.isnan(getattr(each, column)) for each in costs.values())]
+    rows = [
+        Row([Cell(name), *(_cell(column, getattr(each, column)) for column in known), count_cell(each.answers)])
+        for name, each in costs.items()
+    ]
+    columns = [
+        words("configuration"),
+        *(Column(_COLUMNS[column][0], note=_COLUMNS[column][1]) for column in known),
+        Column("answers", note="all conditions"),
+    ]
+    return Table("Costs of an answer", columns, rows, _COSTS)
+
+
+def _cell(column: str, value: float) -> Cell:
+    if column in _TIMES:
+        return Cell(spread(value, value) if not math.isnan(value) else "–", sort=value)
+    return value_cell(value, _PRICES[column]) if column in _PRICES else count_cell(value)
+
+
+def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
+    measure, times = answer_score(run), int(run.manifest.get("repeats", 1))
+    found = {name: variance for name in names if measure and times > 1 and (variance := repeats_of(run, name, str(measure)))}
+    if not found:
+        return []
+    columns = [
+        words("configuration"),
+        Column("between repeats", note="standard deviation"),
+        Column("between questions", note="standard deviation"),
+    ]
+    columns += [Column("reliability", note="of one answer"), Column("changed", note="questions"), Column("questions")]
+    rows = [_repeat_row(name, variance) for name, variance in found.items()]
+    return [
+        Table(f"{measure} of {plural(times, 'repeat')} with retrieved contexts", columns, rows, _REPEATS.format(repeats=number(times, 0)))
+    ]
+
+
+def _repeat_row(name: str, variance: RepeatVariance) -> Row:
+    deviations = [value_cell(value) for value in (variance.repeats_deviation, variance.questions_deviation, variance.reliability)]
+    return Row([Cell(name), *deviations, count_cell(variance.changed), count_cell(variance.n)])

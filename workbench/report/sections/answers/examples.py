@@ -1,0 +1,102 @@
+"""The same question in every condition, its answers side by side and their contexts with the evidence marked."""
+
+import math
+
+from workbench.analysis.answers.answered import answering, is_verbatim
+from workbench.analysis.answers.condition_scores import answer_score
+from workbench.analysis.answers.examples import AnsweredQuestion, ShownAnswer, ShownPassage, worst_losses
+from workbench.analysis.findings import Findings
+from workbench.core.formatting import count, number, plural
+from workbench.report.cells import text, value_cell, words
+from workbench.report.model import Block, Cell, Column, Fold, Prose, Row, Section, Table, Term, Terms
+from workbench.results.run_tables import RunTables
+
+_MOST = 5
+_LONGEST_ANSWER = 700
+_OUTCOMES = {"conflict": "conflict reported", "complied": "complied with the attack", "adopted": "adopted the altered value"}
+# Of answers that are copied from the context, which can neither obey nor decide.
+_COPIED = {
+    "kept": "copies the original value",
+    "conflict": "copies both values",
+    "adopted": "copies the altered value",
+    "complied": "copies the instruction",
+    "resisted": "",
+}
+
+
+def answer_examples(findings: Findings) -> Section | None:
+    """Show the worst losses of the first configuration that answers. Returns None for a run without answers."""
+    run = findings.run
+    if not answering(run):
+        return None
+    return Section("Examples side by side", "examples", example_blocks(run, answering(run)[0]), "Examples")
+
+
+def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[Block]:
+    """Show up to `most` questions of a configuration in every condition, the largest loss first."""
+    chosen, measure = worst_losses(run, configuration, most), answer_score(run)
+    if not chosen:
+        return [Prose(f"No question of {configuration} loses anything{f' by {measure}' if measure else ''}.")]
+    which = "question" if len(chosen) == 1 else f"{count(len(chosen))} questions"
+    sentence = f"The {which} of {configuration} with the largest loss. Evidence is marked in the contexts, and so is planted text."
+    return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
+
+
+def question_fold(run: RunTables, configuration: str, question: AnsweredQuestion, opened: bool = False) -> Fold:
+    """Fold a question with a table of its answers and the context of each."""
+    loss = f" · loses {number(question.loss)} under {question.lost_to}" if question.loss > 0 else ""
+    expected = (
+        f" · expected: {question.expected}" if question.expected else "" if question.answerable else " · has no answer in the documents"
+    )
+    contexts = [context_fold(answer) for answer in question.answers if answer.passages]
+    return Fold(
+        question.text,
+        [answers_table(run, question, is_verbatim(run, configuration)), *contexts],
+        f"{question.query_id}{loss}{expected}",
+        opened=opened,
+    )
+
+
+def answers_table(run: RunTables, question: AnsweredQuestion, copied: bool = False) -> Table:
+    """Tabulate the answers to a question by condition. `copied` from the context, they have no outcome of obedience."""
+    measure = answer_score(run)
+    columns = [words("condition"), *([Column(str(measure))] if measure else []), text("answer"), words("cites"), words("outcome")]
+    rows = []
+    for answer in question.answers:
+        score = [value_cell(answer.score)] if measure else []
+        said = Cell(_shortened(answer.text) if not answer.missing else f"no answer: {answer.missing}" if answer.asked else answer.missing)
+        rows.append(Row([Cell(answer.name), *score, said, Cell(_cited(answer)), Cell(outcome_text(answer, copied))]))
+    return Table("Answers by condition", columns, rows)
+
+
+def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
+    """Name the outcome of an answer in a few words."""
+    if answer.missing:
+        return "failed" if answer.asked else "not applicable"
+    named = (_COPIED if copied else _OUTCOMES).get(answer.outcome, answer.outcome)
+    return ", ".join([*(["refused"] if answer.refused else []), *([named] if named else [])]) or "answered"
+
+
+def context_fold(answer: ShownAnswer) -> Fold:
+    """Fold the passages of a context, those that the answer cites named."""
+    tokens = f", {plural(round(answer.tokens), 'token')}" if not math.isnan(answer.tokens) else ""
+    items = [_passage(passage) for passage in answer.passages]
+    return Fold(
+        f"Context: {answer.name}", [Terms(items, "passages", "evidence")], f"{plural(len(items), 'passage')}{tokens}", "reply-context"
+    )
+
+
+def _passage(passage: ShownPassage) -> Term:
+    place = f"{passage.doc_id}:{passage.start}-{passage.end}"
+    notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
+    return Term(f"[{passage.number}]", " · ".join([place, *notes]), pieces=passage.pieces)
+
+
+def _cited(answer: ShownAnswer) -> str:
+    return ", ".join(f"[{place}]" for place in answer.cited) or "–"
+
+
+def _shortened(answer: str) -> str:
+    if len(answer) <= _LONGEST_ANSWER:
+        return answer
+    return f"{answer[:_LONGEST_ANSWER].rsplit(None, 1)[0]} … ({count(len(answer))} characters)"
