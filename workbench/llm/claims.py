@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ class CallClaims:
         self.cache, self._block, self._longest_wait = cache, block, longest_wait
         self._locks = _locks_of(cache) if cache is not None else None
         self._claimed: set[str] = set()
+
+    def open(self) -> AbstractContextManager[None]:
+        """Keep the cache's file open, since closing it after each commit waits for the disk."""
+        return self.cache.open_connection() if self.cache is not None else nullcontext()
 
     def cached(self, keys: Sequence[str]) -> Mapping[str, Any]:
         """Return the cached values of those keys that have one."""

@@ -140,7 +140,7 @@ class _Session:
 
     def _run(self) -> None:
         try:
-            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            with self._claims.open(), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._make_all())
         except asyncio.CancelledError:  # the caller has stopped
             self._delivered.put(None)
