@@ -46,9 +46,15 @@ def test_context_and_answering_are_axes_of_the_sweep() -> None:
         "context": [{"budget": [500, 1000]}, {"order": "ends"}],
         "answering": ["none", {"kind": "extractive", "sentences": [1, 2]}],
     }
-    names = [each.name for each in read(sweep=sweep).configurations]
-    assert len(names) == 7
-    assert names[:3] == ["fixed-256-0-none", "fixed-256-0-budget500-sentences1", "fixed-256-0-budget1000-sentences1"] or names
+    assert [each.name for each in read(sweep=sweep).configurations] == [
+        "fixed-256-0",
+        "fixed-256-0-sentences1-budget500",
+        "fixed-256-0-sentences1-budget1000",
+        "fixed-256-0-sentences1-budget2000-ends",
+        "fixed-256-0-sentences2-budget500",
+        "fixed-256-0-sentences2-budget1000",
+        "fixed-256-0-sentences2-budget2000-ends",
+    ]
 
 
 def test_variants_are_conditions_times_perturbations_times_repeats() -> None:
@@ -75,7 +81,7 @@ def test_limits_and_crossed_slices_are_read() -> None:
     ("settings", "fault"),
     [
         ({"conditions": ["gold"]}, "conditions lacks retrieved, in which configurations are compared; add it"),
-        ({"conditions": ["retrieved", "golden"]}, "no condition 'golden'; did you mean 'gold'?"),
+        ({"conditions": ["retrieved", "golden"]}, "no condition 'golden' (did you mean 'gold'?); conditions are none, gold"),
         ({"conditions": 3}, "conditions is 3, not a list of names"),
         ({"conditions": ["retrieved", "injection"]}, "injection is compared with gold, which is missing; add gold"),
         ({"repeats": 0}, "repeats is 0, not a whole number from 1 to 100"),
@@ -85,7 +91,7 @@ def test_limits_and_crossed_slices_are_read() -> None:
         ({"limits": {"dollars": 1}}, "limits has no parameter 'dollars'"),
         ({"slices": [["type"]]}, "slices is [['type']], not a list of lists of two to 4 fields"),
         ({"metrics": ["recall@5", "token_f1"]}, "metric token_f1 is of answers, and nothing is answered; add answering"),
-        ({"pipeline": {"answering": {"kind": "extractve"}}}, "answering has no kind 'extractve'; did you mean 'extractive'?"),
+        ({"pipeline": {"answering": {"kind": "extractve"}}}, "answering has no kind 'extractve' (did you mean 'extractive'?)"),
         ({"pipeline": {"context": {"order": "best"}}}, "context 'packed' order is 'best'"),
     ],
 )

@@ -18,7 +18,7 @@ from workbench.report.render.html import document_of
 from workbench.report.render.html import rendered as html_page
 from workbench.report.render.markdown import summary_markdown
 from workbench.report.render.terminal import summary_lines
-from workbench.report.text.summary import Answers, answers
+from workbench.report.text.summary import SummaryAnswers, answers
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import METHODS
 
@@ -32,11 +32,11 @@ noise = np.random.default_rng(5)
 BASE = noise.random(N) * 0.5
 
 
-def asked(run: RunTables) -> Answers:
+def asked(run: RunTables) -> SummaryAnswers:
     return answers(findings(run))
 
 
-def told(said: Answers) -> str:
+def told(said: SummaryAnswers) -> str:
     return "\n".join(f"{one.question} {one.sentence} {one.detail}" for one in said)
 
 

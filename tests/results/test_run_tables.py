@@ -76,7 +76,7 @@ def test_a_table_of_other_columns_or_types_is_refused_when_it_is_read(copied: Pa
 
 def test_what_is_no_table_is_no_attribute(few: Outcome) -> None:
     run = RunTables.read(few.folder)
-    assert not hasattr(run, "answers")
+    assert not hasattr(run, "traces")
     assert run.screening.empty
 
 

@@ -111,7 +111,7 @@ class Reading(NamedTuple):
         return random.Random(f"{seed} {why} {self.query.query_id}")
 
 
-class Reply(NamedTuple):
+class ReaderReply(NamedTuple):
     """The answer as an observation records it."""
 
     text: str
@@ -120,7 +120,7 @@ class Reply(NamedTuple):
     claims: tuple[CheckedClaim, ...] = ()
 
 
-Reader = Callable[[Reading], Reply | None]
+Reader = Callable[[Reading], ReaderReply | None]
 
 
 def accepted(query: Query) -> list[str]:
@@ -128,47 +128,47 @@ def accepted(query: Query) -> list[str]:
     return [text for text in (query.answer, *query.answer_variants) if text]
 
 
-def read_perfectly(reading: Reading) -> Reply:
+def read_perfectly(reading: Reading) -> ReaderReply:
     """The expected answer if the query has one and all its evidence is in the context, else a refusal."""
     if reading.query.answerable and reading.complete:
         return _supported(reading.query.answer, correct=True)
     return refuse(reading)
 
 
-def read_worded(reading: Reading, wording: int) -> Reply | None:
+def read_worded(reading: Reading, wording: int) -> ReaderReply | None:
     """Like the perfect reader, but in another accepted wording. None if there are too few."""
     wordings = accepted(reading.query)[1:]
     return _supported(wordings[wording], correct=True) if reading.complete and wording < len(wordings) else None
 
 
-def refuse(reading: Reading, wording: int = 0) -> Reply:
+def refuse(reading: Reading, wording: int = 0) -> ReaderReply:
     """A refusal, regardless of the context."""
-    return Reply(_REFUSALS[wording % len(_REFUSALS)], True, not reading.query.answerable)
+    return ReaderReply(_REFUSALS[wording % len(_REFUSALS)], True, not reading.query.answerable)
 
 
-def contradict(reading: Reading, seed: int, lot: int) -> Reply | None:
+def contradict(reading: Reading, seed: int, lot: int) -> ReaderReply | None:
     """The expected answer with a value that the question, its answers and its evidence do not contain. None if no value can be changed."""
     named = "\n".join([reading.query.text, *accepted(reading.query), reading.text(*reading.evidence)])
     text = alter(reading.query.answer, named, reading.random(seed, f"contradict {lot}"))
     if text is None:
         return None
-    return Reply(text, False, False, (CheckedClaim(text, "contradicted" if reading.complete else "absent"),))
+    return ReaderReply(text, False, False, (CheckedClaim(text, "contradicted" if reading.complete else "absent"),))
 
 
-def add_unsupported(reading: Reading, seed: int, in_place: bool) -> Reply | None:
+def add_unsupported(reading: Reading, seed: int, in_place: bool) -> ReaderReply | None:
     """A statement from a document outside the context, with a number outside it too, after the right answer or instead of it."""
     absent = _absent(reading, seed)
     if absent is None:
         return None
     claim = CheckedClaim(absent, "absent")
     if in_place:
-        return Reply(absent, False, False, (claim,))
+        return ReaderReply(absent, False, False, (claim,))
     answer = reading.query.answer
     right = CheckedClaim(answer, "supported" if reading.complete else "absent")
-    return Reply(f"{answer.rstrip('.')}. {absent}", False, True, (right, claim))
+    return ReaderReply(f"{answer.rstrip('.')}. {absent}", False, True, (right, claim))
 
 
-def miss_the_point(reading: Reading, seed: int, lot: int) -> Reply | None:
+def miss_the_point(reading: Reading, seed: int, lot: int) -> ReaderReply | None:
     """A statement from the context that shares nothing with the evidence and contains no value of the answer, or None."""
     answers = accepted(reading.query)
     beside = [
@@ -179,7 +179,7 @@ def miss_the_point(reading: Reading, seed: int, lot: int) -> Reply | None:
     return _supported(reading.text(reading.random(seed, f"miss {lot}").choice(beside)), correct=False) if beside else None
 
 
-def answer_anyway(reading: Reading, near: int) -> Reply | None:
+def answer_anyway(reading: Reading, near: int) -> ReaderReply | None:
     """For a question without an answer, the statement from the context that shares most words with it, or the next ones."""
     question = content_words(reading.query.text)
     texts = dict.fromkeys(reading.text(span) for span in _in_context(reading))
@@ -187,8 +187,8 @@ def answer_anyway(reading: Reading, near: int) -> Reply | None:
     return _supported(nearest[near], correct=False) if near < len(nearest) else None
 
 
-def _supported(text: str, *, correct: bool) -> Reply:
-    return Reply(text, False, correct, (CheckedClaim(text, "supported"),))
+def _supported(text: str, *, correct: bool) -> ReaderReply:
+    return ReaderReply(text, False, correct, (CheckedClaim(text, "supported"),))
 
 
 def _in_context(reading: Reading) -> list[Span]:

@@ -57,13 +57,13 @@ class LocalClient(ChatClient):
 
     async def ask(self, call: ChatCall) -> Reply | CallFailure:
         """Make a call. A cancelled one stops at its next token. Raises ModelError for a file that cannot be loaded."""
-        answer = _Answer()
+        answer = _LocalAnswer()
         try:
             return await asyncio.to_thread(self._ask, call, answer)
         finally:
             answer.cancelled.set()
 
-    def _ask(self, call: ChatCall, answer: "_Answer") -> Reply | CallFailure:
+    def _ask(self, call: ChatCall, answer: "_LocalAnswer") -> Reply | CallFailure:
         model = load(check_gguf(self.path, self.label), self.threads or default_threads(), self.context_window)
         started = time.perf_counter()
         try:
@@ -87,7 +87,7 @@ class LocalClient(ChatClient):
         )
 
 
-class _Answer:
+class _LocalAnswer:
     """A reply, put together from the parts that llama.cpp delivers."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ ALONE = 260
 
 
 @dataclass(frozen=True)
-class Passage:
+class Excerpt:
     """A stretch of a document that begins at `start`. `passage[low:high]` slices it by document positions."""
 
     start: int
@@ -33,7 +33,7 @@ class Passage:
         return self.text[part.start - self.start : part.stop - self.start]
 
 
-def passage_of(run: RunTables, doc_id: str, start: int, end: int) -> Passage:
+def passage_of(run: RunTables, doc_id: str, start: int, end: int) -> Excerpt:
     """The passage that contains [start, end) of a document. Raises InputError if the run has none."""
     passages = _by_document(run).get(doc_id, [])
     place = bisect_right(passages, start, key=lambda passage: passage.start) - 1
@@ -48,10 +48,10 @@ def text_of(run: RunTables, doc_id: str, start: int, end: int) -> str:
 
 
 @lru_cache(maxsize=4)
-def _by_document(run: RunTables) -> Mapping[str, list[Passage]]:
-    passages: dict[str, list[Passage]] = {}
+def _by_document(run: RunTables) -> Mapping[str, list[Excerpt]]:
+    passages: dict[str, list[Excerpt]] = {}
     for doc_id, start, text in run.passages.sort_values(["doc_id", "start"])[["doc_id", "start", "text"]].itertuples(index=False):
-        passages.setdefault(doc_id, []).append(Passage(int(start), text))
+        passages.setdefault(doc_id, []).append(Excerpt(int(start), text))
     return passages
 
 
@@ -64,7 +64,7 @@ class Piece:
 
 
 def marked(
-    text: str | Passage, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE
+    text: str | Excerpt, start: int, end: int, stretches: Sequence[Stretch], beside: int = BESIDE, alone: int = ALONE
 ) -> list[Piece]:
     """Mark the stretches in the slice [start, end) of a text, and cut long plain parts to `beside` characters next to a mark."""
     pieces, position = [], start
@@ -78,7 +78,7 @@ def marked(
     return [piece for piece in pieces if piece.text]
 
 
-def against_delivered(text: str | Passage, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
+def against_delivered(text: str | Excerpt, start: int, end: int, delivered: Sequence[tuple[int, int]]) -> list[Stretch]:
     """Split the span [start, end) into delivered and missed stretches. Blanks between two stretches belong to the first."""
     stretches: list[Stretch] = []
     position = start

@@ -23,7 +23,7 @@ _TIME: Cost = "p50"
 _BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
 
-class Answers(NamedTuple):
+class SummaryAnswers(NamedTuple):
     """The answers in reading order."""
 
     won: Answer
@@ -36,9 +36,9 @@ class Answers(NamedTuple):
     data: Answer
 
 
-def answers(findings: Findings) -> Answers:
+def answers(findings: Findings) -> SummaryAnswers:
     """Answer all eight questions. Sentences name a winner only if the verdict does."""
-    return Answers(
+    return SummaryAnswers(
         Answer("What won?", *verdict.won(findings)),
         Answer("By how much?", *verdict.margin(findings)),
         Answer("How certain is the result?", *verdict.certainty(findings)),
