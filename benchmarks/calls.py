@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.claims import at_most
 from workbench.llm.base import ChatCall, Message, Reply
-from workbench.llm.openai import OpenAIClient
+from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import CallBudget, CallResources, ask_all
 from workbench.storage.call_cache import CallCache
 

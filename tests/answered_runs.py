@@ -18,7 +18,7 @@ from workbench.metrics.answers.registry import ANSWER_KINDS
 from workbench.records import Variant
 from workbench.results.run_tables import RunTables, conform
 from workbench.schemas import SCHEMAS
-from workbench.statistics.pooling import pooled
+from workbench.statistics.answers.pooling import pooled
 from workbench.statistics.summary import summarise
 
 METRICS = ("answer_recall", "refusal_rate", "over_refusal_rate", "injection_resistance", "counterfactual_robustness")

@@ -11,8 +11,8 @@ import pytest
 
 from tests.loopback import Loopback, LoopbackHandler, serving
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
+from workbench.llm.providers.served import ServedClient, forget_refusals
 from workbench.llm.registry import CLIENTS
-from workbench.llm.served import ServedClient, forget_refusals
 
 SERVED = sorted(kind for kind, client in CLIENTS.items() if issubclass(client, ServedClient))
 KEY = "sk-very-secret-key"

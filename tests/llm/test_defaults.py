@@ -1,10 +1,10 @@
 import pytest
 
 from workbench.errors import InputError
-from workbench.llm.anthropic import AnthropicClient
 from workbench.llm.defaults import client_of, provider_of
-from workbench.llm.ollama import OllamaClient
-from workbench.llm.openai import OpenAIClient
+from workbench.llm.providers.anthropic import AnthropicClient
+from workbench.llm.providers.ollama import OllamaClient
+from workbench.llm.providers.openai import OpenAIClient
 
 from .conftest import KEY
 

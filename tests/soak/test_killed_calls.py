@@ -24,7 +24,7 @@ CALLER = """
 import sys
 from pathlib import Path
 from workbench.llm.base import ChatCall, Message, Reply
-from workbench.llm.openai import OpenAIClient
+from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import CallResources, ask_all
 from workbench.storage.call_cache import CallCache
 address, path, n, concurrency = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])

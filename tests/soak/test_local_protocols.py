@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from workbench.llm.anthropic import AnthropicClient
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.client import ChatClient
-from workbench.llm.local import LocalClient
-from workbench.llm.openai import OpenAIClient
+from workbench.llm.providers.anthropic import AnthropicClient
+from workbench.llm.providers.local import LocalClient
+from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import CallResources, ask_all
 from workbench.storage.call_cache import CallCache
 

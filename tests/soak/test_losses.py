@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.statistics.loss_worlds import LossWorld
+from tests.statistics.answers.loss_worlds import LossWorld
 from workbench.statistics.effects import EffectReading
 
 WORLDS = 400

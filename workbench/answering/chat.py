@@ -7,7 +7,7 @@ from pydantic import Field
 from workbench.answering.prompted import PromptedGenerator
 from workbench.llm.client import ChatClient
 from workbench.llm.defaults import client_of
-from workbench.llm.openai import OPENAI_ADDRESS, OpenAIClient
+from workbench.llm.providers.openai import OPENAI_ADDRESS, OpenAIClient
 from workbench.models.tokenizers import BUDGET_VOCABULARY, CL100K
 
 # The fields that are settings of the client.

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from workbench.answering.prompted import PromptedGenerator
 from workbench.llm.client import ChatClient
-from workbench.llm.local import LocalClient
+from workbench.llm.providers.local import LocalClient
 
 
 class LocalGenerator(PromptedGenerator):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from workbench.core.registry import Registry
-from workbench.llm.anthropic import AnthropicClient
 from workbench.llm.client import ChatClient
-from workbench.llm.ollama import OllamaClient
-from workbench.llm.openai import OpenAIClient
+from workbench.llm.providers.anthropic import AnthropicClient
+from workbench.llm.providers.ollama import OllamaClient
+from workbench.llm.providers.openai import OpenAIClient
 
 _BUILTIN: dict[str, type[ChatClient]] = {"openai": OpenAIClient, "anthropic": AnthropicClient, "ollama": OllamaClient}
 CLIENTS: Mapping[str, type[ChatClient]] = Registry(_BUILTIN, "workbench.clients", ChatClient)

@@ -8,8 +8,8 @@ import pandas as pd
 from workbench.analysis.standings import standings
 from workbench.analysis.values import clusters, places
 from workbench.results.run_tables import RunTables
+from workbench.statistics.answers.losses import mean_interval
 from workbench.statistics.intervals import Interval
-from workbench.statistics.losses import mean_interval
 
 # The reason of a metric that says nothing about answers that are copied from the context.
 VERBATIM = "verbatim by construction"

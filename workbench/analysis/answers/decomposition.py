@@ -11,10 +11,10 @@ from workbench.core.formatting import number
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
+from workbench.statistics.answers.losses import losses, mean_interval
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.effects import Effect, EffectReading
 from workbench.statistics.intervals import Interval, SimultaneousInterval
-from workbench.statistics.losses import losses, mean_interval
 
 REMAINING = "generator, judge and label error"
 _NAMES = {RETRIEVED: "retrieval", GOLD_DISTRACTORS: "distractors"}

@@ -2,7 +2,7 @@
 
 from workbench.analysis.answers.values import answer_measure, repeated_values
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.repeats import RepeatVariance, repeat_variance
+from workbench.statistics.answers.repeats import RepeatVariance, repeat_variance
 
 
 def repeats_of(

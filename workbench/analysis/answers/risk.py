@@ -6,7 +6,7 @@ import pandas as pd
 from workbench.analysis.answers.values import answer_measure
 from workbench.errors import InputError
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.selective import RiskCoverage, risk_coverage
+from workbench.statistics.answers.selective import RiskCoverage, risk_coverage
 
 
 def risk_of(run: RunTables, configuration: str, metric: str, condition: str = RETRIEVED) -> RiskCoverage | None:

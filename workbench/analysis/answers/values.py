@@ -9,7 +9,7 @@ from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import Measure, RunTables
-from workbench.statistics.losses import mean_of_repeats
+from workbench.statistics.answers.losses import mean_of_repeats
 
 
 def answer_measure(run: RunTables, metric: str) -> Measure:

@@ -6,8 +6,8 @@ import pandas as pd
 from workbench.execution.result import Result
 from workbench.execution.slice_fields import slice_fields
 from workbench.pipeline.context import RunContext
+from workbench.statistics.answers.pooling import pooled
 from workbench.statistics.clusters import query_clusters, weighted
-from workbench.statistics.pooling import pooled
 from workbench.statistics.summary import summarise
 
 SCORES = "answer_scores"

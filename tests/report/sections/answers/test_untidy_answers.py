@@ -4,6 +4,7 @@ import html
 import itertools
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from matplotlib.text import Text
@@ -44,6 +45,10 @@ def document(many):
     return document_of(many)
 
 
+def _rows_of(table, query_id, _):
+    return table[table["query_id"] == query_id].reset_index(drop=True)
+
+
 def flat(blocks):
     for block in blocks:
         yield block
@@ -61,7 +66,7 @@ def test_every_configuration_has_its_rows_under_its_full_or_keyed_name(document,
     tables = [table for table in of_kind(document, Table) if table.columns[0].title == "configuration"]
     assert len(tables) >= 7
     for table in tables:
-        keyed = {short: name for short, name in table.key}
+        keyed = dict(table.key)
         assert {keyed.get(each.cells[0].text, each.cells[0].text) for each in table.rows} <= set(many.names)
 
 
@@ -95,7 +100,7 @@ def test_one_question_makes_a_page(made):
     run = collect(made.ran(2, documents=2))
     first = run.questions["query_id"].iloc[0]
     tables = {name: run.table(name) for name in run.sources if "query_id" in run.table(name).columns}
-    sources = {name: lambda _, table=table[table["query_id"] == first].reset_index(drop=True): table for name, table in tables.items()}
+    sources = {name: partial(_rows_of, table, first) for name, table in tables.items()}
     one = answered(replace(run, sources={**run.sources, **sources}), Planted(unanswerable=0))
     assert "1 question about 1 document is too few" in words(rendered(document_of(one)))
 

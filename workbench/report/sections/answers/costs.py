@@ -12,7 +12,7 @@ from workbench.core.formatting import number, plural, spread
 from workbench.report.cells import count_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Row, Section, Table
 from workbench.results.run_tables import RunTables
-from workbench.statistics.repeats import RepeatVariance
+from workbench.statistics.answers.repeats import RepeatVariance
 
 _COSTS = (
     "Means over the answers to retrieved contexts; prices of all answers are over all conditions. Values that no configuration has are left out. Times are those of the calls when they were "

@@ -13,7 +13,7 @@ from workbench.report.cells import NAME_LENGTH, count_cell, described, key_of, m
 from workbench.report.figures import answer_plots
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Section, Table
 from workbench.results.run_tables import RunTables
-from workbench.statistics.selective import RiskCoverage
+from workbench.statistics.answers.selective import RiskCoverage
 
 # By caption the columns: metric, condition and title.
 _TABLES = {

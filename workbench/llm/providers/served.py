@@ -119,7 +119,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
         opened = _connections.setdefault(asyncio.get_running_loop(), {})
         if self not in opened:
             self.check()
-            from workbench.llm.transport import asynchronous_client
+            from workbench.llm.providers.transport import asynchronous_client
 
             http = asynchronous_client(self.local, self.address.startswith("https:"))
             opened[self] = _Connection(http, *self._endpoint())
@@ -129,7 +129,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
         """Make one request. Return None if the next one leaves out a parameter that this one had."""
         connection, refused = self._connection(), self._refused()
         body = self._body(call, refused)
-        from workbench.llm.transport import failed_request, post
+        from workbench.llm.providers.transport import failed_request, post
 
         started = time.perf_counter()
         try:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
-from workbench.llm.served import ServedClient
+from workbench.llm.providers.served import ServedClient
 from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens
 from workbench.models.server import ollama_address
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
-from workbench.llm.served import ServedClient, sent_headers
+from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.tokens import count_of
 from workbench.models.server import KeyedModel
 

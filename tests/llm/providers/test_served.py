@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError, ModelError
-from workbench.llm.served import ServedClient
+from workbench.llm.providers.served import ServedClient
 
-from .conftest import KEY, SERVED, ChatProvider, asked, call, failure, make, reply
+from ..conftest import KEY, SERVED, ChatProvider, asked, call, failure, make, reply
 
 Make = Callable[..., ServedClient]
 

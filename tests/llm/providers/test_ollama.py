@@ -1,8 +1,8 @@
 import pytest
 
-from workbench.llm.ollama import OllamaClient, cut_prompt
+from workbench.llm.providers.ollama import OllamaClient, cut_prompt
 
-from .conftest import ChatProvider, call, failure, make, reply
+from ..conftest import ChatProvider, call, failure, make, reply
 
 
 def test_a_request_has_a_window_for_prompt_and_answer_and_refuses_a_cut_prompt(provider: ChatProvider) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from workbench.llm.base import CallFailure, ChatCall, Reply
-from workbench.llm.served import ServedClient, sent_headers
+from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.tokens import count_of, first_alternatives
 from workbench.models.server import KeyedModel
 

@@ -18,7 +18,7 @@ import pytest
 
 from workbench.errors import ModelError
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
-from workbench.llm.ollama import OllamaClient
+from workbench.llm.providers.ollama import OllamaClient
 
 EXCHANGES = sorted((Path(__file__).parent / "ollama_exchanges").glob("*.json"))
 

@@ -25,7 +25,7 @@ class LocalClient(ChatClient):
 
     Examples
     --------
-    >>> from workbench.llm.local import LocalClient
+    >>> from workbench.llm.providers.local import LocalClient
     >>> LocalClient(path="~/models/SmolLM2-135M-Instruct.Q4_1.gguf").label
     "answering 'local': SmolLM2-135M-Instruct.Q4_1.gguf"
     """

@@ -13,7 +13,7 @@ import pytest
 from workbench.core.environment import usable_cores
 from workbench.errors import InputError, ModelError
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
-from workbench.llm.local import LocalClient
+from workbench.llm.providers.local import LocalClient
 from workbench.models.gguf import default_threads, gguf_digest, load
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -185,5 +185,5 @@ def test_one_core_stays_free_by_default(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_importing_the_client_imports_no_model_library(run_python: Callable[..., str]) -> None:
-    script = "import sys, workbench.llm.local; print([name for name in ('xllamacpp', 'torch', 'joblib') if name in sys.modules])"
+    script = "import sys, workbench.llm.providers.local; print([name for name in ('xllamacpp', 'torch', 'joblib') if name in sys.modules])"
     assert run_python(script).strip() == "[]"

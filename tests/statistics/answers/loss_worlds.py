@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from workbench.statistics.answers.losses import losses
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.effects import Effect
-from workbench.statistics.losses import losses
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.statistics.loss_worlds import LossWorld
+from tests.statistics.answers.loss_worlds import LossWorld
+from workbench.statistics.answers.losses import losses, mean_interval, mean_of_repeats
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.effects import EffectReading
-from workbench.statistics.losses import losses, mean_interval, mean_of_repeats
 
 QUESTIONS = 60
 CLUSTERS = Clusters.of(np.arange(QUESTIONS) // 3)
