@@ -72,7 +72,7 @@ def test_every_configuration_has_its_rows_under_its_full_or_keyed_name(document,
 
 def test_figures_fit_their_frame_and_their_names_do_not_overlap(document):
     figures = of_kind(document, Figure)
-    assert [figure.name for figure in figures] == ["risk"]
+    assert [figure.name for figure in figures] == ["answer-losses", "risk"]
     for figure in figures:
         figure.drawing.canvas.draw()
         width, drawn = figure.drawing.get_figwidth(), figure.drawing.get_tightbbox()
