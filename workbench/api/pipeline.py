@@ -28,6 +28,7 @@ from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
+from workbench.pipeline.single_answer import SingleAnswer, single_answer
 from workbench.pipeline.single_question import ranked_chunks
 from workbench.pipeline.stage import Entries
 from workbench.pipeline.stages.hits import corpus_of
@@ -181,11 +182,9 @@ class Index:
         >>> [hit.doc_id for hit in index.search("hotel ceiling singapore?", k=1)]
         ['finance/travel-expenses']
         """
-        require(query, str, "the question")
         configuration = self.pipeline.configuration
         cut = configuration.delivery() if k is None else Cut(k=k)
-        if not query.strip():
-            raise InputError("the question is empty", "give a question")
+        question = self._question(query)
         if k is not None:
             require(k, int, "k")
         if k is not None and not 1 <= k <= MOST_K:
@@ -193,14 +192,42 @@ class Index:
         if k is not None:
             configuration = replace(configuration, retrieval=configuration.retrieval.model_copy(update={"k": k}))
         depth = SearchDepth(cut.depth, cut.tokens or 0, 1)
-        # A recorded rewriter can know a question of the dataset by its id.
-        question = next((each for each in self.run.dataset.queries if each.text == query), Query("", query))
         ranked = ranked_chunks(question, configuration, self._corpus, depth, self._filters(where))
         rows = ranked["chunk"].to_numpy(np.int64)
         packed = pack(np.zeros_like(rows), self._corpus.group[rows], self._corpus.tokens[rows], *cut)
         columns = rows, packed.delivered_tokens, ranked["score"].to_numpy()
         delivered = zip(*(column[packed.delivered].tolist() for column in columns), strict=True)
         return Hits(self._hit(rank, *row) for rank, row in enumerate(delivered, 1))
+
+    def answer(self, query: str, where: Mapping[str, Any] | None = None) -> SingleAnswer:
+        """Answer a question from the context that its hits make, as a sweep does.
+
+        Parameters
+        ----------
+        query: the question.
+        where: a filter of documents by their metadata, such as `{"year": {"$gte": 2024}}` or `{"folder": "hr"}`.
+
+        Raises
+        ------
+        InputError: the pipeline has no `answering`, the question is empty, or no document matches `where`.
+        RunError: the model gave no answer. The message has the reason.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+        >>> pipeline = wb.Pipeline(retrieval=wb.BM25Retriever(), answering=wb.ExtractiveGenerator())
+        >>> print(pipeline.index(dataset).answer("Who won the football world cup in 1998?"))
+        The passages do not contain the answer.
+        """
+        return single_answer(self._question(query), self.search(query, where=where), self.pipeline.configuration, self.run)
+
+    def _question(self, query: str) -> Query:
+        """Return a question of the dataset, which a recorded rewriter or generator can know by its id, or a new one."""
+        require(query, str, "the question")
+        if not query.strip():
+            raise InputError("the question is empty", "give a question")
+        return next((each for each in self.run.dataset.queries if each.text == query), Query("", query))
 
     def _filters(self, where: Mapping[str, Any] | None) -> DocumentFilters | None:
         if where is None:

@@ -10,6 +10,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.answering.base import AnswerResources
 from workbench.core.files import require_folder
 from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.datasets.filters import matches
@@ -141,6 +142,11 @@ class RunContext:
     def calls(self) -> CallResources:
         """Return the cache of calls, which all experiments of the outputs share, and the budget of this run."""
         return CallResources(self.workspace.calls, CallBudget(self.limits))
+
+    @property
+    def answer_resources(self) -> AnswerResources:
+        """Return what generators share: the cache of vectors, and the cache and budget of calls."""
+        return AnswerResources(self.workspace.vectors, self.calls)
 
     @cached_property
     def filters(self) -> DocumentFilters | None:

@@ -69,7 +69,7 @@ class AnswersStage(Stage):
         contexts = passages_of(inputs.entry("contexts"))
         numbers, queries = list(contexts), run.dataset.queries
         requests = [AnswerRequest(queries[number], contexts[number], inputs.node.variant) for number in numbers]
-        answers = _answered(generator, requests, AnswerResources(run.workspace.vectors, run.calls))
+        answers = _answered(generator, requests, run.answer_resources)
         rows = [_row(number, answer) for number, answer in zip(numbers, answers, strict=True)]
         draft.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         draft.values("calls", {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]})

@@ -1,7 +1,7 @@
 """Make the contexts in which a configuration answers the questions."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.answering.base import Generator
-from workbench.context.assembly import PromptTokens
+from workbench.answering.prompt_tokens import prompt_tokens
 from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, NONE, RANKED, RETRIEVED
 from workbench.context.context_packing import ContextPacking
 from workbench.context.contexts import ContextMaker
@@ -21,7 +21,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.errors import RunError
 from workbench.metrics.case import Case
 from workbench.metrics.delivery import delivered
-from workbench.models.tokenizers import Ints, tokenise, vocabulary_digest
+from workbench.models.tokenizers import vocabulary_digest
 from workbench.perturb.injection import attack_texts
 from workbench.perturb.planting import PlantedContext, plant
 from workbench.pipeline.configuration import Configuration
@@ -145,14 +145,11 @@ def _maker(inputs: Inputs) -> ContextMaker:
     generator, packing = _generator(configuration), configuration.context
     overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(generator, run), strict=True))
 
-    def starts(texts: Sequence[str]) -> list[Ints]:
-        return [tokens.starts for tokens in tokenise(texts, generator.vocabulary)]
-
     return ContextMaker(
         slices=_slices(run, inputs.entry("chunks") if condition != NONE else None),
         labels=_labels(run),
         packing=packing or ContextPacking(),
-        prompt=lambda question: PromptTokens(starts, overheads[question], generator.passage_overhead),
+        prompt=lambda question: prompt_tokens(generator, overheads[question]),
         ranking=_ranking(run, configuration, inputs.entry("chunks"), final_hits(inputs.entries)) if condition in RANKED else (),
         k=configuration.delivery().k,
         tokens=configuration.delivery().tokens,

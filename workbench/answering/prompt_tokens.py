@@ -1,0 +1,16 @@
+"""Count the tokens of a generator's prompts."""
+
+from collections.abc import Sequence
+
+from workbench.answering.base import Generator
+from workbench.context.assembly import PromptTokens
+from workbench.models.tokenizers import Ints, tokenise
+
+
+def prompt_tokens(generator: Generator, overhead: int) -> PromptTokens:
+    """Return the counts of a prompt whose system prompt, template and question have `overhead` tokens."""
+
+    def starts(texts: Sequence[str]) -> list[Ints]:
+        return [tokens.starts for tokens in tokenise(texts, generator.vocabulary)]
+
+    return PromptTokens(starts, overhead, generator.passage_overhead)
