@@ -38,7 +38,12 @@ def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
     run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
     sentence = held(run).sentence
     assert re.search(r"It loses 0\.\d+ \[0\.\d+, 0\.\d+\] through retrieval\.", sentence)
-    assert re.search(r"No loss to distractors is shown \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]\)\.", sentence)
+    assert re.search(r"No loss is shown to distractors \(−?0\.\d+ \[−0\.\d+, 0\.\d+\]\)\.", sentence)
+
+
+def test_absent_losses_share_a_sentence(unanswered):
+    run = answered(unanswered, Planted(conditions=list(LOSING), right=dict.fromkeys(LOSING, 0.5)))
+    assert re.search(r"No loss is shown to distractors \([^)]*\]\) or through retrieval \([^)]*\]\)\.$", held(run).sentence)
 
 
 def test_the_largest_loss_under_attack_is_named(answered_run):

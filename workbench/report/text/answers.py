@@ -106,7 +106,7 @@ def _claim(losses: Sequence[Loss]) -> str:
     shown, others = [loss for loss in losses if loss.significant], [loss for loss in losses if not loss.significant]
     texts = [f"{_size(loss)} {_cause(loss)}" for loss in shown]
     sentence = f"It loses {listed(texts)}." if texts else ""
-    hidden = f"No loss {listed([f'{_cause(loss)} is shown ({_size(loss)})' for loss in others]).replace(' and ', ', nor one ')}."
+    hidden = f"No loss is shown {listed([f'{_cause(loss)} ({_size(loss)})' for loss in others]).replace(' and ', ' or ')}."
     return " ".join(filter(None, [sentence, hidden if others else ""]))
 
 
