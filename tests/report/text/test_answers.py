@@ -1,6 +1,7 @@
 """The sentences about answers: what they claim, and how often that is wrong."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,14 @@ def test_missing_answers_are_counted_with_their_reason(answered_run):
 def test_without_perfect_context_no_loss_is_claimed(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"]))
     assert held(run).sentence.endswith("without the condition gold its losses cannot be separated.")
+
+
+def test_perfect_contexts_without_a_scored_answer_are_not_an_absent_condition(unanswered):
+    run = answered(unanswered, Planted(conditions=["gold", "retrieved"]))
+    means = run.metrics.query("condition != 'gold'")
+    assert held(replace(run, sources={**run.sources, "metrics": lambda _: means})).sentence.endswith(
+        "without scored answers to the condition gold its losses cannot be separated."
+    )
 
 
 def test_too_few_questions_allow_no_claim(made):

@@ -99,7 +99,8 @@ def _retrieved_only(run: RunTables, name: str, metric: str) -> str:
     if retrieved is None or not retrieved.n:
         return f"No answer of {name} is scored by {metric}."
     value = f"{number(retrieved.value)} {retrieved.bounds()}"
-    return f"{name} has {metric} {value} with what it retrieves; without the condition {GOLD} its losses cannot be separated."
+    lacks = "scored answers to the condition" if GOLD in run.manifest.get("conditions", ()) else "the condition"
+    return f"{name} has {metric} {value} with what it retrieves; without {lacks} {GOLD} its losses cannot be separated."
 
 
 def _claim(losses: Sequence[Loss]) -> str:
