@@ -58,6 +58,18 @@ def test_missing_answers_are_counted_with_their_reason(answered_run):
     assert re.fullmatch(r"\d+ answers are missing and not scored: the server timed out \(60 s\) \(\d+\)\.", line)
 
 
+def test_an_attack_on_too_few_questions_does_not_hide_the_other_losses(unanswered):
+    run = answered(unanswered, Planted(conditions=[*LOSING, "counterfactual"], right=LOSING | {"counterfactual": 0.9}))
+    asked = run.questions["query_id"].tolist()
+    rows = run.queries[~((run.queries["condition"] == "counterfactual") & run.queries["query_id"].isin(asked[20:]))]
+    sentence = held(replace(run, sources={**run.sources, "queries": lambda _: rows})).sentence
+    assert re.search(r"It loses [^.]*\.[^.]*\.[^.]*\.[^.]* through retrieval\.", sentence)
+    assert re.search(
+        r" 20 questions about \d+ documents are too few for a claim about a loss to counterfactual/before and to counterfactual/after\.$",
+        sentence,
+    )
+
+
 def test_without_perfect_context_no_loss_is_claimed(unanswered):
     run = answered(unanswered, Planted(conditions=["retrieved"]))
     assert held(run).sentence.endswith("without the condition gold its losses cannot be separated.")
