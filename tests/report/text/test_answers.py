@@ -63,11 +63,8 @@ def test_an_attack_on_too_few_questions_does_not_hide_the_other_losses(unanswere
     asked = run.questions["query_id"].tolist()
     rows = run.queries[~((run.queries["condition"] == "counterfactual") & run.queries["query_id"].isin(asked[20:]))]
     sentence = held(replace(run, sources={**run.sources, "queries": lambda _: rows})).sentence
-    assert re.search(r"It loses [^.]*\.[^.]*\.[^.]*\.[^.]* through retrieval\.", sentence)
-    assert re.search(
-        r" 20 questions about \d+ documents are too few for a claim about a loss to counterfactual/before and to counterfactual/after\.$",
-        sentence,
-    )
+    assert re.search(r"It loses 0\.\d+ \[0\.\d+, 0\.\d+\] through retrieval\.", sentence)
+    assert sentence.endswith("too few for a claim about a loss to counterfactual/before and to counterfactual/after.")
 
 
 def test_without_perfect_context_no_loss_is_claimed(unanswered):
